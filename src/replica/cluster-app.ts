@@ -110,7 +110,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     clusterPoliciesCheck(policies, audit),
     ...recordsCheck(),
     ...(present.certificates
-      ? [certificateCheck(present.certificates, client.now()), trusted(present.certificates)]
+      ? [certificateCheck(present.certificates, client.now(), client.isClockConfirmed()), trusted(present.certificates)]
       : [NO_CERTIFICATE_YET]),
     ...(present.drained === undefined ? [] : [drainCheck(present.drained)]),
     stoppingCheck(present.stopping),

@@ -109,12 +109,20 @@ export function trustCheck(
   }
 }
 
-/** Failed if no client can accept the certificate now, by the clients' clock. Degraded if it needs attention. */
-export function certificateCheck(certificates: CertificateKeeper, now = new Date()): Check {
+/**
+ * Failed if no client can accept the certificate now, by the clients' clock. Degraded if it needs attention.
+ * @param clocksAgree whether the clients' clock agrees with the local one
+ */
+export function certificateCheck(certificates: CertificateKeeper, now = new Date(), clocksAgree = true): Check {
   const { certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
   const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
+  const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
+    ...(isFuture && clocksAgree ? [renews === 'all' ? FUTURE_REPLACED : FUTURE_CAUSE] : []),
+    ...(invalid && !clocksAgree
+      ? [`it is ${now.toISOString()} by the API server's clock, and this machine's clock differs`]
+      : []),
     ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
     ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
       ? ['it expires soon, and was not replaced']
@@ -130,6 +138,9 @@ export function certificateCheck(certificates: CertificateKeeper, now = new Date
     ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }
     : { name: 'certificate', state: 'ok', detail: expires };
 }
+
+const FUTURE_CAUSE = 'a clock was ahead when it was issued';
+const FUTURE_REPLACED = `${FUTURE_CAUSE}; the leader replaces it after ten minutes`;
 
 function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
   const reason = invalidAt(ca, time);

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { clocksAgree, type HeardClock, hearClock } from '../../runtime/clock-jump.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import { type Deadline, limitSilence, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
@@ -9,10 +10,12 @@ import { createTransport, jsonLines, type Transport } from './transport.ts';
 
 /** The time by the clock of a server, if it is known. */
 export interface ServerClock {
-  /** The time by the server's clock, or by the local clock before its first answer. A `Date` header has whole seconds. */
+  /** The time by the server's clock, or by the local clock before an answer counts ({@link hearClock}). A `Date` header has whole seconds. */
   now(): Date;
   /** Reads the `Date` header of an answer (RFC 9110, 6.6.1). Other values change nothing. */
   heard(date: string | undefined): void;
+  /** Whether the server's last answer agrees with the local clock. False before the first one. */
+  isConfirmed(): boolean;
   /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds. 0 if they agree. */
   disagreementMs(): number;
 }
@@ -23,16 +26,17 @@ const HOUR_MS = 3_600_000;
 
 /** Continues from the last received time by a monotonic clock: a change of the local clock has no effect. */
 export function serverClock(): ServerClock {
-  let heard: { readonly time: number; readonly at: number } | undefined;
+  let heard: HeardClock = { believed: undefined, doubted: undefined };
+  const local = () => Date.now() - performance.now();
   /** The current hour and the one before it, the current one last. Offsets are between the server's clock and a monotonic clock. */
   let hours: { readonly began: number; readonly offsets: readonly [least: number, most: number] }[] = [];
   return {
-    now: () => new Date(heard ? heard.time + performance.now() - heard.at : Date.now()),
+    now: () => new Date((heard.believed ?? local()) + performance.now()),
     heard(date) {
       const time = Date.parse(date ?? '');
       if (Number.isNaN(time)) return;
       const at = performance.now();
-      heard = { time, at };
+      heard = hearClock(heard, time - at, local());
       hours = hours.filter(({ began }) => at - began < 2 * HOUR_MS);
       const hour = hours.at(-1);
       const offset = time - at;
@@ -41,6 +45,10 @@ export function serverClock(): ServerClock {
         const [least, most] = hour.offsets;
         hours.splice(-1, 1, { ...hour, offsets: [Math.min(least, offset), Math.max(most, offset)] });
       }
+    },
+    isConfirmed() {
+      const last = heard.doubted ?? heard.believed;
+      return last !== undefined && clocksAgree(last, local());
     },
     disagreementMs() {
       const offsets = hours.flatMap((hour) => hour.offsets);
@@ -111,8 +119,10 @@ export interface ApiClient {
   readonly namespace: string | undefined;
   /** The API server's URL. */
   readonly server: string;
-  /** The time by the API server's clock, from its last answer, or by the local clock before the first one. */
+  /** See {@link ServerClock.now}. */
   now(): Date;
+  /** See {@link ServerClock.isConfirmed}. */
+  isClockConfirmed(): boolean;
   /** See {@link ServerClock.disagreementMs}. */
   clockDisagreementMs(): number;
   /** Closes all connections. Requests in flight fail. */
@@ -194,6 +204,7 @@ function createApiClient(
     server: about.server,
     namespace: about.namespace,
     now: clock.now,
+    isClockConfirmed: clock.isConfirmed,
     clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;

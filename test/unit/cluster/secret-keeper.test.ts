@@ -24,7 +24,7 @@ afterEach(() => {
 /** The certificates of an installation that had none before. */
 async function newCertificates(): Promise<CompleteFiles> {
   const nothing = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
-  const step = await nextStep(nothing, { now: NOW, names: NAMES, trusted: false, overlapMs: 0 });
+  const step = await nextStep(nothing, { now: NOW, names: NAMES, trusted: false, overlapMs: 0, futureForMs: 0 });
   return (step as { files: CompleteFiles }).files;
 }
 
@@ -35,6 +35,7 @@ function secretServer() {
   let changed = Promise.withResolvers<void>();
   const client = {
     now: () => new Date(),
+    isClockConfirmed: () => true,
     async request(method: string, path: string, { body }: RequestOptions = {}) {
       if (method !== 'GET') {
         const resourceVersion = String(++version);

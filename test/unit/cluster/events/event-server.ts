@@ -77,6 +77,7 @@ export function eventServer(
       },
       namespace: undefined,
       clockDisagreementMs: () => 0,
+      isClockConfirmed: () => true,
       now: () => new Date(),
       server: 'https://events.test',
       close() {},

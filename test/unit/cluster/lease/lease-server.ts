@@ -78,6 +78,7 @@ export function leaseServer(): LeaseServer {
         },
         namespace: undefined,
         clockDisagreementMs: () => 0,
+        isClockConfirmed: () => true,
         now: () => new Date(),
         server: 'https://lease.test',
         close() {},
