@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { findApi } from '../cluster/client/find-object.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
@@ -20,7 +21,7 @@ import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
-import { look, mapped, type Reading, read } from './reading.ts';
+import { look, mapped, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
@@ -187,7 +188,7 @@ async function gatherForeignReports(
   { writesReports }: Installation,
 ): Promise<readonly string[] | undefined> {
   const api = `/apis/${REPORT_API_VERSION}`;
-  if ((await look(client, api)) === undefined) return undefined;
+  if ((await findApi(client, api, { timeoutMs: READ_TIMEOUT_MS })) === undefined) return undefined;
   const nameOf = (object: unknown) => (object as { metadata: { name: string } }).metadata.name;
   return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }

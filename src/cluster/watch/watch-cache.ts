@@ -1,7 +1,7 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause, startDeadline } from '../../runtime/pause.ts';
-import { isNotFound } from '../client/api-error.ts';
+import { isNotServed } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { isExpired, takeEvent, watchFault } from './watch-events.ts';
@@ -162,7 +162,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       log.debug(`listing ${path} anew: ${(error as Error).message}`);
       version = undefined;
     } else {
-      if (isNotFound(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
+      if (isNotServed(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
       const [kind, message] = watchFault(error, path);
       fault.is(kind, message);
       report({ connected: false, error: (error as Error).message });

@@ -5,8 +5,8 @@ import type { ServableCertificates } from '../../../src/certs/certificate-direct
 import { type CompleteFiles, nextStep, PROPAGATION_MS } from '../../../src/certs/rotation.ts';
 import { writeSecret } from '../../../src/cluster/certificate-secret.ts';
 import type { ApiClient, LinesOptions, RequestOptions } from '../../../src/cluster/client/api-client.ts';
-import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { keepSecret } from '../../../src/cluster/secret-keeper.ts';
+import { absent } from './client/absent.ts';
 
 const NAMES = ['taintkeeper.taintkeeper.svc'];
 const REF = { namespace: 'taintkeeper', name: 'taintkeeper-certs' };
@@ -46,7 +46,7 @@ function secretServer() {
       } else if (!path.endsWith(REF.name)) {
         return { metadata: { resourceVersion: String(version) }, items: stored ? [stored] : [] };
       }
-      if (!stored) throw new ApiError(method, path, 404, 'NotFound', '');
+      if (!stored) throw absent(method, path);
       return stored;
     },
     async *lines(_path: string, { signal, onOpen }: LinesOptions) {
