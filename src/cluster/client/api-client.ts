@@ -191,11 +191,14 @@ function createApiClient(
     }
   }
 
-  /** The failure, with method and path. */
-  function explain(error: unknown, method: string, path: string, signal: AbortSignal): unknown {
+  /**
+   * The failure, with method and path.
+   * @param since when the request was sent, or its answer last received bytes
+   */
+  function explain(error: unknown, method: string, path: string, signal: AbortSignal, since: number): unknown {
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.closeUnused();
-    if (isSilence(cause)) streams.silent();
+    if (isSilence(cause)) streams.silent(since);
     if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -208,6 +211,7 @@ function createApiClient(
     clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
+      const sentAt = performance.now();
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
         const response = await open(method, path, options, deadline);
@@ -216,7 +220,7 @@ function createApiClient(
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
-        throw explain(error, method, path, deadline.signal);
+        throw explain(error, method, path, deadline.signal, sentAt);
       } finally {
         deadline.clear();
       }
@@ -225,13 +229,18 @@ function createApiClient(
       const openMs = Math.min(OPEN_TIMEOUT_MS, idleMs);
       const deadline = startDeadline(openMs, `not accepted within ${openMs} ms`, signal);
       let response: IncomingMessage | undefined;
+      let receivedAt = performance.now();
+      const onBytes = (stream: IncomingMessage) => {
+        receivedAt = performance.now();
+        streams.received(stream);
+      };
       try {
         response = await open('GET', path, { query }, deadline);
         streams.add(response);
         onOpen?.();
-        yield* jsonLines(limitSilence(response, deadline, idleMs, `no byte for ${idleMs} ms`));
+        yield* jsonLines(limitSilence(followed(response, onBytes), deadline, idleMs, `no byte for ${idleMs} ms`));
       } catch (error) {
-        throw explain(error, 'GET', path, deadline.signal);
+        throw explain(error, 'GET', path, deadline.signal, receivedAt);
       } finally {
         deadline.clear();
         // A stream that was read to its end has returned its connection to the pool. Any other is unusable.
@@ -266,6 +275,14 @@ async function readText(
   }
   onLength?.(bytes);
   return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+/** The bytes of a stream. Each time some arrive, `onBytes` is called. */
+async function* followed(stream: IncomingMessage, onBytes: (stream: IncomingMessage) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    onBytes(stream);
+    yield chunk;
+  }
 }
 
 /** Reads to the end: the connection is used again. */

@@ -204,4 +204,41 @@ describe('lines that nothing comes on while the API server is out of reach', () 
     since.stop();
     expect((await since.ended).error?.message).toBe('GET /w: stopped');
   });
+
+  it('stay if they received bytes since the request that timed out was sent: it alone was slow', async () => {
+    const streams: ServerResponse[] = [];
+    const api = await startFakeApi(({ path }, response) => {
+      if (path === '/ok') answer(response, {});
+      else if (path === '/silent') {
+        expect(streams).toHaveLength(2);
+        streams[0]?.write('{"n":1}\n');
+      } else {
+        streams.push(response);
+        response.flushHeaders();
+      }
+    });
+    const { client } = await clientFor(api.url);
+    const stopping = new AbortController();
+    const open = async () => {
+      const opened = Promise.withResolvers<void>();
+      const values: unknown[] = [];
+      const lines = client.lines('/w', { idleMs: 60_000, signal: stopping.signal, onOpen: opened.resolve });
+      const ended = (async () => {
+        for await (const value of lines) values.push(value);
+      })().catch(({ message }: Error) => message);
+      await opened.promise;
+      return { values, ended };
+    };
+    const alive = await open();
+    const quiet = await open();
+    const silent = client.request('GET', '/silent', { timeoutMs: 500 });
+    await expect(silent).rejects.toThrow('no answer');
+    expect(alive.values).toEqual([{ n: 1 }]);
+    await client.request('GET', '/ok');
+    expect(await quiet.ended).toBe('GET /w: the API server was out of reach meanwhile');
+    streams[0]?.write('{"n":2}\n');
+    await eventually(() => expect(alive.values).toEqual([{ n: 1 }, { n: 2 }]));
+    stopping.abort(new Error('stopped'));
+    expect(await alive.ended).toBe('GET /w: stopped');
+  });
 });
