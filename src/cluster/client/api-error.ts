@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly causes: readonly string[];
   /** The object of the path that the metav1.Status names as missing. Undefined for any other error. */
   readonly missing: string | undefined;
+  /** With 410 for a page of a list: the token with which the list continues from a newer state. */
+  readonly continueToken: string | undefined;
 
   constructor(
     method: string,
@@ -27,10 +29,12 @@ export class ApiError extends Error {
       retryAfterMs,
       causes = [],
       missing,
+      continueToken,
     }: {
       readonly retryAfterMs?: number | undefined;
       readonly causes?: readonly string[];
       readonly missing?: string | undefined;
+      readonly continueToken?: string | undefined;
     } = {},
   ) {
     const said = printable(message.slice(0, MESSAGE_MAX_LENGTH));
@@ -40,6 +44,7 @@ export class ApiError extends Error {
     this.retryAfterMs = retryAfterMs;
     this.causes = causes;
     this.missing = missing;
+    this.continueToken = continueToken;
   }
 }
 
@@ -102,10 +107,15 @@ export function toApiError(
   body: string,
   retryAfterMs?: number,
 ): ApiError {
-  const { reason, message, causes, name } = readStatus(parse(body));
+  const { reason, message, causes, name, continueToken } = readStatus(parse(body));
   const isNamed = reason === 'NotFound' && name !== undefined && path.split('/').includes(encodeURIComponent(name));
   const missing = isNamed ? name : undefined;
-  return new ApiError(method, path, status, reason ?? '', message ?? body, { retryAfterMs, causes, missing });
+  return new ApiError(method, path, status, reason ?? '', message ?? body, {
+    retryAfterMs,
+    causes,
+    missing,
+    continueToken,
+  });
 }
 
 /** The fields of a metav1.Status that errors use, from any received value. */
@@ -116,21 +126,27 @@ export function readStatus(value: unknown): {
   causes: readonly string[];
   /** The object that `details` names. */
   name?: string;
+  /** The token of a list that `metadata` has. */
+  continueToken?: string;
 } {
   if (typeof value !== 'object' || value === null) return { causes: [] };
-  const { code, reason, message, details } = value as Record<string, unknown>;
+  const { code, reason, message, details, metadata } = value as Record<string, unknown>;
+  const name = textIn(details, 'name');
+  const continueToken = textIn(metadata, 'continue');
   return {
     ...(typeof code === 'number' ? { code } : {}),
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof message === 'string' ? { message } : {}),
     causes: causesIn(details),
-    ...nameIn(details),
+    ...(name === undefined ? {} : { name }),
+    ...(continueToken === undefined ? {} : { continueToken }),
   };
 }
 
-function nameIn(details: unknown): { name?: string } {
-  const { name } = (details ?? {}) as { readonly name?: unknown };
-  return typeof name === 'string' && name !== '' ? { name } : {};
+/** A text of an object that is not empty. */
+function textIn(value: unknown, key: string): string | undefined {
+  const text = ((value ?? {}) as Readonly<Record<string, unknown>>)[key];
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 function causesIn(details: unknown): readonly string[] {

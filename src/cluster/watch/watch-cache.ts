@@ -86,17 +86,21 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   async function list(): Promise<void> {
     const keys = new Set<string>();
     let listed: string | undefined;
+    let isOneState = true;
     for await (const page of listPages(client, path, { query, pageSize, signal })) {
       signal.throwIfAborted();
       for (const item of page.items) {
         const key = objects.listed(item);
         if (key !== undefined) keys.add(key);
       }
-      listed ??= page.resourceVersion;
+      isOneState &&= listed === undefined || listed === page.resourceVersion;
+      listed = page.resourceVersion;
     }
     objects.retain(keys);
     version = listed;
-    relistAt = performance.now() + jittered(timings.relistMs);
+    // Objects of the pages before the list expired may have changed since: events from the newer state do not say so.
+    relistAt =
+      performance.now() + (isOneState ? jittered(timings.relistMs) : Math.min(RELIST_RETRY_MS, timings.relistMs));
     inDoubt = false;
     fruitless = 0;
     isCurrent();
