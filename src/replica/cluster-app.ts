@@ -204,7 +204,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   async function lead(leadership: Leadership): Promise<void> {
     const { signal, predecessorAt } = leadership;
     const ended = once(signal, 'abort');
-    await Promise.race([ended, Promise.all([policies.synced, webhooks.synced])]);
+    await Promise.race([ended, policies.synced]);
     if (signal.aborted) return;
     const work = startLeaderWork({
       signal,

@@ -10,17 +10,15 @@ import { orAborted } from '../../runtime/pause.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
+import type { Reading, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
-  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'>;
-  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'>;
-  /** Resolves when `nodes` and `daemonSets` have all of them. */
-  readonly synced: Promise<unknown>;
+  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & Reading;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & Reading;
   readonly nodeRecords: Pick<NodeRecords, 'recordOf' | 'changes'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
@@ -47,7 +45,7 @@ const PAUSE_MS = 5_000;
 
 /** Evaluates the policies, and writes each status that has changed. */
 export function startPolicyStatus(run: Run, options: PolicyStatusOptions): PolicyStatusController {
-  const { client, namespace, nodes, daemonSets, synced, nodeRecords, policies, audit } = options;
+  const { client, namespace, nodes, daemonSets, nodeRecords, policies, audit } = options;
   const { reports, awaitingEviction, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
   const evaluations = createSubject<Evaluation>();
@@ -68,15 +66,22 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
   for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
+  // What could not be listed at first.
+  for (const { synced } of [nodes, daemonSets])
+    synced.then(
+      () => reconciler.trigger(),
+      () => {},
+    );
   return { evaluations, stop: async () => void (await Promise.all([reconciler.stop(), writes.stop()])) };
 
   async function reconcile(): Promise<number> {
-    await orAborted(Promise.all([synced, reports.ready()]), signal);
+    await orAborted(Promise.all([nodes.tried, daemonSets.tried, reports.ready()]), signal);
     // News that comes during the evaluation counts for the next one.
     const isWithNews = hasNews;
     hasNews = false;
     const evaluation = await evaluatePolicies({
       objects: policies.objects(),
+      isRead: (source) => ({ nodes, daemonSets })[source].isSynced(),
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ name, uid, value }) => withRecord(value, nodeRecords.recordOf(name), uid)),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),

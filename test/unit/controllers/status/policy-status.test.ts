@@ -9,6 +9,7 @@ import type { TolerationPolicySpec } from '../../../../src/policy/toleration-pol
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
+import { ALL_READ } from '../readings.ts';
 import { runOf } from '../run.ts';
 
 afterEach(() => {
@@ -42,9 +43,8 @@ function startWithRefusal(onEvaluation: () => void = () => {}) {
   const options = {
     client: client as unknown as ApiClient,
     namespace: 'taintkeeper',
-    nodes: { entries: () => [], news: createSubject() },
-    daemonSets: { entries: () => [], changes: createSubject<never>() },
-    synced: Promise.resolve(),
+    nodes: { ...ALL_READ, entries: () => [], news: createSubject() },
+    daemonSets: { ...ALL_READ, entries: () => [], changes: createSubject<never>() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
     policies: {
       objects: () =>
