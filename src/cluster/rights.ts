@@ -4,7 +4,7 @@ import type { ApiClient } from './client/api-client.ts';
 import { isForbidden, isNotServed } from './client/api-error.ts';
 import { NATIVE_RESOURCES } from './native-policies.ts';
 import { NODE_RECORDS } from './node-records.ts';
-import { POLICY_RESOURCES } from './policies.ts';
+import { POLICY_RESOURCES } from './policy-paths.ts';
 import { CONFIGURATIONS } from './webhook-configurations.ts';
 
 /** A rule of RBAC: every verb for every resource. */

@@ -6,7 +6,9 @@ import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
 import { listPolicies } from '../cluster/policies.ts';
+import { undefinedKinds } from '../cluster/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
+import { POLICY_KINDS } from '../cluster/policy-paths.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
@@ -18,7 +20,7 @@ import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
-import type { Policy } from '../policy/policy.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
 import { look, mapped, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
@@ -81,6 +83,8 @@ export interface NodePoolFacts {
 /** Policies, the objects that they select, and what enforces them. */
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
+  /** The kinds of policies without a CustomResourceDefinition. */
+  readonly undefinedKinds: Reading<readonly PolicyKind[]>;
   /** The policies that the program contains. */
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
@@ -114,7 +118,8 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
-  const policies = read(() => policiesWithStatus(client));
+  const missing = read(() => undefinedKinds(client));
+  const policies = missing.then((kinds) => read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])));
   const admission = Promise.all([policies, listed]).then(([known, found]) =>
     tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
   );
@@ -153,6 +158,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
+    undefinedKinds: await missing,
     nodes: await nodes,
     nodeRecords,
     daemonSets,
@@ -194,11 +200,14 @@ async function gatherForeignReports(
 }
 
 /** The policies. If the status of one is older than its spec, they are read once more after a pause. */
-async function policiesWithStatus(client: ApiClient): Promise<PolicyObject[]> {
-  const policies = await listPolicies(client);
+async function policiesWithStatus(client: ApiClient, missing: readonly PolicyKind[]): Promise<PolicyObject[]> {
+  // Of none of them: the error says so.
+  const kinds =
+    missing.length < POLICY_KINDS.length ? POLICY_KINDS.filter((kind) => !missing.includes(kind)) : POLICY_KINDS;
+  const policies = await listPolicies(client, kinds);
   if (policies.every(isObserved)) return policies;
   await delay(STATUS_PAUSE_MS);
-  return listPolicies(client);
+  return listPolicies(client, kinds);
 }
 
 function isObserved({ status, generation }: PolicyObject): boolean {

@@ -38,6 +38,8 @@ function unanswered(signal: AbortSignal) {
     policies: {
       ...none,
       isComplete: () => true,
+      undefinedKinds: () => [],
+      unread: () => [],
       staleSince: () => undefined,
       snapshot: () => snapshot,
       statusChanges: createSubject(),

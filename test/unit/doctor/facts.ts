@@ -133,6 +133,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     overService: [],
     admission: known({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
     policies: known([taintPolicy('gpu', {})]),
+    undefinedKinds: known([]),
     builtin: [],
     nodes: known([node('n1')]),
     nodeRecords: known(new Map()),
