@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
@@ -13,6 +12,7 @@ import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startCon
 import type { Reports } from '../reports.ts';
 import type { Reading, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
+import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -54,6 +54,8 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
   /** The policies whose status is to be written, by uid. */
   let outdated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
+  /** By the uid of the policy. */
+  const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
   let hasNews = false;
   const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS });
@@ -97,9 +99,11 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     evaluations.next(evaluation);
     outdated = new Map(
       evaluation.policies
-        .filter(({ policy, status }) => !isDeepStrictEqual(policy.status, status))
+        .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
         .map((one) => [one.policy.uid, one]),
     );
+    const uids = new Set(policies.objects().map(({ uid }) => uid));
+    for (const uid of written.keys()) if (!uids.has(uid)) written.delete(uid);
     for (const uid of outdated.keys()) {
       if (isWithNews) writes.restart(uid);
       else writes.add(uid);
@@ -127,16 +131,21 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     if (!found) return;
     const { kind, name, resourceVersion } = found.policy;
     try {
-      await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
-        contentType: 'application/json-patch+json',
-        body: [
-          // Another policy of the same name, and a newer status of another leader, are not overwritten.
-          { op: 'replace', path: '/metadata/uid', value: uid },
-          { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-          // The whole status: a merge would keep fields of an earlier status.
-          { op: 'add', path: '/status', value: found.status },
-        ],
-      });
+      const answer = await client.request<{ status?: unknown } | undefined>(
+        'PATCH',
+        `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`,
+        {
+          contentType: 'application/json-patch+json',
+          body: [
+            // Another policy of the same name, and a newer status of another leader, are not overwritten.
+            { op: 'replace', path: '/metadata/uid', value: uid },
+            { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+            // The whole status: a merge would keep fields of an earlier status.
+            { op: 'add', path: '/status', value: found.status },
+          ],
+        },
+      );
+      written.set(uid, { sent: found.status, stored: answer?.status });
     } catch (error) {
       if (!isOutdated(error)) throw error;
       reconciler.trigger(CONFLICT_PAUSE_MS);
