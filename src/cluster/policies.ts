@@ -92,10 +92,13 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   const caches = kinds.map(({ cache }) => cache);
   /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
   let isSynced = false;
-  const synced = Promise.all(kinds.map(({ known }) => known)).then(() => {
-    isSynced = true;
+  let isListed = false;
+  const first = Promise.withResolvers<void>();
+  const synced = first.promise;
+  Promise.all(kinds.map(({ known }) => known)).then(() => {
+    isListed = true;
     compile();
-  });
+  }, first.reject);
   // Rejected if stopped before. Callers that wait have a reference of their own.
   synced.catch(() => {});
   const objects = () => caches.flatMap((cache) => [...cache.entries()].map(({ value }: Entry<PolicyObject>) => value));
@@ -154,7 +157,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
           isUndefined = false;
           log.info(`CustomResourceDefinition ${definitionOf(kind)} exists now`);
         }
-        if (isSynced) compile();
+        if (isListed) compile();
       },
       () => {},
     );
@@ -195,19 +198,35 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       return;
     }
     // Half of the policies are no snapshot.
-    if (pending || !isSynced || !isComplete) return;
+    if (pending || !isListed || !isComplete) return;
     pending = true;
     setImmediate(compile);
   }
 
+  /** An error is a fault of taintkeeper. The policies before stay in force, and without any, the replica is not ready. */
   function compile(): void {
     pending = false;
+    try {
+      takeSnapshot();
+    } catch (err) {
+      log.error({ err }, 'the policies could not be compiled; those that were in force before stay in force');
+      return;
+    }
+    isSynced = true;
+    first.resolve();
+    try {
+      changes.next();
+    } catch (err) {
+      log.error({ err }, 'the policies have changed, and not everything could follow the change');
+    }
+  }
+
+  function takeSnapshot(): void {
     const used = objects().flatMap((object) => (object.inForce ? [{ object, policy: object.inForce.policy }] : []));
     const policies = used.map(({ policy }) => policy);
     const versions = new Set(used.flatMap(({ object }) => versionInForce(object) ?? []));
-    incomplete = new Set(objects().flatMap(({ kind, inForce }) => (inForce ? [] : [kind])));
     snapshot = { policies, compiled: compilePolicies(policies, { audit }), versions };
-    changes.next();
+    incomplete = new Set(objects().flatMap(({ kind, inForce }) => (inForce ? [] : [kind])));
   }
 }
 

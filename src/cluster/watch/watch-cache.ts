@@ -1,7 +1,7 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause, startDeadline } from '../../runtime/pause.ts';
-import { isNotServed } from '../client/api-error.ts';
+import { isForbidden, isNotServed } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { isExpired, takeEvent, watchFault } from './watch-events.ts';
@@ -113,13 +113,24 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
    * etcd is set back only while the API server is down, so this is checked only after failures.
    */
   async function checkHistory(): Promise<void> {
-    const head = listPages(client, path, { query, pageSize: 1, signal });
-    const { value } = await head.next();
-    await head.return(undefined);
-    const now = value?.resourceVersion;
+    const now = await newestVersion();
     if (now !== undefined && version !== undefined && (compareResourceVersions(now, version) ?? 0) < 0)
       version = undefined;
     else inDoubt = false;
+  }
+
+  /** Undefined if the right to list was withdrawn: what the watch brings is better than nothing. */
+  async function newestVersion(): Promise<string | undefined> {
+    const head = listPages(client, path, { query, pageSize: 1, signal });
+    try {
+      const { value } = await head.next();
+      return value?.resourceVersion;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    } finally {
+      await head.return(undefined);
+    }
   }
 
   async function watch(from: string): Promise<void> {

@@ -46,6 +46,9 @@ describe('discovery says', () => {
   });
 });
 
+const groupsOf = (served: readonly string[]) =>
+  ['apps', ...(served.length > 0 ? ['taintkeeper.dev'] : [])].map((name) => ({ name }));
+
 /** A cluster with these kinds of policies. What is behind it can be replaced by a proxy that answers 404 to everything. */
 async function clusterWith(...first: readonly string[]) {
   let served = first;
@@ -53,7 +56,7 @@ async function clusterWith(...first: readonly string[]) {
   const api = await startFakeApi(({ path, query }, response) => {
     if (isProxy) return plain404(response);
     if (path === POLICY_GROUP) return served.length > 0 ? answer(response, listOf(served)) : plain404(response);
-    if (path === '/apis') return answer(response, { kind: 'APIGroupList', groups: [{ name: 'apps' }] });
+    if (path === '/apis') return answer(response, { kind: 'APIGroupList', groups: groupsOf(served) });
     const resource = path.slice(POLICY_GROUP.length + 1);
     if (!served.includes(resource)) return plain404(response);
     if (query.watch) return response.flushHeaders();

@@ -78,6 +78,16 @@ describe('the lines of an answer', () => {
     expect(error?.message).toBe('GET /w: the connection was closed');
   });
 
+  it('end with an error when the body is not HTTP, and the process goes on', async () => {
+    const { lines } = await linesOf(({ socket }) => {
+      const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\n{"n":1}\n\r\n';
+      socket.write(head, () => setImmediate(() => socket.write('no length of a chunk\r\n')));
+    });
+    const { values, error } = await collect(lines);
+    expect(values).toEqual([{ n: 1 }]);
+    expect(error?.message).toMatch(/^GET \/w: /);
+  });
+
   it('end with an error after idleMs without a byte, counted from the last one', async () => {
     stopClock();
     let response: ServerResponse | undefined;

@@ -323,6 +323,15 @@ describe('an API server', () => {
     await eventually(() => expect(logged().at(-1)).toBe(`watching ${PATH} again`));
   });
 
+  it('that withdraws the right to list, and not that to watch, is watched all the same', async () => {
+    const { things, watch, takeChanges } = await watched();
+    refuse(things, 'list', [403, 'Forbidden']);
+    watch.break();
+    const next = await watchNumber(things, 2);
+    next.send('MODIFIED', things.set('a', 'a1', 'new'));
+    await eventually(() => expect(takeChanges()).toEqual(['modified a=new']));
+  });
+
   it('that does not know the path yet is waited for', async () => {
     const things = await threeThings();
     const seen = refuse(things, 'all', [404, 'NotFound']);
