@@ -234,6 +234,7 @@ describe('a watch that ends', () => {
     expect(states[1]).toEqual({
       connected: false,
       error: `GET ${PATH}: the connection is dead: the watch went on for 1100 ms`,
+      isNotServed: false,
     });
     await eventually(() => expect(logged()).toHaveLength(2));
     await eventually(() => expect(things.openConnections()).toBe(1));
