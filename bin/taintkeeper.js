@@ -3,6 +3,8 @@
 // The oldest on which all tests pass (`npm run test:oldest-node`); those before, with OpenSSL 3.0, serve TLS with keys that are too short.
 const REQUIRED = '24.5';
 const INTERNAL_ERROR = 70;
+/** 128 and the number of SIGPIPE. */
+const SIGPIPE_CODE = 141;
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 const [requiredMajor, requiredMinor] = REQUIRED.split('.').map(Number);
@@ -12,9 +14,10 @@ if (major < requiredMajor || (major === requiredMajor && minor < requiredMinor))
   );
   process.exitCode = 2;
 } else {
-  // Whoever reads the output may stop reading (`| head`): that ends the program, and is no error.
+  // The reader of the output may stop reading (`| head`). The program ends as other programs do, by the exit code of a shell for SIGPIPE: 0 would mean that
+  // nothing was found.
   process.stdout.on('error', (error) => {
-    if (error.code === 'EPIPE') process.exit(0);
+    if (error.code === 'EPIPE') process.exit(SIGPIPE_CODE);
     // A full disk, say. Not 1, which is an answer.
     process.stderr.write(`taintkeeper: cannot write the output: ${error.message}\n`);
     process.exit(2);

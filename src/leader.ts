@@ -140,7 +140,7 @@ function startControllers(
       service,
       nodes,
       daemonSets,
-      synced,
+      synced: nodes.synced,
       nodeRecords,
       policies,
       rights,
@@ -179,7 +179,7 @@ function startControllers(
   const { stuckPods } = started(
     startPodRecovery(run, { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports }),
   );
-  started(startPoolReview(run, { client, policies, nodes, synced, rights, recordEvent, reports }));
+  started(startPoolReview(run, { client, policies, nodes, synced: nodes.synced, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
   const { evaluations } = started(
@@ -188,7 +188,6 @@ function startControllers(
       namespace,
       nodes,
       daemonSets,
-      synced,
       nodeRecords,
       policies,
       audit,
@@ -205,8 +204,10 @@ function startControllers(
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));
   }
-  started(startReplicaSpread(run, { client, service, self: identity, nodes, synced }));
-  started(startDrainRelease(run, { client, service, self: identity, nodes, synced, giveWay: options.giveWay }));
+  started(startReplicaSpread(run, { client, service, self: identity, nodes, synced: nodes.synced }));
+  started(
+    startDrainRelease(run, { client, service, self: identity, nodes, synced: nodes.synced, giveWay: options.giveWay }),
+  );
   if (options.defaultPolicies) {
     started(startDefaultPolicies(run, { client, namespace, configMap: options.defaultPolicies }));
   }

@@ -1,7 +1,15 @@
 import type { X509Certificate } from 'node:crypto';
 import type { StoredFiles } from './certificate-files.ts';
 import { subjectOf } from './distinguished-name.ts';
-import { hasCa, namesOf, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
+import {
+  FUTURE_CA_CAUSE,
+  hasCa,
+  namesOf,
+  notValidYet,
+  parseCertificates,
+  SERVING_LOOKAHEAD_MS,
+  servingFault,
+} from './inspect.ts';
 import { unusable } from './rotation.ts';
 
 /** A registered `caBundle`. */
@@ -43,6 +51,7 @@ export function reportCertificates(
   const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
   const isForeign = files.cert !== undefined && files.caKey === undefined;
   const fault = isForeign ? servingFault(files, names, now, 0) : unusable(files, names, now);
+  const future = notValidYet(files.caCert, now);
   // When another issuer renews is not known here.
   const due = fault ?? (isForeign ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));
   return {
@@ -54,6 +63,7 @@ export function reportCertificates(
     renewedBy: isForeign ? 'another issuer' : 'taintkeeper',
     problems: [
       ...(fault === undefined ? [] : [`the certificates are not usable: ${fault}`]),
+      ...(future === undefined ? [] : [`the CA is ${future}: ${FUTURE_CA_CAUSE}`]),
       ...(fault === undefined && due !== undefined ? [`the serving certificate should have been renewed: ${due}`] : []),
       ...webhooks
         .filter(({ trusts }) => trusts === 'neither')

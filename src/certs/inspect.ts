@@ -101,6 +101,15 @@ export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | und
   return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
 }
 
+/** Why a CA is not valid yet, as text. */
+export const FUTURE_CA_CAUSE = 'a clock was ahead when it was issued';
+
+/** That the CA that issues, the first one of the bundle, is not valid yet: a clock was ahead when it was issued. Undefined if it is valid. */
+export function notValidYet(bundle: string | undefined, now: Date): string | undefined {
+  const [ca] = parseCertificates(bundle ?? '');
+  return ca && now < ca.validFromDate ? invalidAt(ca, now) : undefined;
+}
+
 /** Why the serving certificate cannot be replaced on request. */
 export type RotationObstacle =
   /** Another issuer issued the certificates. */

@@ -1,6 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import type { FILES, StoredFiles } from './certificate-files.ts';
-import { caFault, invalidAt, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
+import {
+  caFault,
+  invalidAt,
+  notValidYet,
+  parseCertificates,
+  SERVING_LOOKAHEAD_MS,
+  servingFault,
+  signerOf,
+} from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 
 /** All four files. `caCert` is a bundle of every trusted CA. The one that issues (with the key `caKey`) is first. */
@@ -12,6 +20,9 @@ const CA_LOOKAHEAD_MS = 365 * 86_400_000;
 /** API servers receive a changed webhook configuration by a watch, within a fraction of a second. There may be several. */
 export const PROPAGATION_MS = 10_000;
 
+/** How long a CA may lie in the future until it is replaced: a clock that is behind for a moment may be corrected. */
+export const FUTURE_CA_MS = 600_000;
+
 export interface RotationState {
   readonly now: Date;
   /** DNS names that the serving certificate must have. */
@@ -20,6 +31,11 @@ export interface RotationState {
   readonly trusted: boolean;
   /** How long an earlier CA stays trusted after its last serving certificate was replaced, in milliseconds. */
   readonly overlapMs: number;
+  /**
+   * For how long the CA that issues has not been valid yet, while the API server's clock and the local one agreed, in milliseconds: {@link followFutureCa}.
+   * 0 if it is valid, or if that is not known.
+   */
+  readonly futureForMs: number;
 }
 
 /** What to store next, and its effect as text. */
@@ -39,11 +55,12 @@ export interface RotationStep {
  * If nothing stored can be served, everything is issued at once. Undefined if nothing is due.
  */
 export async function nextStep(stored: StoredFiles, state: RotationState): Promise<RotationStep | undefined> {
-  const { now, names, trusted, overlapMs } = state;
+  const { now, names, trusted, overlapMs, futureForMs } = state;
   const unservable = servingFault(stored, names, now, 0);
-  const caReason = caFault(stored, now) ?? caEndsSoon(stored, now);
+  const future = futureForMs >= FUTURE_CA_MS ? notValidYet(stored.caCert, now) : undefined;
+  const caReason = caFault(stored, now) ?? caEndsSoon(stored, now) ?? future;
   if (caReason !== undefined) {
-    return unservable === undefined
+    return unservable === undefined && isAccepted(stored, now)
       ? introduceCa(stored as CompleteFiles, now, caReason)
       : await issueAll(stored, names, now, caReason);
   }
@@ -65,6 +82,20 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   const inForceSince = certificate.validFromDate.getTime() + BACKDATE_MS + PROPAGATION_MS;
   if (issuer === undefined || earlier.length === 0 || now.getTime() < inForceSince + overlapMs) return undefined;
   return { files: { ...files, caCert: pem([issuer]) }, what: 'the earlier CA left the bundle' };
+}
+
+/**
+ * Follows since when the CA that issues has not been valid yet. A CA issued by a clock that was ahead can be valid only in years.
+ * @returns a function that takes the stored bundle, and returns {@link RotationState.futureForMs}
+ */
+export function followFutureCa(): (bundle: string | undefined, now: Date, clocksAgree: boolean) => number {
+  let future: { readonly ca: string; readonly since: number } | undefined;
+  return (bundle, now, clocksAgree) => {
+    const [ca] = parseCertificates(bundle ?? '');
+    if (!ca || !clocksAgree || now >= ca.validFromDate) future = undefined;
+    else if (future?.ca !== ca.fingerprint256) future = { ca: ca.fingerprint256, since: performance.now() };
+    return future ? performance.now() - future.since : 0;
+  };
 }
 
 /** A new CA beside the current one. The serving certificate stays, until the new CA is trusted. */
@@ -111,6 +142,13 @@ async function issueAll(
     files: { caCert: bundleOf(ca, stored.caCert, now), caKey: ca.key, cert, key },
     what: `CA and serving certificate (${reason})`,
   };
+}
+
+/** Whether a client that trusts the bundle accepts the serving certificate: an issuer that is not valid yet makes it useless. */
+function isAccepted({ cert, caCert }: StoredFiles, now: Date): boolean {
+  const [certificate] = parseCertificates(cert ?? '');
+  const signer = certificate && signerOf(certificate, caCert);
+  return signer !== undefined && invalidAt(signer, now) === undefined;
 }
 
 function caEndsSoon({ caCert }: StoredFiles, now: Date): string | undefined {

@@ -5,6 +5,7 @@ import { type RotationObstacle, rotationObstacle, servingFault } from '../certs/
 import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../certs/rotation.ts';
 import { readSecret, type SecretRef, type SecretState, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { confirmedTime } from '../cluster/client/confirmed-time.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
@@ -38,7 +39,7 @@ function statusCommand(exit: (code: number) => void): Command {
       atSite(options, async ({ client, ref, names }) => {
         const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
         const [{ files }, bundles] = await withProgress('asking the API server', reading);
-        const report = reportCertificates(files, bundles, names, client.now());
+        const report = reportCertificates(files, bundles, names, await confirmedTime(client));
         process.stdout.write(formatAs(options.output, { data: () => report, table: (look) => table(report, look) }));
         exit(report.problems.length > 0 ? EXIT.problem : EXIT.ok);
       }),
@@ -74,7 +75,7 @@ function rotateCommand(): Command {
  */
 async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string[]> {
   const before = await readSecret(client, ref);
-  const now = client.now();
+  const now = await confirmedTime(client);
   refuseUnlessReplaceable(before, ref, names, now);
   // Complete, except that the serving certificate or its key may be missing.
   const files = before.files as CompleteFiles;

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { type ApiClient, connect, type UserClient } from '../cluster/client/api-client.ts';
-import { isNotFound } from '../cluster/client/api-error.ts';
+import { isNotServed } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPolicies } from '../cluster/policies.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
@@ -89,7 +89,7 @@ export async function installedPolicies(client: ApiClient, ...kinds: readonly Po
     try {
       return await listPolicies(client, [kind]);
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (!isNotServed(error)) throw error;
       throw new InputError([`the cluster has no ${kind.replace(/y$/, 'ies')}: taintkeeper is not installed there`]);
     }
   });

@@ -1,6 +1,6 @@
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
 import { NODE_RECORDS } from '../cluster/node-records.ts';
-import { POLICY_RESOURCES } from '../cluster/policies.ts';
+import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 
 /** A rule of RBAC. */

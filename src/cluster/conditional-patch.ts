@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from './client/api-client.ts';
-import { ApiError } from './client/api-error.ts';
+import { ApiError, isNotFound } from './client/api-error.ts';
 import { findObject } from './client/find-object.ts';
 
 const MAX_ATTEMPTS = 5;
@@ -34,8 +34,8 @@ export async function patchIfUnchanged<T>(client: ApiClient, options: Conditiona
       const query = { fieldManager, dryRun: dryRun ? 'All' : undefined };
       return read(await client.request('PATCH', path, { query, body, contentType: 'application/json-patch+json' }));
     } catch (error) {
+      if (isNotFound(error)) return undefined;
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) return undefined;
       // 422: a test failed, because the object has changed.
       if (![409, 422].includes(error.status) || attempt === MAX_ATTEMPTS) throw error;
     }

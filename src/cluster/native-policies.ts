@@ -2,7 +2,7 @@ import { formatLabels } from '../kubernetes/label-selector.ts';
 import type { MutatingVersion } from '../native/native-policy.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { findObject } from './client/find-object.ts';
+import { findApi } from './client/find-object.ts';
 import { isOurs } from './own-names.ts';
 import { listObjects } from './watch/list-pages.ts';
 
@@ -57,7 +57,7 @@ export async function servedVersions(client: ApiClient): Promise<NativeVersions>
 }
 
 async function resourcesOf(client: ApiClient, version: string): Promise<string[]> {
-  const found = await findObject<{ resources?: { name: string }[] }>(client, `${GROUP}/${version}`);
+  const found = await findApi<{ resources?: { name: string }[] }>(client, `${GROUP}/${version}`);
   return found?.resources?.map(({ name }) => name) ?? [];
 }
 

@@ -2,7 +2,7 @@ import type { NodePool } from '../coverage/node-pools.ts';
 import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { findObject } from './client/find-object.ts';
+import { findApi } from './client/find-object.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from './rights.ts';
 import { listObjects } from './watch/list-pages.ts';
 
@@ -39,7 +39,7 @@ export async function servedPoolApis(client: ApiClient): Promise<PoolApi[]> {
 }
 
 async function groupVersions(client: ApiClient, group: string): Promise<string[]> {
-  const found = await findObject<{ versions?: { version: string }[] }>(client, `/apis/${group}`);
+  const found = await findApi<{ versions?: { version: string }[] }>(client, `/apis/${group}`);
   return found?.versions?.map(({ version }) => version) ?? [];
 }
 

@@ -8,7 +8,7 @@ import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isOutdated } from './client/api-error.ts';
 import { deleteObject } from './client/delete-object.ts';
 import { findObject } from './client/find-object.ts';
-import { POLICY_GROUP } from './policies.ts';
+import { POLICY_GROUP } from './policy-paths.ts';
 import { listObjects } from './watch/list-pages.ts';
 import { watchResource } from './watch/watch-cache.ts';
 import type { WatchCache } from './watch/watch-options.ts';

@@ -1,22 +1,16 @@
 import type { Logger } from 'pino';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { messageOf } from '../runtime/error-message.ts';
+import { pause } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
+import { definitionOf, undefinedKinds } from './policy-definitions.ts';
 import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
+import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from './policy-paths.ts';
 import type { Change, Entry } from './watch/cached-objects.ts';
 import { listObjects } from './watch/list-pages.ts';
 import { watchResource } from './watch/watch-cache.ts';
-
-export const POLICY_RESOURCES = {
-  TaintPolicy: 'taintpolicies',
-  TolerationPolicy: 'tolerationpolicies',
-  TolerationRestriction: 'tolerationrestrictions',
-  RecoveryPolicy: 'recoverypolicies',
-} as const;
-export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';
-
-export const POLICY_KINDS = Object.keys(POLICY_RESOURCES) as PolicyKind[];
 
 /**
  * The current policies of these kinds.
@@ -35,6 +29,9 @@ export async function listPolicies(
 /** A watch confirms the state every 30 s, and a dead one is noticed after 35 s: see WATCH_TIMINGS. */
 const STALE_AFTER_MS = 60_000;
 
+/** While a kind is not served, and discovery does not say why. */
+const CHECK_DEFINITION_MS = 1_000;
+
 /** The policies in force at one time. */
 export interface PolicySnapshot {
   readonly policies: readonly Policy[];
@@ -51,6 +48,10 @@ export interface ClusterPolicies {
   /** Resolves once all policies have been read. */
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
+  /** The kinds without a CustomResourceDefinition. They have no policies. */
+  undefinedKinds(): readonly PolicyKind[];
+  /** The kinds that could not be read yet, and why. */
+  unread(): readonly { readonly kind: PolicyKind; readonly problem: string }[];
   /** Whether the kind is watched, and a usable spec of each policy of the kind is known. */
   isComplete(kind: PolicyKind): boolean;
   /** When they were last certainly current, if that is too long ago. Undefined while they are watched. */
@@ -86,30 +87,18 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   /** Kinds with a policy of which nothing is in force, in the snapshot. */
   let incomplete: ReadonlySet<PolicyKind> = new Set();
 
-  const caches = POLICY_KINDS.map((kind) =>
-    watchResource({
-      client,
-      path: `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`,
-      project(object) {
-        const policy = viewPolicy(kind, object, inForce.get((object as { metadata: { uid: string } }).metadata.uid));
-        if (policy.inForce) inForce.set(policy.uid, policy.inForce);
-        return policy;
-      },
-      onChange: changed,
-      onState({ connected }) {
-        if (connected) watched.add(kind);
-        else watched.delete(kind);
-        onState(kind, connected);
-      },
-      log,
-    }),
-  );
+  const stopping = new AbortController();
+  const kinds = POLICY_KINDS.map(followKind);
+  const caches = kinds.map(({ cache }) => cache);
   /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
   let isSynced = false;
-  const synced = Promise.all(caches.map((cache) => cache.synced)).then(() => {
-    isSynced = true;
+  let isListed = false;
+  const first = Promise.withResolvers<void>();
+  const synced = first.promise;
+  Promise.all(kinds.map(({ known }) => known)).then(() => {
+    isListed = true;
     compile();
-  });
+  }, first.reject);
   // Rejected if stopped before. Callers that wait have a reference of their own.
   synced.catch(() => {});
   const objects = () => caches.flatMap((cache) => [...cache.entries()].map(({ value }: Entry<PolicyObject>) => value));
@@ -126,10 +115,82 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     changes,
     statusChanges,
     objects,
-    stop: () => Promise.all(caches.map((cache) => cache.stop())),
+    undefinedKinds: () => kinds.filter(({ isUndefined }) => isUndefined()).map(({ kind }) => kind),
+    unread: () =>
+      kinds
+        .filter(({ cache, isUndefined }) => !cache.isSynced() && !isUndefined())
+        .map(({ kind, problem }) => ({ kind, problem: problem() })),
+    stop() {
+      stopping.abort();
+      return Promise.all(caches.map((cache) => cache.stop()));
+    },
   };
 
-  function changed(change: Change<PolicyObject>): void {
+  function followKind(kind: PolicyKind) {
+    let problem = 'not read yet';
+    let isUndefined = false;
+    let isChecking = false;
+    const cache = watchResource({
+      client,
+      path: `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`,
+      project(object) {
+        const policy = viewPolicy(kind, object, inForce.get((object as { metadata: { uid: string } }).metadata.uid));
+        if (policy.inForce) inForce.set(policy.uid, policy.inForce);
+        return policy;
+      },
+      onChange: (change) => changed(change, cache.isSynced()),
+      onState(state) {
+        if (state.connected) watched.add(kind);
+        else watched.delete(kind);
+        if (!state.connected) {
+          problem = state.error;
+          if (state.isNotServed) void checkDefinition();
+        }
+        onState(kind, state.connected);
+      },
+      log,
+    });
+    const none = Promise.withResolvers<void>();
+    cache.synced.then(
+      () => {
+        if (isUndefined) {
+          isUndefined = false;
+          log.info(`CustomResourceDefinition ${definitionOf(kind)} exists now`);
+        }
+        if (isListed) compile();
+      },
+      () => {},
+    );
+    return {
+      kind,
+      cache,
+      known: Promise.race([cache.synced, none.promise]),
+      problem: () => problem,
+      isUndefined: () => isUndefined,
+    };
+
+    /** Until the kind is read, or certainly has no definition. */
+    async function checkDefinition(): Promise<void> {
+      if (isChecking || cache.isSynced()) return;
+      isChecking = true;
+      const { signal } = stopping;
+      while (!signal.aborted && !cache.isSynced() && !isUndefined) {
+        try {
+          isUndefined = (await undefinedKinds(client)).includes(kind) && !cache.isSynced();
+        } catch (error) {
+          log.debug(`cannot find out whether ${definitionOf(kind)} exists: ${messageOf(error)}`);
+        }
+        if (!isUndefined) await pause(CHECK_DEFINITION_MS, signal);
+      }
+      isChecking = false;
+      if (!isUndefined) return;
+      log.warn(`CustomResourceDefinition ${definitionOf(kind)} does not exist: no ${kind} is in force`);
+      none.resolve();
+    }
+  }
+
+  /** @param isComplete whether the kind was listed */
+  function changed(change: Change<PolicyObject>, isComplete: boolean): void {
     const { value } = change.entry;
     if (change.type === 'deleted') inForce.delete(value.uid);
     if (change.type === 'modified' && isSame(change.previous.value, value)) {
@@ -137,19 +198,35 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       return;
     }
     // Half of the policies are no snapshot.
-    if (pending || !isSynced) return;
+    if (pending || !isListed || !isComplete) return;
     pending = true;
     setImmediate(compile);
   }
 
+  /** An error is a fault of taintkeeper. The policies before stay in force, and without any, the replica is not ready. */
   function compile(): void {
     pending = false;
+    try {
+      takeSnapshot();
+    } catch (err) {
+      log.error({ err }, 'the policies could not be compiled; those that were in force before stay in force');
+      return;
+    }
+    isSynced = true;
+    first.resolve();
+    try {
+      changes.next();
+    } catch (err) {
+      log.error({ err }, 'the policies have changed, and not everything could follow the change');
+    }
+  }
+
+  function takeSnapshot(): void {
     const used = objects().flatMap((object) => (object.inForce ? [{ object, policy: object.inForce.policy }] : []));
     const policies = used.map(({ policy }) => policy);
     const versions = new Set(used.flatMap(({ object }) => versionInForce(object) ?? []));
-    incomplete = new Set(objects().flatMap(({ kind, inForce }) => (inForce ? [] : [kind])));
     snapshot = { policies, compiled: compilePolicies(policies, { audit }), versions };
-    changes.next();
+    incomplete = new Set(objects().flatMap(({ kind, inForce }) => (inForce ? [] : [kind])));
   }
 }
 

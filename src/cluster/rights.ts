@@ -1,10 +1,10 @@
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import { type Access, isAllowed, whoAmI } from './access-review.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { isForbidden, isNotFound } from './client/api-error.ts';
+import { isForbidden, isNotServed } from './client/api-error.ts';
 import { NATIVE_RESOURCES } from './native-policies.ts';
 import { NODE_RECORDS } from './node-records.ts';
-import { POLICY_RESOURCES } from './policies.ts';
+import { POLICY_RESOURCES } from './policy-paths.ts';
 import { CONFIGURATIONS } from './webhook-configurations.ts';
 
 /** A rule of RBAC: every verb for every resource. */
@@ -308,7 +308,7 @@ export async function ownUid(client: ApiClient): Promise<string | undefined> {
   try {
     return (await whoAmI(client)).uid;
   } catch (error) {
-    if (isForbidden(error) || isNotFound(error)) return undefined;
+    if (isForbidden(error) || isNotServed(error)) return undefined;
     throw error;
   }
 }

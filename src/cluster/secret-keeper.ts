@@ -17,6 +17,7 @@ import {
   writeSecret,
 } from './certificate-secret.ts';
 import type { ApiClient } from './client/api-client.ts';
+import { confirmedTime } from './client/confirmed-time.ts';
 import { watchResource } from './watch/watch-cache.ts';
 
 /** How long a starting replica leaves the repair of a broken Secret to replicas that still have the last good one. */
@@ -172,7 +173,7 @@ async function openSecret({
   let rescueUntil: number | undefined;
   for (;;) {
     const state = await readSecret(client, ref);
-    const now = client.now();
+    const now = await confirmedTime(client);
     if (unusable(state.files, names, now) === undefined) return { state, issued: [] };
 
     rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;
@@ -180,7 +181,7 @@ async function openSecret({
       await delay(RESCUE_POLL_MS);
       continue;
     }
-    const step = await nextStep(state.files, { now, names, trusted: false, overlapMs: 0 });
+    const step = await nextStep(state.files, { now, names, trusted: false, overlapMs: 0, futureForMs: 0 });
     if (step === undefined)
       throw new Error(`Secret ${ref.namespace}/${ref.name} is not usable, and cannot be repaired`);
     const written = await writeSecret(client, ref, step.files, state);

@@ -50,6 +50,10 @@ export interface WebhookConfiguration {
 export interface RegisteredWebhooks {
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
+  /** Resolves after the first lists, complete or not. */
+  readonly tried: Promise<unknown>;
+  /** Why one of them could not be read last; undefined while both are watched. */
+  problem(): string | undefined;
   /** Emits when one of them has changed. */
   readonly changes: Source;
   get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
@@ -67,6 +71,8 @@ export interface RegisteredWebhooksOptions {
 export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOptions): RegisteredWebhooks {
   const changes = createSubject();
   const trust = trackCaTrust();
+  const problems = new Map<ConfigurationPhase, string>();
+  const tried = { mutate: Promise.withResolvers<void>(), validate: Promise.withResolvers<void>() };
   const watch = (phase: ConfigurationPhase) =>
     watchResource({
       client,
@@ -76,6 +82,11 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
       onChange() {
         observe();
         changes.next();
+      },
+      onState(state) {
+        if (state.connected) problems.delete(phase);
+        else problems.set(phase, state.error);
+        tried[phase].resolve();
       },
       log,
     });
@@ -91,6 +102,8 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
   return {
     synced,
     isSynced,
+    tried: Promise.all([tried.mutate.promise, tried.validate.promise]),
+    problem: () => [...problems.values()][0],
     changes,
     get,
     caBundles,

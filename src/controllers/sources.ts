@@ -22,10 +22,19 @@ export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDa
   readonly changes: Source<Change<ClusterDaemonSet>>;
 }
 
+/** How much of a kind has been read. Each controller waits only for what it reads: the right to list the other kind may be missing. */
+export interface Reading {
+  /** Resolves when all objects are known. Rejects if the watch is stopped before. */
+  readonly synced: Promise<unknown>;
+  isSynced(): boolean;
+  /** Resolves after the first list, complete or not. */
+  readonly tried: Promise<void>;
+}
+
 /** Watches of the nodes and DaemonSets of the cluster. */
 export interface ClusterSources {
-  readonly nodes: ExistingNodes;
-  readonly daemonSets: WatchedDaemonSets;
+  readonly nodes: ExistingNodes & Reading;
+  readonly daemonSets: WatchedDaemonSets & Reading;
   /** Resolves when all nodes and DaemonSets are known. Rejects if the watches are stopped before. */
   readonly synced: Promise<unknown>;
 }
@@ -42,9 +51,7 @@ export function watchCluster(
   const daemonSets = watch('daemonsets', { path: '/apis/apps/v1/daemonsets', project: keepDaemonSet });
   const news = createSubject();
   nodes.changes.subscribe((change) => isNews(change) && news.next());
-  const synced = orAborted(Promise.all([nodes.synced, daemonSets.synced]), signal);
-  // Callers that await it handle the rejection themselves.
-  synced.catch(() => {});
+  const synced = handled(Promise.all([nodes.synced, daemonSets.synced]));
   return {
     nodes: { ...nodes, news },
     daemonSets,
@@ -54,17 +61,23 @@ export function watchCluster(
 
   function watch<T>(resource: string, what: Pick<WatchOptions<T>, 'path' | 'pageSize' | 'project'>) {
     const changes = createSubject<Change<T>>();
+    const tried = Promise.withResolvers<void>();
     const cache = watchResource<T>({
       ...what,
       client,
       onChange: changes.next,
-      onState: ({ connected }) => metrics.watchState(resource, connected),
+      onState({ connected }) {
+        metrics.watchState(resource, connected);
+        tried.resolve();
+      },
       log,
     });
     // At once: a list that fails after the lease was lost is not a failure of the API server.
     signal.addEventListener('abort', () => void cache.stop(), { once: true });
     return {
-      synced: cache.synced,
+      synced: handled(orAborted(cache.synced, signal)),
+      isSynced: cache.isSynced,
+      tried: tried.promise,
       get: cache.get,
       has: cache.has,
       isStale: cache.isStale,
@@ -76,6 +89,12 @@ export function watchCluster(
       },
     };
   }
+}
+
+/** A promise whose callers handle its rejection themselves, if there are any. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 /** Whether the kept part of an object has changed. */

@@ -34,10 +34,10 @@ export const CHECKS: readonly Check[] = [
   IS_INSTALLED,
 
   { ...TRUST, name: 'Secret', dependsOn: [], run: checkSecret },
-  { ...TRUST, name: 'serving certificate', dependsOn: ['clocks'], run: checkServing },
+  { ...TRUST, name: 'serving certificate', dependsOn: ['Secret', 'clocks'], run: checkServing },
   { ...TRUST, name: 'certificate names', dependsOn: [], run: checkNames },
   { ...TRUST, name: 'agreement of replicas', dependsOn: ['serving certificate'], run: checkAgreement },
-  { ...TRUST, name: 'caBundle', dependsOn: ['agreement of replicas', 'clocks'], run: checkTrust },
+  { ...TRUST, name: 'caBundle', dependsOn: ['Secret', 'agreement of replicas', 'clocks'], run: checkTrust },
   { ...TRUST, name: 'clocks', dependsOn: [], run: checkClocks },
 
   { ...NETWORK, name: 'Service', dependsOn: [], run: checkService },

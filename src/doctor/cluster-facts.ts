@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
+import { findApi } from '../cluster/client/find-object.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
 import { listPolicies } from '../cluster/policies.ts';
+import { undefinedKinds } from '../cluster/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
+import { POLICY_KINDS } from '../cluster/policy-paths.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
@@ -19,11 +22,11 @@ import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { PodObject } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
-import type { Policy } from '../policy/policy.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { type ApiServer, askApiServers } from './api-servers.ts';
 import type { Installation } from './installation.ts';
-import { known, look, mapped, type Reading, read } from './reading.ts';
+import { known, look, mapped, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
 
@@ -92,6 +95,8 @@ export interface ApiServerPod {
 /** Policies, the objects that they select, and what enforces them. */
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
+  /** The kinds of policies without a CustomResourceDefinition. */
+  readonly undefinedKinds: Reading<readonly PolicyKind[]>;
   /** The policies that the program contains. */
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
@@ -130,7 +135,8 @@ export async function gatherCluster(client: UserClient, installation: Installati
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
-  const policies = read(() => policiesWithStatus(client));
+  const missing = read(() => undefinedKinds(client));
+  const policies = missing.then((kinds) => read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])));
   const tried = Promise.all([policies, listed]).then(async ([listedPolicies, found]) => {
     const nodes = mapped(found, ({ spec }) => spec);
     return tryAdmission(client, await trialFor(client, installation.namespace, { policies: listedPolicies, nodes }));
@@ -172,6 +178,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
+    undefinedKinds: await missing,
     nodes: await nodes,
     nodeRecords,
     daemonSets,
@@ -239,7 +246,7 @@ async function gatherForeignReports(
   { writesReports }: Installation,
 ): Promise<readonly string[] | undefined> {
   const api = `/apis/${REPORT_API_VERSION}`;
-  if ((await look(client, api)) === undefined) return undefined;
+  if ((await findApi(client, api, { timeoutMs: READ_TIMEOUT_MS })) === undefined) return undefined;
   const nameOf = (object: unknown) => (object as { metadata: { name: string } }).metadata.name;
   return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
@@ -250,12 +257,16 @@ async function gatherForeignReports(
  */
 export async function policiesWithStatus(
   client: ApiClient,
+  missing: readonly PolicyKind[],
   { pauseMs = STATUS_PAUSE_MS } = {},
 ): Promise<PolicyObject[]> {
-  const policies = await listPolicies(client);
+  // Of none of them: the error says so.
+  const kinds =
+    missing.length < POLICY_KINDS.length ? POLICY_KINDS.filter((kind) => !missing.includes(kind)) : POLICY_KINDS;
+  const policies = await listPolicies(client, kinds);
   if (policies.every(isSettled)) return policies;
   await delay(pauseMs);
-  return listPolicies(client);
+  return listPolicies(client, kinds);
 }
 
 function isSettled({ status, generation }: PolicyObject): boolean {

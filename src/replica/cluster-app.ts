@@ -8,7 +8,8 @@ import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import { type Leadership, leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
 import { NODE_RECORDS, nodeRecords } from '../cluster/node-records.ts';
-import { POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
+import { watchPolicies } from '../cluster/policies.ts';
+import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
 import { recordsTaints } from '../judge/record-keeping.ts';
@@ -110,7 +111,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     clusterPoliciesCheck(policies, audit),
     ...recordsCheck(),
     ...(present.certificates
-      ? [certificateCheck(present.certificates, client.now()), trusted(present.certificates)]
+      ? [certificateCheck(present.certificates, client.now(), client.isClockConfirmed()), trusted(present.certificates)]
       : [NO_CERTIFICATE_YET]),
     ...(present.drained === undefined ? [] : [drainCheck(present.drained)]),
     stoppingCheck(present.stopping),
@@ -204,7 +205,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   async function lead(leadership: Leadership): Promise<void> {
     const { signal, predecessorAt } = leadership;
     const ended = once(signal, 'abort');
-    await Promise.race([ended, Promise.all([policies.synced, webhooks.synced])]);
+    await Promise.race([ended, policies.synced]);
     if (signal.aborted) return;
     const work = startLeaderWork({
       signal,

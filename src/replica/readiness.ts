@@ -3,7 +3,9 @@ import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { hasCa, invalidAt } from '../certs/inspect.ts';
 import type { NodeRecords } from '../cluster/node-records.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
+import { definitionOf } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
+import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
 import { atMost } from '../kubernetes/text.ts';
@@ -32,21 +34,26 @@ export function policyCheck(store: PolicyStore, audit: boolean): Check {
 }
 
 /**
- * Failed until the cluster's policies have been read. Degraded while some of them cannot be used, or nothing was received about them for long. Not
- * failed then, because old policies are better than no replica, and all replicas lose the API server at the same time.
+ * Failed until the cluster's policies have been read. Degraded while some of them cannot be used, a kind has no definition, or nothing was received
+ * about them for long. Not failed then, because old policies are better than no replica, and all replicas lose the API server at the same time.
  */
 export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean): Check {
   const name = 'policies';
-  if (!policies.isSynced()) return { name, state: 'failed', detail: 'not read yet' };
+  if (!policies.isSynced()) {
+    const unread = policies.unread().map(({ kind, problem }) => `${POLICY_RESOURCES[kind]}: ${problem}`);
+    return { name, state: 'failed', detail: unread.length > 0 ? unread.join('; ') : 'not read yet' };
+  }
   const staleSince = policies.staleSince();
   const inForce = `${policies.snapshot().policies.length} in force${audit ? ', all as Audit' : ''}`;
   const invalid = policies.objects().filter(({ result }) => !result.ok);
   const stale = staleSince && `, as of ${staleSince.toISOString()}: nothing was heard from the API server since`;
   const unusable = invalid.length > 0 && `; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`;
+  const missing = policies.undefinedKinds().map(definitionOf);
+  const undefinedText = missing.length > 0 && `; no CustomResourceDefinition ${missing.join(', ')}`;
   return {
     name,
-    state: stale || unusable ? 'degraded' : 'ok',
-    detail: `${inForce}${stale || ''}${unusable || ''}`,
+    state: stale || unusable || undefinedText ? 'degraded' : 'ok',
+    detail: `${inForce}${stale || ''}${unusable || ''}${undefinedText || ''}`,
   };
 }
 
@@ -109,12 +116,20 @@ export function trustCheck(
   }
 }
 
-/** Failed if no client can accept the certificate now, by the clients' clock. Degraded if it needs attention. */
-export function certificateCheck(certificates: CertificateKeeper, now = new Date()): Check {
+/**
+ * Failed if no client can accept the certificate now, by the clients' clock. Degraded if it needs attention.
+ * @param clocksAgree whether the clients' clock agrees with the local one
+ */
+export function certificateCheck(certificates: CertificateKeeper, now = new Date(), clocksAgree = true): Check {
   const { certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
   const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
+  const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
+    ...(isFuture && clocksAgree ? [renews === 'all' ? FUTURE_REPLACED : FUTURE_CAUSE] : []),
+    ...(invalid && !clocksAgree
+      ? [`it is ${now.toISOString()} by the API server's clock, and this machine's clock differs`]
+      : []),
     ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
     ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
       ? ['it expires soon, and was not replaced']
@@ -130,6 +145,9 @@ export function certificateCheck(certificates: CertificateKeeper, now = new Date
     ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }
     : { name: 'certificate', state: 'ok', detail: expires };
 }
+
+const FUTURE_CAUSE = 'a clock was ahead when it was issued';
+const FUTURE_REPLACED = `${FUTURE_CAUSE}; the leader replaces it after ten minutes`;
 
 function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
   const reason = invalidAt(ca, time);

@@ -222,15 +222,25 @@ export function createAdmissionServer({
     }
 
     function finish(judgement: Judgement): Reviewed {
+      const body = answer(request.uid, judgement);
+      count(RESULTS[judgement.decision.action]);
+      try {
+        record(judgement);
+      } catch (err) {
+        // The decision stands: an error would make the API server apply the failurePolicy instead.
+        log.error({ err, ...context(request, phase, origin) }, 'the decision was not recorded');
+      }
+      return { status: 200, body };
+    }
+
+    function record(judgement: Judgement): void {
       const { kind, decision } = judgement;
-      count(RESULTS[decision.action]);
       if (kind && decision.violations.length > 0) {
         const groups = groupViolations(decision.violations);
         if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);
         logViolations({ request, kind, groups, origin });
       }
       onJudged?.({ phase, request, judgement, origin });
-      return { status: 200, body: answer(request.uid, judgement) };
     }
 
     function fail(thrown: unknown): Reviewed {

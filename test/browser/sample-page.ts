@@ -1,6 +1,5 @@
 import { judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
-import { ApiError } from '../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
@@ -8,6 +7,7 @@ import { clusterPolicyStates } from '../../src/page/registered-states.ts';
 import type { CertificateState, WebhookState } from '../../src/page/state.ts';
 import type { PageSources } from '../../src/page/state-feed.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
+import { absent } from '../unit/cluster/client/absent.ts';
 import { sampleDaemonSets } from './sample-daemon-sets.ts';
 import { CONFLICT_NODE, sampleNodes } from './sample-nodes.ts';
 import { samplePolicies } from './sample-policies.ts';
@@ -73,7 +73,7 @@ export function samplePage({
       recordOf: () => undefined,
       async read(path) {
         const found = objectAt(path, nodes, daemonSets);
-        if (found === undefined) throw new ApiError('GET', path, 404, 'NotFound', '');
+        if (found === undefined) throw absent('GET', path);
         return found;
       },
     },

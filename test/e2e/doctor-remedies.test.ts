@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
-import { POLICY_RESOURCES } from '../../src/cluster/policies.ts';
+import { POLICY_RESOURCES } from '../../src/cluster/policy-paths.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../../src/cluster/webhook-configurations.ts';
 import type { CheckName } from '../../src/doctor/check.ts';
 import { checkFailedCalls, checkVersions } from '../../src/doctor/checks/api-server.ts';

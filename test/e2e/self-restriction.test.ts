@@ -95,6 +95,9 @@ const report = (name: string, source: string) => ({
   ...named(name, { source, summary: { pass: 0, fail: 0, warn: 0, error: 0, skip: 0 }, results: [] }),
 });
 
+/** Stands for the uid of taintkeeper's namespace, which is known only in the cluster. */
+const NAMESPACE_UID = 'UID-OF-THE-NAMESPACE';
+
 const ATTACKS: readonly Request[] = [
   patch('a label of a node', path('n1'), { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } }),
   patch('to remove a label of a node', path('n1'), { metadata: { labels: { pool: null } } }),
@@ -175,6 +178,22 @@ const ATTACKS: readonly Request[] = [
   patch('another owner of its ClusterRole', CLUSTER_ROLE, {
     metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'default', uid: '1' }] },
   }),
+  ...[
+    { what: 'with another uid', owner: { uid: '1' } },
+    { what: 'of another apiVersion', owner: { apiVersion: 'v2' } },
+    { what: 'of another API group', owner: { apiVersion: 'example.com/v1' } },
+  ].map(({ what, owner }) =>
+    patch(`its namespace ${what} as the owner of its ClusterRole`, CLUSTER_ROLE, {
+      metadata: {
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE, uid: NAMESPACE_UID, ...owner }],
+      },
+    }),
+  ),
+  ...[`secrets/taintkeeper-certs`, `configmaps/taintkeeper-default-policies`].map((object) =>
+    patch(`the owner of ${object}`, `${IN_OWN_NAMESPACE}/${object}`, {
+      metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: '1' }] },
+    }),
+  ),
   post('another Secret', `${IN_OWN_NAMESPACE}/secrets`, secret('other')),
   post('the token of a ServiceAccount', `${IN_OWN_NAMESPACE}/secrets`, {
     ...secret('other', 'kubernetes.io/service-account-token'),
@@ -209,6 +228,9 @@ const PERMITTED: readonly Request[] = [
   patch('a toleration and its own annotation of a DaemonSet', `${DAEMON_SETS}/old`, {
     metadata: { annotations: { 'taintkeeper.dev/tolerations-added': 'x' } },
     ...ofPod({ tolerations: [{ key: 'old', operator: 'Exists' }, TOLERATION, { key: 'more', operator: 'Exists' }] }),
+  }),
+  patch('its namespace as the owner of its ClusterRole', CLUSTER_ROLE, {
+    metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE, uid: NAMESPACE_UID }] },
   }),
   remove('a Failed pod that a DaemonSet controls', `${PODS}/failed`),
   post('an Event of its own', EVENTS, event('taintkeeper.dev/taintkeeper')),
@@ -383,13 +405,27 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
       });
     });
 
-    const send = async ({ method, url, body, contentType }: Request) => {
+    const send = async (request: Request) => {
+      const { method, url, contentType } = request;
+      const { body } = await withNamespaceUid(request);
       const target = `${url}?dryRun=All`;
       if (contentType !== JSON_PATCH) return attempt(cp(), taintkeeperAccount, method, target, body, contentType);
       const { body: found } = await cp().request<{ webhooks: object[] }>(admin, 'GET', url);
       const [{ value } = { value: {} }] = body as { value: object }[];
       return attempt(cp(), taintkeeperAccount, method, target, { ...found, webhooks: [value] });
     };
+
+    /** Replaces {@link NAMESPACE_UID}. */
+    async function withNamespaceUid(request: Request): Promise<Request> {
+      const text = JSON.stringify(request.body);
+      if (!text?.includes(NAMESPACE_UID)) return request;
+      const { body } = await cp().request<{ metadata: { uid: string } }>(
+        admin,
+        'GET',
+        `/api/v1/namespaces/${NAMESPACE}`,
+      );
+      return { ...request, body: JSON.parse(text.replaceAll(NAMESPACE_UID, body.metadata.uid)) };
+    }
 
     it.each(PERMITTED)('a request passes that the controllers make: $what', async (request) => {
       expect(await send(request)).toMatchObject({ passed: true });

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { eventsOf } from '../../src/admission/request-events.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
-import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { createEventRecorder } from '../../src/cluster/events/event-recorder.ts';
 import { createDecisionLog } from '../../src/page/decision-log.ts';
 import { createAdmissionServer, type JudgedRequest } from '../../src/server/admission-server.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
+import { absent } from '../unit/cluster/client/absent.ts';
 import { compiled, nodeOf, REVIEWS, reviewOf, tls } from './admission.ts';
 import { hostileValue } from './hostile.ts';
 import { mutatedJson } from './mutated.ts';
@@ -46,7 +46,7 @@ function onlyEvents() {
     if (!isAllowed || query !== undefined) others.push(`${method} ${path} ${JSON.stringify(query)}`);
     if (method === 'GET') {
       const exists = path === NODE_PATH || path.includes('policies/');
-      if (!exists) throw new ApiError(method, path, 404, 'NotFound', '');
+      if (!exists) throw absent(method, path);
       const uid = path === NODE_PATH ? NODE_UID : 'uid of a policy';
       return JSON.stringify({ metadata: { uid, creationTimestamp: CREATED } });
     }

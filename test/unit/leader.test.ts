@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { trackCaTrust } from '../../src/certs/ca-trust.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../src/cluster/client/api-error.ts';
@@ -38,12 +38,21 @@ function unanswered(signal: AbortSignal) {
     policies: {
       ...none,
       isComplete: () => true,
+      undefinedKinds: () => [],
+      unread: () => [],
       staleSince: () => undefined,
       snapshot: () => snapshot,
       statusChanges: createSubject(),
       objects: () => [],
     },
-    webhooks: { ...none, get: () => undefined, caBundles: () => [], trust: trackCaTrust() },
+    webhooks: {
+      ...none,
+      tried: Promise.resolve(),
+      problem: () => undefined,
+      get: () => undefined,
+      caBundles: () => [],
+      trust: trackCaTrust(),
+    },
     nodeRecords: nodeRecords({ client, log }),
     certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
     secret: undefined,
@@ -142,4 +151,60 @@ it('reports problems in the order in which the controllers are started: a status
   await expect.poll(() => seen).not.toEqual([]);
   await work.stop();
   expect(seen[0]).toEqual(['NotPermitted', 'DaemonSetNotFound', 'BackstopRefused']);
+});
+
+describe('a leader that may not list', () => {
+  const RULE = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
+  const taintPolicy = viewPolicy('TaintPolicy', {
+    metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
+    spec: { mode: 'Restore', taints: [RULE] },
+  });
+
+  it.each([
+    { what: 'DaemonSets', refused: '/daemonsets' },
+    { what: 'webhook configurations', refused: undefined },
+  ])('$what repairs nodes, and writes the status of their policy', async ({ refused }) => {
+    const lease = new AbortController();
+    const { options } = unanswered(lease.signal);
+    const writes: string[] = [];
+    const client = {
+      now: () => new Date(),
+      isClockConfirmed: () => true,
+      async request(method: string, path: string) {
+        if (refused !== undefined && path.endsWith(refused)) throw new ApiError(method, path, 403, 'Forbidden', 'no');
+        if (path.endsWith('/selfsubjectaccessreviews')) return { status: { allowed: false } };
+        if (method === 'GET' && path === '/api/v1/nodes') {
+          const node = { metadata: { name: 'n1', uid: 'n1', resourceVersion: '1' }, spec: {}, status: {} };
+          return { metadata: { resourceVersion: '1' }, items: [node] };
+        }
+        if (method === 'GET') return { metadata: { resourceVersion: '1' }, items: [] };
+        writes.push(`${method} ${path}`);
+        return { metadata: { name: 'n1', resourceVersion: '2' }, spec: { taints: [] } };
+      },
+      async *lines(_path: string, { signal }: { signal: AbortSignal }) {
+        yield await orAborted(new Promise(() => {}), signal);
+      },
+    } as unknown as ApiClient;
+    const policies = taintPolicy.inForce ? [taintPolicy.inForce.policy] : [];
+    const snapshot = { policies, compiled: compilePolicies(policies), versions: new Set<string>() };
+    const isUnread = refused === undefined;
+    const work = startLeaderWork({
+      ...options,
+      client,
+      nodeRecords: nodeRecords({ client, log: options.log }),
+      policies: { ...options.policies, snapshot: () => snapshot, objects: () => [taintPolicy] },
+      webhooks: {
+        ...options.webhooks,
+        ...(isUnread ? { synced: new Promise(() => {}), isSynced: () => false, problem: () => 'forbidden' } : {}),
+      },
+    });
+    try {
+      await expect.poll(() => writes).toContain('PATCH /api/v1/nodes/n1');
+      const status = 'PATCH /apis/taintkeeper.dev/v1alpha1/taintpolicies/p/status';
+      await expect.poll(() => writes).toContain(status);
+    } finally {
+      lease.abort(new Error('over'));
+      await work.stop();
+    }
+  });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { isFinal, isForbidden, isNotFound, isNotServed } from '../../cluster/client/api-error.ts';
 import {
   type ClusterDaemonSet,
   type ClusterNode,
@@ -156,7 +156,7 @@ async function readRecords(client: ApiClient): Promise<Map<string, NodeRecord>> 
     const found = await listRecords(client);
     return new Map([...found].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return new Map();
+    if (isNotServed(error) || isForbidden(error)) return new Map();
     throw error;
   }
 }

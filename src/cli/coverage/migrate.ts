@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isNotFound } from '../../cluster/client/api-error.ts';
+import { ApiError, isNotServed } from '../../cluster/client/api-error.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../../coverage/coverage.ts';
@@ -153,7 +153,7 @@ async function readPolicies(
         .map(({ name }) => `${kind} ${name} is not valid, and was left out: correct it, and ${AGAIN}`),
     };
   } catch (error) {
-    if (isNotFound(error)) return { policies: [], unread: [] };
+    if (isNotServed(error)) return { policies: [], unread: [] };
     if (!(error instanceof ApiError)) throw error;
     return {
       policies: [],

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { isAllowed } from '../../cluster/access-review.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
 import { boundNamespaces, calledService } from '../../cluster/own-namespaces.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { policiesInForce } from '../../cluster/policy-object.ts';
@@ -246,7 +246,7 @@ async function listRestrictions(client: ApiClient): Promise<Policy[]> {
   try {
     return policiesInForce(await listPolicies(client, ['TolerationRestriction']));
   } catch (error) {
-    if (isNotFound(error)) return [];
+    if (isNotServed(error)) return [];
     throw error;
   }
 }

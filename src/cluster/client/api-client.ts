@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { clocksAgree, type HeardClock, hearClock } from '../../runtime/clock-jump.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import { type Deadline, limitSilence, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
@@ -9,10 +10,12 @@ import { type ApiServerPlace, createTransport, jsonLines, type Transport } from 
 
 /** The time by the clock of a server, if it is known. */
 export interface ServerClock {
-  /** The time by the server's clock, or by the local clock before its first answer. A `Date` header has whole seconds. */
+  /** The time by the server's clock, or by the local clock before an answer counts ({@link hearClock}). A `Date` header has whole seconds. */
   now(): Date;
   /** Reads the `Date` header of an answer (RFC 9110, 6.6.1). Other values change nothing. */
   heard(date: string | undefined): void;
+  /** Whether the server's last answer agrees with the local clock. False before the first one. */
+  isConfirmed(): boolean;
   /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds. 0 if they agree. */
   disagreementMs(): number;
 }
@@ -23,16 +26,17 @@ const HOUR_MS = 3_600_000;
 
 /** Continues from the last received time by a monotonic clock: a change of the local clock has no effect. */
 export function serverClock(): ServerClock {
-  let heard: { readonly time: number; readonly at: number } | undefined;
+  let heard: HeardClock = { believed: undefined, doubted: undefined };
+  const local = () => Date.now() - performance.now();
   /** The current hour and the one before it, the current one last. Offsets are between the server's clock and a monotonic clock. */
   let hours: { readonly began: number; readonly offsets: readonly [least: number, most: number] }[] = [];
   return {
-    now: () => new Date(heard ? heard.time + performance.now() - heard.at : Date.now()),
+    now: () => new Date((heard.believed ?? local()) + performance.now()),
     heard(date) {
       const time = Date.parse(date ?? '');
       if (Number.isNaN(time)) return;
       const at = performance.now();
-      heard = { time, at };
+      heard = hearClock(heard, time - at, local());
       hours = hours.filter(({ began }) => at - began < 2 * HOUR_MS);
       const hour = hours.at(-1);
       const offset = time - at;
@@ -41,6 +45,10 @@ export function serverClock(): ServerClock {
         const [least, most] = hour.offsets;
         hours.splice(-1, 1, { ...hour, offsets: [Math.min(least, offset), Math.max(most, offset)] });
       }
+    },
+    isConfirmed() {
+      const last = heard.doubted ?? heard.believed;
+      return last !== undefined && clocksAgree(last, local());
     },
     disagreementMs() {
       const offsets = hours.flatMap((hour) => hour.offsets);
@@ -111,8 +119,10 @@ export interface ApiClient {
   readonly namespace: string | undefined;
   /** The API server's URL. */
   readonly server: string;
-  /** The time by the API server's clock, from its last answer, or by the local clock before the first one. */
+  /** See {@link ServerClock.now}. */
   now(): Date;
+  /** See {@link ServerClock.isConfirmed}. */
+  isClockConfirmed(): boolean;
   /** See {@link ServerClock.disagreementMs}. */
   clockDisagreementMs(): number;
   /** Closes all connections. Requests in flight fail. */
@@ -190,11 +200,14 @@ function createApiClient(
     }
   }
 
-  /** The failure, with method and path. */
-  function explain(error: unknown, method: string, path: string, signal: AbortSignal): unknown {
+  /**
+   * The failure, with method and path.
+   * @param since when the request was sent, or its answer last received bytes
+   */
+  function explain(error: unknown, method: string, path: string, signal: AbortSignal, since: number): unknown {
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.closeUnused();
-    if (isSilence(cause)) streams.silent();
+    if (isSilence(cause)) streams.silent(since);
     if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -203,9 +216,11 @@ function createApiClient(
     server: about.server,
     namespace: about.namespace,
     now: clock.now,
+    isClockConfirmed: clock.isConfirmed,
     clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
+      const sentAt = performance.now();
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
         const response = await open(method, path, options, deadline);
@@ -214,7 +229,7 @@ function createApiClient(
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
-        throw explain(error, method, path, deadline.signal);
+        throw explain(error, method, path, deadline.signal, sentAt);
       } finally {
         deadline.clear();
       }
@@ -223,13 +238,18 @@ function createApiClient(
       const openMs = Math.min(OPEN_TIMEOUT_MS, idleMs);
       const deadline = startDeadline(openMs, `not accepted within ${openMs} ms`, signal);
       let response: IncomingMessage | undefined;
+      let receivedAt = performance.now();
+      const onBytes = (stream: IncomingMessage) => {
+        receivedAt = performance.now();
+        streams.received(stream);
+      };
       try {
         response = await open('GET', path, { query }, deadline);
         streams.add(response);
         onOpen?.();
-        yield* jsonLines(limitSilence(response, deadline, idleMs, `no byte for ${idleMs} ms`));
+        yield* jsonLines(limitSilence(followed(response, onBytes), deadline, idleMs, `no byte for ${idleMs} ms`));
       } catch (error) {
-        throw explain(error, 'GET', path, deadline.signal);
+        throw explain(error, 'GET', path, deadline.signal, receivedAt);
       } finally {
         deadline.clear();
         // A stream that was read to its end has returned its connection to the pool. Any other is unusable.
@@ -265,6 +285,14 @@ async function readText(
   }
   onLength?.(bytes);
   return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+/** The bytes of a stream. Each time some arrive, `onBytes` is called. */
+async function* followed(stream: IncomingMessage, onBytes: (stream: IncomingMessage) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    onBytes(stream);
+    yield chunk;
+  }
 }
 
 /** Reads to the end: the connection is used again. */

@@ -14,6 +14,10 @@ export class ApiError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The reasons of the metav1.Status' `details.causes`, such as `NamespaceTerminating`. */
   readonly causes: readonly string[];
+  /** The object of the path that the metav1.Status names as missing. Undefined for any other error. */
+  readonly missing: string | undefined;
+  /** With 410 for a page of a list: the token with which the list continues from a newer state. */
+  readonly continueToken: string | undefined;
 
   constructor(
     method: string,
@@ -24,7 +28,14 @@ export class ApiError extends Error {
     {
       retryAfterMs,
       causes = [],
-    }: { readonly retryAfterMs?: number | undefined; readonly causes?: readonly string[] } = {},
+      missing,
+      continueToken,
+    }: {
+      readonly retryAfterMs?: number | undefined;
+      readonly causes?: readonly string[];
+      readonly missing?: string | undefined;
+      readonly continueToken?: string | undefined;
+    } = {},
   ) {
     const said = printable(message.slice(0, MESSAGE_MAX_LENGTH));
     super(`${method} ${path}: ${status}${reason ? ` ${reason}` : ''}${said ? `: ${said}` : ''}`);
@@ -32,6 +43,8 @@ export class ApiError extends Error {
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
     this.causes = causes;
+    this.missing = missing;
+    this.continueToken = continueToken;
   }
 }
 
@@ -44,9 +57,17 @@ export class AnswerTooLongError extends Error {
   }
 }
 
-/** The object or the path does not exist. */
+/**
+ * The object does not exist: the API server's Status names it. A plain 404 says nothing about an object, because a proxy, or an API server that has just
+ * started, answers with it to any path.
+ */
 export function isNotFound(error: unknown): error is ApiError {
-  return hasStatus(error, 404);
+  return hasStatus(error, 404) && error.missing !== undefined;
+}
+
+/** The path is not served: a kind without a definition, or a proxy's answer. It says nothing about an object. */
+export function isNotServed(error: unknown): error is ApiError {
+  return hasStatus(error, 404) && error.missing === undefined;
 }
 
 /** The object has changed since it was read, or one with the name of the new object exists. */
@@ -71,7 +92,7 @@ export function isFinal(error: unknown): error is ApiError {
   );
 }
 
-function hasStatus(error: unknown, status: number): boolean {
+function hasStatus(error: unknown, status: number): error is ApiError {
   return error instanceof ApiError && error.status === status;
 }
 
@@ -86,8 +107,15 @@ export function toApiError(
   body: string,
   retryAfterMs?: number,
 ): ApiError {
-  const { reason, message, causes } = readStatus(parse(body));
-  return new ApiError(method, path, status, reason ?? '', message ?? body, { retryAfterMs, causes });
+  const { reason, message, causes, name, continueToken } = readStatus(parse(body));
+  const isNamed = reason === 'NotFound' && name !== undefined && path.split('/').includes(encodeURIComponent(name));
+  const missing = isNamed ? name : undefined;
+  return new ApiError(method, path, status, reason ?? '', message ?? body, {
+    retryAfterMs,
+    causes,
+    missing,
+    continueToken,
+  });
 }
 
 /** The fields of a metav1.Status that errors use, from any received value. */
@@ -96,15 +124,29 @@ export function readStatus(value: unknown): {
   reason?: string;
   message?: string;
   causes: readonly string[];
+  /** The object that `details` names. */
+  name?: string;
+  /** The token of a list that `metadata` has. */
+  continueToken?: string;
 } {
   if (typeof value !== 'object' || value === null) return { causes: [] };
-  const { code, reason, message, details } = value as Record<string, unknown>;
+  const { code, reason, message, details, metadata } = value as Record<string, unknown>;
+  const name = textIn(details, 'name');
+  const continueToken = textIn(metadata, 'continue');
   return {
     ...(typeof code === 'number' ? { code } : {}),
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof message === 'string' ? { message } : {}),
     causes: causesIn(details),
+    ...(name === undefined ? {} : { name }),
+    ...(continueToken === undefined ? {} : { continueToken }),
   };
+}
+
+/** A text of an object that is not empty. */
+function textIn(value: unknown, key: string): string | undefined {
+  const text = ((value ?? {}) as Readonly<Record<string, unknown>>)[key];
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 function causesIn(details: unknown): readonly string[] {

@@ -14,7 +14,8 @@ export function exchange(
   return new Promise((resolve, reject) => {
     outgoing.once('close', onEnd);
     outgoing.once('response', resolve);
-    outgoing.once('error', (error: NodeJS.ErrnoException) => {
+    // Not once: a body that is not HTTP is an error of the request, too. Without a listener, it would end the process. The reader of the body gets it.
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const closed = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       reject(closed ? new ClosedWhileUnused(error) : error);
     });

@@ -5,7 +5,7 @@ import { followFault } from '../../runtime/fault-log.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import type { ApiError } from '../client/api-error.ts';
+import { type ApiError, isNotFound } from '../client/api-error.ts';
 import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';
 import { type EventWrite, writeEvent } from './event-writer.ts';
 import { existingObjects } from './existing-objects.ts';
@@ -127,8 +127,9 @@ export function createEventRecorder(options: {
   }
 
   /** The Events of a deleted namespace are deleted, too. That is no failure. */
-  function explain({ status, causes, message }: ApiError): void {
-    if (status === 404 || causes.includes('NamespaceTerminating')) {
+  function explain(error: ApiError): void {
+    const { status, causes, message } = error;
+    if (isNotFound(error) || causes.includes('NamespaceTerminating')) {
       log.debug(`an Event was not written: ${message}`);
     } else if (status === 403) {
       fault.is(

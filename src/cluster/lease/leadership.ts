@@ -131,6 +131,7 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
     server: client.server,
     clockDisagreementMs: client.clockDisagreementMs,
     now: client.now,
+    isClockConfirmed: client.isClockConfirmed,
     close: () => client.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { type Moment, thisMoment } from '../../runtime/moment.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { ApiError, isConflict, isOutdated } from '../client/api-error.ts';
+import { ApiError, isConflict, isNotFound, isOutdated } from '../client/api-error.ts';
 import { replicaOf } from './leadership.ts';
 import {
   type Bounds,
@@ -26,7 +26,7 @@ export function leaseFault(
     return ['forbidden', `leader election with Lease ${namespace}/${name} is not allowed: ${advice} (${message})`];
   }
   // A missing Lease is no failure, but a missing namespace is.
-  if (status === 404) return ['no namespace', `leader election: create namespace ${namespace} (${message})`];
+  if (isNotFound(error)) return ['no namespace', `leader election: create namespace ${namespace} (${message})`];
   return [String(status), `leader election: ${message}`];
 }
 

@@ -1,5 +1,7 @@
+import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { ApiClient, Query } from '../client/api-client.ts';
-import { AnswerTooLongError, ApiError } from '../client/api-error.ts';
+import { AnswerTooLongError, ApiError, isFinal } from '../client/api-error.ts';
 
 /** A page of large objects may take an API server that has just started longer than most requests. */
 const PAGE_TIMEOUT_MS = 20_000;
@@ -18,13 +20,34 @@ const FIRST_LIMIT = 25;
 export interface Page {
   /** Empty once the next page is requested. */
   readonly items: readonly unknown[];
-  /** Of the whole list: all pages show the same state. */
+  /** All pages show the same state, except if the list expired meanwhile: those that were read after that show a newer one. */
   readonly resourceVersion: string;
+}
+
+/** Attempts for a page, so that the pages before it are not lost because of one failed request. */
+const PAGE_ATTEMPTS = 5;
+const PAGE_BACK_OFF = { minMs: 100, maxMs: 2_000 };
+
+/**
+ * The token with which a list continues after a failed page, or `undefined` if it cannot continue.
+ *
+ * If the state of the list has expired (410), the API server returns a token for the rest of the list in a newer state
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks).
+ * @param token of the failed page; undefined for the first page, which costs nothing to read again
+ * @param attempt how often the page has failed
+ */
+export function tokenAfter(error: unknown, token: string | undefined, attempt: number): string | undefined {
+  if (token === undefined || attempt >= PAGE_ATTEMPTS) return undefined;
+  if (error instanceof ApiError && error.status === EXPIRED) return error.continueToken;
+  return isFinal(error) ? undefined : token;
 }
 
 /**
  * Lists page by page, so that only one page is in memory at a time. A page has at most {@link MOST_BYTES}, or one object: users decide how large
  * objects are, and etcd accepts 1.5 MiB for each. That is up to 10 MB of JSON, because the API server writes fields that etcd does not store.
+ *
+ * A page that fails is requested again, a few times: of 800 pages, one usually fails where one request of a hundred does. If the state of the list has
+ * expired, the rest is read from a newer state.
  *
  * A longer page is not read to its end, but requested again with half as many objects. Then the size of each page determines the number of objects
  * in the next one.
@@ -34,7 +57,7 @@ export interface Page {
  * 200 MB.
  *
  * @param options.pageSize the largest number of objects in a page, if fewer are needed than fit
- * @throws ApiError, with status 410 if the rest of the list is no longer available; Error for an answer that is no list
+ * @throws ApiError, with status 410 if the rest of the list is no longer available at all; Error for an answer that is no list
  */
 export async function* listPages(
   client: ApiClient,
@@ -43,12 +66,25 @@ export async function* listPages(
 ): AsyncGenerator<Page> {
   let limit = Math.min(FIRST_LIMIT, pageSize);
   let next: string | undefined;
+  let failures = 0;
+  const backOff = createBackOff(PAGE_BACK_OFF);
   for (;;) {
-    const page = await requestPage(client, path, { ...query, limit, continue: next }, signal);
+    let page: FoundPage | undefined;
+    try {
+      page = await requestPage(client, path, { ...query, limit, continue: next }, signal);
+    } catch (error) {
+      const token = signal.aborted ? undefined : tokenAfter(error, next, ++failures);
+      if (token === undefined) throw error;
+      next = token;
+      await pause(backOff.next(retryAfterOf(error)), signal);
+      continue;
+    }
     if (page === undefined) {
       limit = Math.floor(limit / 2);
       continue;
     }
+    failures = 0;
+    backOff.reset();
     const { items, resourceVersion, bytes } = page;
     next = page.next;
     limit = Math.min(pageSize, 2 * limit, fitting(items.length, bytes));
@@ -90,21 +126,21 @@ async function requestPage(
         bytes = length;
       },
     });
-    return { ...readPage(answer, path), bytes };
+    return readPage(answer, path, bytes);
   } catch (error) {
     if (error instanceof AnswerTooLongError) return undefined;
     throw error;
   }
 }
 
-function readPage(answer: unknown, path: string): Omit<FoundPage, 'bytes'> {
+function readPage(answer: unknown, path: string, bytes: number): FoundPage {
   const { metadata, items } = (answer ?? {}) as { metadata?: Record<string, unknown>; items?: unknown };
   const { resourceVersion, continue: next } = metadata ?? {};
   // A list without items has `items: []`, or null after a conversion.
   if (typeof resourceVersion !== 'string' || !(Array.isArray(items) || items === null)) {
     throw new Error(`GET ${path}: the answer is not a list`);
   }
-  return { items: items ?? [], resourceVersion, next: typeof next === 'string' && next ? next : undefined };
+  return { items: items ?? [], resourceVersion, next: typeof next === 'string' && next ? next : undefined, bytes };
 }
 
 /**

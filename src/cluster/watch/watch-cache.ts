@@ -1,7 +1,7 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause, startDeadline } from '../../runtime/pause.ts';
-import { isNotFound } from '../client/api-error.ts';
+import { isForbidden, isNotServed } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { isExpired, takeEvent, watchFault } from './watch-events.ts';
@@ -86,17 +86,21 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   async function list(): Promise<void> {
     const keys = new Set<string>();
     let listed: string | undefined;
+    let isOneState = true;
     for await (const page of listPages(client, path, { query, pageSize, signal })) {
       signal.throwIfAborted();
       for (const item of page.items) {
         const key = objects.listed(item);
         if (key !== undefined) keys.add(key);
       }
-      listed ??= page.resourceVersion;
+      isOneState &&= listed === undefined || listed === page.resourceVersion;
+      listed = page.resourceVersion;
     }
     objects.retain(keys);
     version = listed;
-    relistAt = performance.now() + jittered(timings.relistMs);
+    // Objects of the pages before the list expired may have changed since: events from the newer state do not say so.
+    relistAt =
+      performance.now() + (isOneState ? jittered(timings.relistMs) : Math.min(RELIST_RETRY_MS, timings.relistMs));
     inDoubt = false;
     fruitless = 0;
     isCurrent();
@@ -109,13 +113,24 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
    * etcd is set back only while the API server is down, so this is checked only after failures.
    */
   async function checkHistory(): Promise<void> {
-    const head = listPages(client, path, { query, pageSize: 1, signal });
-    const { value } = await head.next();
-    await head.return(undefined);
-    const now = value?.resourceVersion;
+    const now = await newestVersion();
     if (now !== undefined && version !== undefined && (compareResourceVersions(now, version) ?? 0) < 0)
       version = undefined;
     else inDoubt = false;
+  }
+
+  /** Undefined if the right to list was withdrawn: what the watch brings is better than nothing. */
+  async function newestVersion(): Promise<string | undefined> {
+    const head = listPages(client, path, { query, pageSize: 1, signal });
+    try {
+      const { value } = await head.next();
+      return value?.resourceVersion;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    } finally {
+      await head.return(undefined);
+    }
   }
 
   async function watch(from: string): Promise<void> {
@@ -162,10 +177,10 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       log.debug(`listing ${path} anew: ${(error as Error).message}`);
       version = undefined;
     } else {
-      if (isNotFound(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
+      if (isNotServed(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
       const [kind, message] = watchFault(error, path);
       fault.is(kind, message);
-      report({ connected: false, error: (error as Error).message });
+      report({ connected: false, error: (error as Error).message, isNotServed: isNotServed(error) });
     }
     await pause(backOff.next(retryAfterOf(error)), signal);
   }

@@ -32,7 +32,14 @@ export function jittered(ms: number): number {
   return ms * (0.8 + Math.random() / 5);
 }
 
-export type WatchState = { readonly connected: true } | { readonly connected: false; readonly error: string };
+export type WatchState =
+  | { readonly connected: true }
+  | {
+      readonly connected: false;
+      readonly error: string;
+      /** The answer was a 404 for the path: the kind may have no definition. */
+      readonly isNotServed: boolean;
+    };
 
 /** A current copy of the objects of an API path. */
 export interface WatchCache<T> {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { parseCertificates } from '../../certs/inspect.ts';
-import { nextStep, unusable } from '../../certs/rotation.ts';
+import { followFutureCa, nextStep, unusable } from '../../certs/rotation.ts';
 import { writeSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { CertificateSecret } from '../../cluster/secret-keeper.ts';
@@ -28,13 +28,16 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
   const { client, secret, overlapMs, webhooks } = options;
   const { ref, keeper, names } = secret;
   const { trust } = webhooks;
+  const futureFor = followFutureCa();
 
   return async () => {
     const now = client.now();
     const before = keeper.stored();
     const [issuer] = parseCertificates(before.files.caCert ?? '');
     const waitMs = issuer ? trust.waitMs(issuer) : Number.POSITIVE_INFINITY;
-    const step = rescue() ?? (await nextStep(before.files, { now, names, trusted: waitMs === 0, overlapMs }));
+    const futureForMs = futureFor(before.files.caCert, now, client.isClockConfirmed());
+    const step =
+      rescue() ?? (await nextStep(before.files, { now, names, trusted: waitMs === 0, overlapMs, futureForMs }));
     if (step) {
       const written = await writeSecret(client, ref, step.files, before);
       if (written) log.info({ secret: `${ref.namespace}/${ref.name}` }, `certificates: ${step.what}`);

@@ -72,7 +72,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const earlier = earlierProblems(policies.objects());
   /** When the first run began. */
   let began: number | undefined;
-  const attempted = Promise.withResolvers<void>();
+  let isAttempted = false;
   /** The uid of our ServiceAccount, once it was read. */
   let installation: { readonly uid: string | undefined } | undefined;
   /** The writers that removed a toleration again, by the uid of the DaemonSet. */
@@ -84,11 +84,18 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   /** A patch without an answer: it may have succeeded. */
   let uncertain: RunningDaemonSet | undefined;
 
-  const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS, onEnd: attempted.resolve });
+  const reconciler = startController(run, NAME, reconcile, {
+    pauseMs: PAUSE_MS,
+    onEnd() {
+      if (isAttempted) return;
+      isAttempted = true;
+      changes.next();
+    },
+  });
   const changes = reports.add({
-    // A status that was written before would lose the problems that the earlier leader has reported.
-    ready: attempted.promise,
     problems: () => problems,
+    // A status that was written before would lose the problems that the earlier leader has reported.
+    conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);

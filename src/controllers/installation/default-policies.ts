@@ -1,7 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
+import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
 import { type Policy, parsePolicy } from '../../policy/policy.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 

@@ -47,7 +47,7 @@ export interface NodeRepairOptions {
   readonly service: ServiceRef;
   readonly nodes: ExistingNodes;
   readonly daemonSets: WatchedDaemonSets;
-  /** Resolves when `nodes` and `daemonSets` have all of them. */
+  /** Resolves when `nodes` has all of them. A DaemonSet that is not known yet keeps the startup taints that wait for it. */
   readonly synced: Promise<unknown>;
   readonly nodeRecords: NodeRecords;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;

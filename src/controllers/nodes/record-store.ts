@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { type ApiError, isFinal, isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
 import {
   getRecord,
   listRecords,
@@ -227,7 +227,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
       return [...found.values()].some(({ record }) => record?.startup?.some((one) => !isOver(one)));
     } catch (error) {
       // Without the CustomResourceDefinition, there are no records.
-      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      if (!isNotServed(error) && !isForbidden(error)) throw error;
       isChecked = true;
       return false;
     }
@@ -346,7 +346,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
 /** @param names of the records that the API server refuses; none if the problem concerns all records */
 function problemOf(error: ApiError, names: readonly string[] = []): string {
   const { message } = error;
-  if (isNotFound(error)) {
+  if (isNotServed(error)) {
     return `the API server does not serve ${NODE_RECORDS}: install the CustomResourceDefinition ${NODE_RECORDS}.taintkeeper.dev (${message})`;
   }
   if (names.length === 0) return message;

@@ -69,10 +69,13 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     concurrency: CONCURRENCY,
   });
   const checkedAt = new Map<string, number>();
+  let longestWindowMs = 0;
   const forgetting = setInterval(() => {
     for (const [key, at] of checkedAt) if (performance.now() - at > PAUSE_MS) checkedAt.delete(key);
     const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
-    history.forget(Math.max(0, ...windows), performance.now());
+    // A policy that is replaced is missing for a moment, and the attempts count for the next one.
+    if (windows.length > 0) longestWindowMs = Math.max(...windows);
+    history.forget(longestWindowMs, performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
   /** Set while the watch of pods has no connection. */

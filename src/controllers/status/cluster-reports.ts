@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isConflict, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
+import { ApiError, isConflict, isNotServed, isOutdated } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { notPermitted } from '../../cluster/rights.ts';
@@ -115,7 +115,7 @@ export function reportWriter(
       const all = await listObjects(client, CLUSTER_REPORTS, (object) => object as Stored, { labelSelector });
       return new Map(all.map((report) => [report.metadata.name, report]));
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isNotServed(error)) return undefined;
       throw error;
     }
   }

@@ -5,7 +5,7 @@ import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod 
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import type { NodeWithRecord } from '../../judge/node-view.ts';
 import { patternNotes } from '../../judge/pattern-notes.ts';
-import { modeOf } from '../../policy/policy.ts';
+import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import {
@@ -19,6 +19,8 @@ import { type ReportedProblem, type Reports, stalledCondition } from '../reports
 
 export interface EvaluationInput {
   readonly objects: readonly PolicyObject[];
+  /** Whether all objects of the kind are known. Policies that are compared with another kind get no new status. */
+  readonly isRead: (source: ComparedKind) => boolean;
   readonly compiled: PolicySet;
   readonly nodes: readonly NodeWithRecord[];
   /** Without those in the namespace of taintkeeper. */
@@ -56,9 +58,29 @@ export interface EvaluatedPolicy {
 
 type Compiled = PolicySet[keyof PolicySet][number];
 
+/** A kind of objects that policies are compared with. */
+export type ComparedKind = 'nodes' | 'daemonSets';
+
+/** What the status of a policy depends on. The right to list one kind may be missing, and the other policies have a status nevertheless. */
+export function comparedKinds(
+  kind: PolicyKind,
+  own: Pick<CompiledTaintPolicy, 'untilReady'> | undefined,
+): readonly ComparedKind[] {
+  switch (kind) {
+    case 'TaintPolicy':
+      // Startup taints wait for DaemonSets.
+      return own && own.untilReady.length > 0 ? ['nodes', 'daemonSets'] : ['nodes'];
+    case 'TolerationRestriction':
+      return [];
+    case 'TolerationPolicy':
+    case 'RecoveryPolicy':
+      return ['nodes', 'daemonSets'];
+  }
+}
+
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { objects, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators } = input;
+  const { isRead, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators } = input;
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
   const byName = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
@@ -66,13 +88,21 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
       one,
     ]),
   );
+  const ownOf = ({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>) => byName.get(`${kind}/${name}`);
+  const objects = input.objects.filter((policy) => {
+    const own = ownOf(policy);
+    return comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined).every(isRead);
+  });
+  const left = new Set(
+    input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
+  );
   const selected = await nodesByPolicy(taintPolicies, nodes);
   const keys = keysOf(nodes);
   const problems = [
     ...reports.problems(),
     ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
     ...contradictions(taintPolicies, nodes).flatMap(contradicting),
-  ];
+  ].filter(({ kind, policy }) => !left.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
   const turn = takeTurns();
   for (const policy of objects) {
@@ -80,7 +110,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     const conditions = reports.conditions(policy);
     if (conditions === 'pending') continue;
     const before = policy.status as PolicyStatus | undefined;
-    const own = byName.get(`${policy.kind}/${policy.name}`);
+    const own = ownOf(policy);
     const findings = own && findingsOf(own, violators.get(policy.uid) ?? before?.violators ?? []);
     const status = nextPolicyStatus({
       kind: policy.kind,

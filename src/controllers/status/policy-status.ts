@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
-import { type ClusterPolicies, POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import { withRecord } from '../../judge/node-record.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
@@ -10,17 +10,16 @@ import { orAborted } from '../../runtime/pause.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
+import type { Reading, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
+import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
-  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'>;
-  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'>;
-  /** Resolves when `nodes` and `daemonSets` have all of them. */
-  readonly synced: Promise<unknown>;
+  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & Reading;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & Reading;
   readonly nodeRecords: Pick<NodeRecords, 'recordOf' | 'changes'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
@@ -47,7 +46,7 @@ const PAUSE_MS = 5_000;
 
 /** Evaluates the policies, and writes each status that has changed. */
 export function startPolicyStatus(run: Run, options: PolicyStatusOptions): PolicyStatusController {
-  const { client, namespace, nodes, daemonSets, synced, nodeRecords, policies, audit } = options;
+  const { client, namespace, nodes, daemonSets, nodeRecords, policies, audit } = options;
   const { reports, awaitingEviction, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
   const evaluations = createSubject<Evaluation>();
@@ -55,6 +54,8 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
   /** The policies whose status is to be written, by uid. */
   let outdated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
+  /** By the uid of the policy. */
+  const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
   let hasNews = false;
   const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS });
@@ -68,15 +69,22 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
   for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
+  // What could not be listed at first.
+  for (const { synced } of [nodes, daemonSets])
+    synced.then(
+      () => reconciler.trigger(),
+      () => {},
+    );
   return { evaluations, stop: async () => void (await Promise.all([reconciler.stop(), writes.stop()])) };
 
   async function reconcile(): Promise<number> {
-    await orAborted(Promise.all([synced, reports.ready()]), signal);
+    await orAborted(Promise.all([nodes.tried, daemonSets.tried, reports.ready()]), signal);
     // News that comes during the evaluation counts for the next one.
     const isWithNews = hasNews;
     hasNews = false;
     const evaluation = await evaluatePolicies({
       objects: policies.objects(),
+      isRead: (source) => ({ nodes, daemonSets })[source].isSynced(),
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ name, uid, value }) => withRecord(value, nodeRecords.recordOf(name), uid)),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),
@@ -91,9 +99,11 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     evaluations.next(evaluation);
     outdated = new Map(
       evaluation.policies
-        .filter(({ policy, status }) => !isDeepStrictEqual(policy.status, status))
+        .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
         .map((one) => [one.policy.uid, one]),
     );
+    const uids = new Set(policies.objects().map(({ uid }) => uid));
+    for (const uid of written.keys()) if (!uids.has(uid)) written.delete(uid);
     for (const uid of outdated.keys()) {
       if (isWithNews) writes.restart(uid);
       else writes.add(uid);
@@ -121,16 +131,21 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     if (!found) return;
     const { kind, name, resourceVersion } = found.policy;
     try {
-      await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
-        contentType: 'application/json-patch+json',
-        body: [
-          // Another policy of the same name, and a newer status of another leader, are not overwritten.
-          { op: 'replace', path: '/metadata/uid', value: uid },
-          { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-          // The whole status: a merge would keep fields of an earlier status.
-          { op: 'add', path: '/status', value: found.status },
-        ],
-      });
+      const answer = await client.request<{ status?: unknown } | undefined>(
+        'PATCH',
+        `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`,
+        {
+          contentType: 'application/json-patch+json',
+          body: [
+            // Another policy of the same name, and a newer status of another leader, are not overwritten.
+            { op: 'replace', path: '/metadata/uid', value: uid },
+            { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+            // The whole status: a merge would keep fields of an earlier status.
+            { op: 'add', path: '/status', value: found.status },
+          ],
+        },
+      );
+      written.set(uid, { sent: found.status, stored: answer?.status });
     } catch (error) {
       if (!isOutdated(error)) throw error;
       reconciler.trigger(CONFLICT_PAUSE_MS);

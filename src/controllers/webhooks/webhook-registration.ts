@@ -8,6 +8,7 @@ import type { CertificateSecret } from '../../cluster/secret-keeper.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { RegisteredWebhooks } from '../../cluster/webhook-configurations.ts';
 import { reported } from '../../policy/status-conditions.ts';
+import { orAborted } from '../../runtime/pause.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
@@ -23,7 +24,10 @@ export interface WebhookRegistrationOptions {
   /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
-  readonly webhooks: Pick<RegisteredWebhooks, 'get' | 'caBundles' | 'changes'>;
+  readonly webhooks: Pick<
+    RegisteredWebhooks,
+    'get' | 'caBundles' | 'changes' | 'synced' | 'isSynced' | 'tried' | 'problem'
+  >;
   readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
   /** Undefined where the certificates are in files. */
   readonly secret: CertificateSecret | undefined;
@@ -54,6 +58,8 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   /** The versions of the policies that the registered webhooks serve. */
   let registered: ReadonlySet<string> = new Set();
   const attempted = Promise.withResolvers<void>();
+  /** Why the webhook configurations are not known. */
+  let unread: string | undefined;
 
   const changes = reports.add({
     ready: attempted.promise,
@@ -66,7 +72,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
       const unverified = why === undefined ? [] : reported('Unverified', { status: 'True', reason, message });
       // If a write fails, the registered webhooks stay in force.
       if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
-      const fault = writer.complaint();
+      const fault = unread ?? writer.complaint();
       if (fault === undefined) return 'pending';
       const notCalled = `the API server does not call the webhook yet: ${fault}`;
       return [...reported('Ready', { status: 'False', reason: 'NotRegistered', message: notCalled }), ...unverified];
@@ -78,11 +84,18 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
       changes.next();
     },
   });
+  webhooks.synced.then(
+    () => reconciler.restart(),
+    () => {},
+  );
   policies.changes.subscribe(() => reconciler.restart(Math.max(POLICIES_GATHER_MS, followed.dueInMs())), signal);
   for (const source of [webhooks.changes, certificates.changes]) source.subscribe(() => reconciler.trigger(), signal);
   return reconciler;
 
   async function reconcile(): Promise<number> {
+    await orAborted(webhooks.tried, signal);
+    unread = webhooks.isSynced() ? undefined : `the webhook configurations cannot be read: ${webhooks.problem()}`;
+    if (unread) throw new Error(unread);
     // Both configurations and the status are made from the same policies, which may change while the first one is written.
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);

@@ -1,4 +1,5 @@
 import type { StoredRecord } from '../../cluster/node-records.ts';
+import { definitionOf } from '../../cluster/policy-definitions.ts';
 import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, announcementsIn, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
@@ -25,23 +26,31 @@ const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webh
 /** Checks that every policy is valid and enforced. */
 export function checkPolicies({
   policies,
+  undefinedKinds,
   installation,
   nodes,
   nodeRecords,
   nodePools,
-}: Pick<Facts, 'policies' | 'installation' | 'nodes' | 'nodeRecords' | 'nodePools'>): Finding[] {
+}: Pick<Facts, 'policies' | 'undefinedKinds' | 'installation' | 'nodes' | 'nodeRecords' | 'nodePools'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [essentialSkip(policies.why)];
     return [
       finding('problem', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
     ];
   }
-  if (policies.value.length === 0) {
+  const undefinedFindings = (undefinedKinds.ok ? undefinedKinds.value : []).map((kind) =>
+    finding(
+      'problem',
+      `CustomResourceDefinition ${definitionOf(kind)} does not exist: no ${kind} is in force`,
+      reinstall(installation),
+    ),
+  );
+  if (policies.value.length === 0 && undefinedFindings.length === 0) {
     return [finding('note', 'there are no policies: nothing is protected', 'kubectl explain taintpolicy.spec')];
   }
   // Without these facts, a check sees less than the leader did.
   const seeing: SeeingChecks = { contradictions: nodes.ok, 'node pools': nodes.ok && nodePools.ok };
-  const results = policies.value.flatMap((policy) => checkPolicy(policy, seeing));
+  const results = [...undefinedFindings, ...policies.value.flatMap((policy) => checkPolicy(policy, seeing))];
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', AUDIT_NOTE));
   }

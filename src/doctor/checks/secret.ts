@@ -1,4 +1,11 @@
-import { caFault, invalidAt, parseCertificates, servingFault } from '../../certs/inspect.ts';
+import {
+  caFault,
+  FUTURE_CA_CAUSE,
+  invalidAt,
+  notValidYet,
+  parseCertificates,
+  servingFault,
+} from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
@@ -36,6 +43,12 @@ export function checkSecret(facts: Facts): Finding {
   if (fault !== undefined) {
     return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));
   }
+  // By both clocks. If only one of them says so, the check of the clocks reports it.
+  const future = notValidYet(files.caCert, now) && notValidYet(files.caCert, facts.now);
+  if (future !== undefined) {
+    const evidence = `the CA of ${where} is ${future}: ${FUTURE_CA_CAUSE}`;
+    return finding('problem', evidence, isOtherIssuer ? renewal(facts) : replacedByLeader(facts));
+  }
   const [ca] = parseCertificates(files.caCert ?? '');
   if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {
     const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
@@ -53,6 +66,11 @@ function said(fault: string): string {
 /** Whether the pod's process may have created the Secret. */
 function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
+}
+
+function replacedByLeader({ installation, source }: Facts): string {
+  const { namespace } = installation;
+  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
 }
 
 function missing({ installation, source }: Facts): string {

@@ -24,9 +24,15 @@ export function checkServing(facts: Facts): Finding {
       (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is ${group[0].reason}`,
     );
     const found = finding('problem', `${told}; it is ${now.toISOString()} now`, renewal(facts));
+    // An issuer whose clock was ahead issues both.
+    if (served.every(({ leaf }) => facts.now < leaf.validFromDate)) {
+      return consequence(found, (cause) => `not valid yet, as its CA: see ${cause}`, ['Secret']);
+    }
     const isValidHere = served.every(({ leaf }) => !invalidAt(leaf, facts.now));
     return isValidHere
-      ? consequence(found, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`)
+      ? consequence(found, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`, [
+          'clocks',
+        ])
       : found;
   }
   const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;

@@ -33,16 +33,27 @@ export function checkTrust(facts: Facts): Finding {
     (webhook) => fault(webhook, served, trustedTime(facts)),
     (group) => `${said(group, webhooks.value.length)}: ${fault(group[0], served, trustedTime(facts))}`,
   );
+  const isFuture = distrusting.some((webhook) =>
+    bundleOf(webhook).some(({ validFromDate }) => facts.now < validFromDate),
+  );
   const remedy = `the leader repairs it within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
     finding('problem', evidence, remedy),
-    (cause) =>
-      cause === 'clocks'
-        ? `trusted by this machine's clock, and not by the API server's: see ${cause}`
-        : `the replicas serve different certificates: see ${cause}`,
-    distrustingAt(facts.now).length > 0 ? ['agreement of replicas'] : ['clocks', 'agreement of replicas'],
+    (cause) => `${WHY_DISTRUSTED[cause as keyof typeof WHY_DISTRUSTED]}: see ${cause}`,
+    [
+      ...(isFuture ? (['Secret'] as const) : []),
+      ...(distrustingAt(facts.now).length > 0 ? [] : (['clocks'] as const)),
+      'agreement of replicas',
+    ],
   );
 }
+
+/** By the check that reports the cause. */
+const WHY_DISTRUSTED = {
+  Secret: 'the CA is not valid yet',
+  clocks: "trusted by this machine's clock, and not by the API server's",
+  'agreement of replicas': 'the replicas serve different certificates',
+};
 
 function said(group: readonly Webhook[], all: number): string {
   return group.length === all && all > 1 ? `all ${all} webhooks` : group.map(({ name }) => name).join(', ');

@@ -5,7 +5,7 @@ import { type CompleteFiles, introduceCa, nextStep } from '../../../src/certs/ro
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-06-01T12:00:00Z');
 const NAMES = ['taintkeeper.taintkeeper.svc'];
-const STATE = { now: NOW, names: NAMES, trusted: true, overlapMs: 1000 };
+const STATE = { now: NOW, names: NAMES, trusted: true, overlapMs: 1000, futureForMs: 0 };
 const NOTHING = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
 
 const good = (await nextStep(NOTHING, STATE))?.files as CompleteFiles;
@@ -45,6 +45,14 @@ it.each([
   expect(found.webhooks).toEqual([{ webhook: 'w', trusts }]);
   expect(found.rotating).toContain(rotating);
   expect(found.certificates.map(({ role }) => role)).toEqual(['CA', 'earlier CA', 'serving']);
+});
+
+it('has the problem of a CA that is not valid yet, although it has issued a certificate', () => {
+  const before = new Date(NOW.getTime() - DAY_MS);
+  const found = report(good, good.caCert, before);
+  expect(found.problems).toContainEqual(
+    'the CA is not valid before 2026-06-01T11:00:00.000Z: a clock was ahead when it was issued',
+  );
 });
 
 it.each([

@@ -1,10 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { parseCertificates } from '../../../src/certs/inspect.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
 import {
   type CompleteFiles,
+  FUTURE_CA_MS,
+  followFutureCa,
   introduceCa,
   isRotating,
   nextStep,
@@ -19,8 +21,8 @@ const OVERLAP_MS = 3_600_000;
 const NOTHING: StoredFiles = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
 
 const later = (ms: number, from = START) => new Date(from.getTime() + ms);
-const next = (files: StoredFiles, now: Date, { trusted = true, names = NAMES } = {}) =>
-  nextStep(files, { now, names, trusted, overlapMs: OVERLAP_MS });
+const next = (files: StoredFiles, now: Date, { trusted = true, names = NAMES, futureForMs = 0 } = {}) =>
+  nextStep(files, { now, names, trusted, overlapMs: OVERLAP_MS, futureForMs });
 
 /** The step that there must be. */
 async function taken(...args: Parameters<typeof next>) {
@@ -29,8 +31,7 @@ async function taken(...args: Parameters<typeof next>) {
   return step as NonNullable<typeof step>;
 }
 
-const first = (await nextStep(NOTHING, { now: START, names: NAMES, trusted: false, overlapMs: OVERLAP_MS }))
-  ?.files as CompleteFiles;
+const first = (await next(NOTHING, START, { trusted: false }))?.files as CompleteFiles;
 
 const fingerprints = (bundle: string) => parseCertificates(bundle).map(({ fingerprint256 }) => fingerprint256);
 /** Whether a client with this bundle accepts what is served. */
@@ -148,9 +149,57 @@ describe('of a CA', () => {
     expect(await next(ahead, later(3_600_000))).toBeDefined();
   });
 
-  it('that is not valid yet is not replaced: the clock is wrong, and may be corrected', async () => {
-    expect(await next({ ...first }, later(-DAY_MS), { trusted: true })).toMatchObject({
-      files: { caCert: first.caCert },
+  it('that is not valid yet is not replaced at first: the clock is wrong, and may be corrected', async () => {
+    for (const futureForMs of [0, FUTURE_CA_MS - 1]) {
+      expect(await next(first, later(-DAY_MS), { futureForMs })).toMatchObject({ files: { caCert: first.caCert } });
+    }
+  });
+
+  describe('that has not been valid for ten minutes, by clocks that agree', () => {
+    const ahead = later(3650 * DAY_MS);
+    const futureForMs = FUTURE_CA_MS;
+
+    it.each([
+      { why: 'all was issued by the clock that was ahead', from: NOTHING, reissued: false },
+      { why: 'and has issued a serving certificate of today', from: NOTHING, reissued: true },
+    ])('is replaced with its certificate: $why', async ({ from, reissued }) => {
+      const issued = await taken(from, ahead, { trusted: false });
+      const stored = reissued ? (await taken(issued.files, START)).files : issued.files;
+      const step = await taken(stored, START, { trusted: false, futureForMs });
+      expect(unusable(step.files, NAMES, START)).toBeUndefined();
+      expect(parseCertificates(step.files.caCert).map((ca) => ca.validFromDate < START)).toEqual([true]);
+      expect(accepted(step.files, step.files.caCert)).toBe(true);
+      expect(step.what).toContain('not valid before');
+      expect(await next(step.files, START)).toBeUndefined();
     });
+
+    it('is replaced step by step while the certificate of an earlier CA is accepted', async () => {
+      const introduced = (await introduceCa(first, ahead, 'asked for')).files;
+      // The CA of START has ended by then, and is not in that bundle.
+      const stored = { ...introduced, caCert: introduced.caCert + first.caCert };
+      const step = await taken(stored, START, { trusted: false, futureForMs });
+      expect(step.files.cert).toBe(first.cert);
+      expect(accepted(step.files, step.files.caCert)).toBe(true);
+      expect(parseCertificates(step.files.caCert).map((ca) => ca.validFromDate < START)).toEqual([true, true]);
+    });
+  });
+
+  it('that is not valid yet is followed while it is the same, and clocks agree', () => {
+    vi.useFakeTimers({ now: later(-DAY_MS) });
+    onTestFinished(() => void vi.useRealTimers());
+    const follow = followFutureCa();
+    const observe = (afterMs: number, bundle: string, clocksAgree = true) => {
+      vi.advanceTimersByTime(afterMs);
+      return follow(bundle, new Date(), clocksAgree);
+    };
+    const other = first.caCert.replace(/-----BEGIN/, '# another form\n-----BEGIN');
+    expect(observe(0, first.caCert)).toBe(0);
+    expect(observe(60_000, other)).toBe(60_000);
+    expect(observe(60_000, first.caCert, false)).toBe(0);
+    expect(observe(60_000, first.caCert)).toBe(0);
+    expect(observe(60_000, first.caCert)).toBe(60_000);
+    expect(observe(60_000, '')).toBe(0);
+    expect(observe(0, first.caCert)).toBe(0);
+    expect(observe(DAY_MS, first.caCert)).toBe(0);
   });
 });

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { parseCertificates } from '../../../src/certs/inspect.ts';
 import { introduceCa } from '../../../src/certs/rotation.ts';
 import { base64, certificateData, expiredCaData, foreignData } from '../../e2e/certificate-data.ts';
-import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { absentStatus } from '../cluster/client/absent.ts';
+import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 import { run } from './run-command.ts';
 
 type Data = Readonly<Record<string, string>>;
@@ -17,8 +18,8 @@ const text = (data: Data, key: string) => Buffer.from(data[key] ?? '', 'base64')
 async function cluster(data: Data | undefined, onWrite = (written: Data): Data | undefined => written) {
   let stored = data;
   const secret = () => ({ metadata: { resourceVersion: '7' }, data: stored });
-  const api = await startFakeApi(({ method, body }, response) => {
-    if (stored === undefined) return answer(response, refusal(404, 'NotFound', 'not found'), 404);
+  const api = await startFakeApi(({ method, path, body }, response) => {
+    if (stored === undefined) return answer(response, absentStatus(path), 404);
     if (method === 'PATCH') stored = { ...stored, ...JSON.parse(body).data };
     answer(response, secret());
     if (method === 'PATCH') stored = onWrite({ ...stored });

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recordFields } from '../../../src/objects/node-record.ts';
+import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
@@ -38,7 +39,7 @@ async function cluster(
   const api = await startFakeApi((request, response) => {
     const { method, path } = request;
     if (method === 'PATCH') return onPatch(request, response);
-    if (/webhookconfigurations\//.test(path)) return answer(response, refusal(404, 'NotFound', 'not found'), 404);
+    if (/webhookconfigurations\//.test(path)) return answer(response, absentStatus(path), 404);
     if (/admissionregistration\.k8s\.io\/v1$/.test(path)) {
       const names = ['validating', 'mutating'].map((kind) => `${kind}admissionpolicies`);
       return answer(response, { resources: names.map((name) => ({ name })) });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Claim } from '../../../src/coverage/tolerating.ts';
+import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, clientFor, type FakeApi, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
@@ -253,7 +254,7 @@ describe('of a cluster', () => {
       if (request.path.endsWith('/clusterrolebindings/taintkeeper')) {
         return answer(response, { subjects: [{ kind: 'ServiceAccount', namespace: 'guard', name: 'taintkeeper' }] });
       }
-      if (request.method === 'GET') return answer(response, refusal(404, 'NotFound', 'none'), 404);
+      if (request.method === 'GET') return answer(response, absentStatus(request.path), 404);
       const { user } = (JSON.parse(request.body) as { spec: { user: string } }).spec;
       const allowed = may(user);
       if (allowed === 'forbidden') return answer(response, refusal(403, 'Forbidden', 'not you'), 403);

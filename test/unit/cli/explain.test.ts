@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { run } from './run-command.ts';
 
@@ -73,7 +74,7 @@ async function explain(args: readonly string[], more: Readonly<Record<string, ob
     if (items) return answer(response, { metadata: { resourceVersion: '1' }, items });
     if (request.path.endsWith('/events')) return answer(response, refusal(403, 'Forbidden', 'not you'), 403);
     const object = OBJECTS[request.path];
-    return object ? answer(response, object) : answer(response, refusal(404, 'NotFound', 'none'), 404);
+    return object ? answer(response, object) : answer(response, absentStatus(request.path), 404);
   });
   const { file: kubeconfig } = await clientFor(api.url);
   return run('explain', ...args, '--kubeconfig', kubeconfig);

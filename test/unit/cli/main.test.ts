@@ -104,19 +104,20 @@ it("an error of taintkeeper's own ends in code 70, and shows its stack", async (
   );
 });
 
-it('a reader that stops reading ends it without a word', async () => {
+it('a reader that stops reading ends it without a message, and not with 0: findings may not have been read', async () => {
   const nodes = Array.from({ length: 20_000 }, (_, i) => ({
     metadata: { name: `a-node-with-quite-a-long-name-${i}` },
   }));
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'NodeList', items: nodes });
   // A pipe of the shell's: the one that Node.js makes for a child is a socket.
-  const child = spawn('sh', ['-c', '"$@" | head -n 1', 'sh', process.execPath, PROGRAM, 'review', '-']);
+  const script = '{ "$@"; echo "exit code $?" >&2; } | head -n 1';
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, PROGRAM, 'review', '-']);
   onTestFinished(() => void child.kill('SIGKILL'));
   child.stdin.end(list);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
 
   expect(stdout).toMatch(/^OBJECT +OPERATION +RESULT +POLICY +WHAT\n$/);
-  expect(stderr).toBe('');
+  expect(stderr).toBe('exit code 141\n');
 });
 
 it(

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -17,7 +18,9 @@ it.each([
     vi.resetModules();
   });
   const { run } = await import('./run-command.ts');
-  const api = await startFakeApi((_request, response) => answer(response, refusal(404, 'NotFound', ''), 404));
+  const api = await startFakeApi(({ path }, response) =>
+    answer(response, path.endsWith('/taintkeeper') ? absentStatus(path) : refusal(404, 'NotFound', ''), 404),
+  );
   const file = join(temporaryDirectory(), 'kubeconfig');
   writeFileSync(file, kubeconfigText(api.url));
   const { code, stderr } = await run(command, '--kubeconfig', file);

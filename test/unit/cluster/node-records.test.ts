@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { getRecord, nodeRecords, removeRecord, writeRecord } from '../../../src/cluster/node-records.ts';
 import { recordFields } from '../../../src/objects/node-record.ts';
 import { captureLog } from '../captured-log.ts';
+import { absentStatus } from './client/absent.ts';
 import { answer, clientFor, refusal, startFakeApi } from './client/fake-api.ts';
 
 const PATH = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
@@ -68,9 +69,10 @@ it.each([404, 403])(
 
 it('are written only over the version that was seen', async () => {
   let status = 200;
-  const api = await startFakeApi((_, response) =>
-    answer(response, status < 300 ? object('n1', '9') : refusal(status, 'No', 'no'), status),
-  );
+  const api = await startFakeApi(({ path }, response) => {
+    if (status < 300) answer(response, object('n1', '9'));
+    else answer(response, status === 404 && path !== PATH ? absentStatus(path) : refusal(status, 'No', 'no'), status);
+  });
   const { client } = await clientFor(api.url);
   const before = { uid: 'u', resourceVersion: '8', record: undefined };
   const after = { uid: 'uid-n1', resourceVersion: '9', record: record('n1') };

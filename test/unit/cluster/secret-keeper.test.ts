@@ -5,8 +5,8 @@ import type { ServableCertificates } from '../../../src/certs/certificate-direct
 import { type CompleteFiles, nextStep, PROPAGATION_MS } from '../../../src/certs/rotation.ts';
 import { writeSecret } from '../../../src/cluster/certificate-secret.ts';
 import type { ApiClient, LinesOptions, RequestOptions } from '../../../src/cluster/client/api-client.ts';
-import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { keepSecret } from '../../../src/cluster/secret-keeper.ts';
+import { absent } from './client/absent.ts';
 
 const NAMES = ['taintkeeper.taintkeeper.svc'];
 const REF = { namespace: 'taintkeeper', name: 'taintkeeper-certs' };
@@ -24,7 +24,7 @@ afterEach(() => {
 /** The certificates of an installation that had none before. */
 async function newCertificates(): Promise<CompleteFiles> {
   const nothing = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
-  const step = await nextStep(nothing, { now: NOW, names: NAMES, trusted: false, overlapMs: 0 });
+  const step = await nextStep(nothing, { now: NOW, names: NAMES, trusted: false, overlapMs: 0, futureForMs: 0 });
   return (step as { files: CompleteFiles }).files;
 }
 
@@ -35,6 +35,7 @@ function secretServer() {
   let changed = Promise.withResolvers<void>();
   const client = {
     now: () => new Date(),
+    isClockConfirmed: () => true,
     async request(method: string, path: string, { body }: RequestOptions = {}) {
       if (method !== 'GET') {
         const resourceVersion = String(++version);
@@ -45,7 +46,7 @@ function secretServer() {
       } else if (!path.endsWith(REF.name)) {
         return { metadata: { resourceVersion: String(version) }, items: stored ? [stored] : [] };
       }
-      if (!stored) throw new ApiError(method, path, 404, 'NotFound', '');
+      if (!stored) throw absent(method, path);
       return stored;
     },
     async *lines(_path: string, { signal, onOpen }: LinesOptions) {

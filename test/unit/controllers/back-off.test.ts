@@ -10,6 +10,7 @@ import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 import { rule } from '../judge/node-drifts.ts';
 import { policySet } from '../policy/policies.ts';
+import { ALL_READ } from './readings.ts';
 import { runOf } from './run.ts';
 
 beforeEach(() => {
@@ -41,9 +42,9 @@ function failingLeader() {
   const options = {
     client: { request, now: () => new Date() } as unknown as ApiClient,
     namespace: 'taintkeeper',
-    nodes: { entries: () => [], changes: createSubject<never>(), news: createSubject() },
+    nodes: { ...ALL_READ, entries: () => [], changes: createSubject<never>(), news: createSubject() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
-    daemonSets: { entries: () => [], changes: createSubject<never>() },
+    daemonSets: { ...ALL_READ, entries: () => [], changes: createSubject<never>() },
     synced: Promise.resolve(),
     policies: {
       snapshot: () => snapshot,

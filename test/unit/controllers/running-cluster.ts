@@ -7,6 +7,7 @@ import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/dae
 import { createReports, type ReportedProblem, stalledCondition } from '../../../src/controllers/reports.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import type { PolicyKind } from '../../../src/policy/policy.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../../../src/policy/policy-status.ts';
 
@@ -228,7 +229,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
     problems: () => leader.reports.problems(),
     reasons,
     /** Resolves when the status of the policy may be written. */
-    ready: () => leader.reports.ready(),
+    /** Whether the status of a policy of the kind may be written. */
+    isReported: (kind: PolicyKind) => leader.reports.conditions({ kind, name: 'cni' } as PolicyObject) !== 'pending',
     told,
   };
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { clusterReplicas } from '../../../src/dashboard/reachable-replicas.ts';
 import { followFault } from '../../../src/runtime/fault-log.ts';
+import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
 const PORTS = [
@@ -66,7 +67,7 @@ const NOT_KNOWN = expect.stringMatching(/^the leader is not known.*leases\/taint
 
 it.each([
   { why: 'no replica holds the Lease', lease: { status: 200, body: { spec: { holderIdentity: '' } } }, warned: [] },
-  { why: 'there is no Lease', lease: { status: 404, body: refusal(404, 'NotFound', 'no') }, warned: [NOT_KNOWN] },
+  { why: 'there is no Lease', lease: { status: 404, body: absentStatus('/leases/taintkeeper') }, warned: [NOT_KNOWN] },
   {
     why: 'the Lease may not be read',
     lease: { status: 403, body: refusal(403, 'Forbidden', 'no') },

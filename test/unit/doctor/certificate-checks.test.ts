@@ -12,6 +12,8 @@ const others = await certificates();
 const expired = await certificates({ days: 91, by: its.ca });
 const ancient = await certificates({ days: 3700 });
 const old = await certificates({ days: 80, by: its.ca });
+const future = await certificates({ days: -3650 });
+const sinceThen = await certificates({ by: future.ca });
 const misnamed = await certificates({ names: ['other.taintkeeper.svc'], by: its.ca });
 const second = await certificates({ by: its.ca });
 
@@ -198,6 +200,21 @@ describe('certificates', () => {
       facts: wellFacts(its, { webhooks: known([]) }),
       found: { caBundle: 'skipped' },
     },
+    ...[
+      {
+        why: 'and its certificate',
+        pair: future,
+        others: { 'serving certificate': 'skipped', 'agreement of replicas': 'skipped' } as const,
+      },
+      { why: 'and has issued a certificate since then', pair: sinceThen, others: {} },
+    ].map(
+      ({ why, pair, others }): Case => ({
+        why: `a CA from a clock that was ahead, ${why}: the one problem is the CA`,
+        facts: wellFacts(pair),
+        found: { Secret: 'problem', caBundle: 'skipped', ...others },
+        says: /^the CA of Secret taintkeeper\/taintkeeper-certs is not valid before 2036-.*: a clock was ahead when it was issued$/,
+      }),
+    ),
     {
       why: "a replica's clock that is ahead",
       facts: wellFacts(its, { replicas: served(greeted(its, HOUR_MS), greeted(its)) }),

@@ -135,6 +135,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     admission: known({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
     apiServers: known([]),
     policies: known([taintPolicy('gpu', {})]),
+    undefinedKinds: known([]),
     builtin: [],
     nodes: known([node('n1')]),
     nodeRecords: known(new Map()),

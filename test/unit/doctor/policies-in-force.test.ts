@@ -231,6 +231,18 @@ it('names the command that installs the definitions', () => {
   expect(result).toMatchObject({ state: 'problem', remedy: 'kubectl apply -f install.yaml' });
 });
 
+it('names a definition that is missing, beside the policies of the other kinds', () => {
+  const results = checkPolicies(healthyFacts({ undefinedKinds: known(['RecoveryPolicy']) }));
+  expect(results).toMatchObject([
+    {
+      state: 'problem',
+      evidence:
+        'CustomResourceDefinition recoverypolicies.taintkeeper.dev does not exist: no RecoveryPolicy is in force',
+      remedy: 'kubectl apply -f install.yaml',
+    },
+  ]);
+});
+
 it('of a policy that means every taint, there is something to know', () => {
   const policies = known([
     taintPolicy('gpu', {}),

@@ -38,7 +38,7 @@ it.each([
     const items = path.endsWith('/taintpolicies') ? [{ metadata, spec: SPEC, status: statuses[reads++] }] : [];
     answer(response, { metadata: { resourceVersion: '1' }, items });
   });
-  const policies = await policiesWithStatus((await clientFor(api.url)).client, { pauseMs: 1 });
+  const policies = await policiesWithStatus((await clientFor(api.url)).client, [], { pauseMs: 1 });
   expect(policies).toMatchObject([{ name: 'p', status: last }]);
   expect(reads).toBe(statuses.length);
 });

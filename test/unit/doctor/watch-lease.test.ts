@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { watchLease } from '../../../src/doctor/cluster-facts.ts';
 import { LONGEST_WAIT_MS } from '../../longest-wait.ts';
-import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { absentStatus } from '../cluster/client/absent.ts';
+import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 
 const PLACE = { namespace: 'taintkeeper', lease: 'taintkeeper' };
 const lease = (resourceVersion: number, holderIdentity: string) => ({
@@ -12,9 +13,9 @@ const lease = (resourceVersion: number, holderIdentity: string) => ({
 /** What an API server answers, one after the other; the last answer stays. Undefined: not found. */
 async function watch(answers: readonly (object | undefined)[], watchMs = LONGEST_WAIT_MS) {
   let next = 0;
-  const api = await startFakeApi((_, response) => {
+  const api = await startFakeApi(({ path }, response) => {
     const body = answers[Math.min(next++, answers.length - 1)];
-    answer(response, body ?? refusal(404, 'NotFound', 'no'), body ? 200 : 404);
+    answer(response, body ?? absentStatus(path), body ? 200 : 404);
   });
   const { client } = await clientFor(api.url);
   return { seen: await watchLease(client, PLACE, { watchMs }), asked: () => api.received.length };

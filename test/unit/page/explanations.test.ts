@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { type ClusterNode, projectNode } from '../../../src/cluster/cluster-objects.ts';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
 import { createExplanations, type ShownExplanation, type ShownSection } from '../../../src/page/explanations.ts';
 import type { LedCluster } from '../../../src/page/state-feed.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { absent } from '../cluster/client/absent.ts';
 import { pageSources } from './page-sources.ts';
 
 const GPU = { key: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
@@ -57,7 +57,7 @@ function explaining({ objects = {}, policies = [], nodes, inConflict = false, st
   };
   const readObject = async (path: string) => {
     if (objects[path]) return objects[path];
-    throw new ApiError('GET', path, 404, 'NotFound', '');
+    throw absent('GET', path);
   };
   const cluster = () => clusterState && { clusterState, policies: [], compiled: compilePolicies([]) };
   return createExplanations(

@@ -81,6 +81,8 @@ describe('the policies check', () => {
     ({
       isSynced: () => synced,
       staleSince: () => undefined,
+      undefinedKinds: () => [],
+      unread: () => [],
       objects: () => objects,
       snapshot: () => ({ policies: objects.flatMap(({ inForce }) => inForce?.policy ?? []) }),
     }) as unknown as ClusterPolicies;

@@ -8,6 +8,7 @@ import { certificateCheck, policyCheck, stoppingCheck } from '../../../src/repli
 import { taintPolicyYaml } from '../reviews.ts';
 
 const DAY_MS = 86_400_000;
+const NOW = new Date();
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
 
 /** A CA's certificate, good for ten years, of that age in days. */
@@ -32,6 +33,7 @@ it.each<{
   why: string;
   found?: Partial<ServableCertificates>;
   fault?: string;
+  clocksAgree?: boolean;
   state: string;
   detail: string;
 }>([
@@ -83,7 +85,7 @@ it.each<{
     why: 'that is not valid yet',
     found: { certificate: future },
     state: 'failed',
-    detail: `not valid before ${begin(future)}`,
+    detail: `not valid before ${begin(future)}; a clock was ahead when it was issued`,
   },
   {
     why: 'whose CA, of another issuer, expired',
@@ -95,7 +97,20 @@ it.each<{
     why: 'whose CA is not valid yet',
     found: { renews: 'nothing', ca: futureCa },
     state: 'failed',
-    detail: `the CA is not valid before ${begin(futureCa)}`,
+    detail: `the CA is not valid before ${begin(futureCa)}; a clock was ahead when it was issued`,
+  },
+  {
+    why: 'whose CA, of the Secret, is not valid yet',
+    found: { renews: 'all', ca: futureCa },
+    state: 'failed',
+    detail: `the CA is not valid before ${begin(futureCa)}; a clock was ahead when it was issued; the leader replaces it after ten minutes`,
+  },
+  {
+    why: 'whose CA, of the Secret, is not valid yet by the clock of the API server',
+    found: { renews: 'all', ca: futureCa },
+    clocksAgree: false,
+    state: 'failed',
+    detail: `the CA is not valid before ${begin(futureCa)}; it is ${NOW.toISOString()} by the API server's clock, and this machine's clock differs`,
   },
   {
     why: 'that expired, with every other concern',
@@ -104,7 +119,7 @@ it.each<{
     state: 'failed',
     detail: `not valid after ${end(expired)}; it is not for a.test; tls.crt is garbage`,
   },
-])('a certificate $why is $state', ({ found, fault, state, detail }) => {
+])('a certificate $why is $state', ({ found, fault, clocksAgree, state, detail }) => {
   const current: ServableCertificates = {
     serving: { cert: '', key: '' },
     certificate: fresh,
@@ -117,7 +132,7 @@ it.each<{
   };
   const keeper: CertificateKeeper = { current: () => current, fault: () => fault, stop: () => {} };
 
-  expect(certificateCheck(keeper)).toEqual({ name: 'certificate', state, detail });
+  expect(certificateCheck(keeper, NOW, clocksAgree)).toEqual({ name: 'certificate', state, detail });
 });
 
 it.each([

@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
-import { AnswerTooLongError, ApiError } from '../../../src/cluster/client/api-error.ts';
+import { AnswerTooLongError } from '../../../src/cluster/client/api-error.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
 import { captureLog } from '../captured-log.ts';
+import { absent } from '../cluster/client/absent.ts';
 import { manifest, policySet } from '../policy/policies.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
@@ -51,7 +52,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
       asked.push(path);
       const found = known[path];
       if (found instanceof Error) throw found;
-      if (!found) throw new ApiError(method, path, 404, 'NotFound', 'not found');
+      if (!found) throw absent(method, path);
       if (JSON.stringify(found).length > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
       return found;
     },
@@ -93,7 +94,7 @@ describe('advice on a policy with ensure: UntilReady', () => {
     },
     {
       why: 'nothing of its own pods where there is no Service',
-      objects: { [SERVICE_PATH]: new ApiError('GET', SERVICE_PATH, 404, 'NotFound', 'not found') },
+      objects: { [SERVICE_PATH]: absent('GET', SERVICE_PATH) },
       expected: [],
     },
     { why: 'nothing in mode Audit', spec: waiting(['celium'], { mode: 'Audit' }), expected: [] },

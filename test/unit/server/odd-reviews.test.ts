@@ -144,16 +144,34 @@ it('a DaemonSet update whose template is nested too deep to compare is a malform
 });
 
 it('a fault of ours is not blamed on the object, whatever sort of error it is', async () => {
-  const server = await startServer({
-    onJudged() {
-      throw new RangeError('Invalid array length');
-    },
-  });
+  const server = await startServer({ failing: new RangeError('Invalid array length') });
   const { status, text } = await server.post(JSON.stringify(taintRemovalReview()), { path: '/validate' });
 
   expect(status).toBe(500);
   expect(JSON.parse(text)).toMatchObject({ response: { allowed: false, status: { reason: 'InternalError' } } });
 });
+
+it.each([
+  { why: 'an allowed', review: harmlessReview(), allowed: true, result: 'allowed' },
+  { why: 'a denied', review: taintRemovalReview(), allowed: false, result: 'denied' },
+])(
+  '$why request is answered and counted once although nothing can be recorded of it',
+  async ({ review, allowed, result }) => {
+    const server = await startServer({
+      onJudged() {
+        throw new Error('on purpose');
+      },
+    });
+    const { status, text } = await server.post(JSON.stringify(review), { path: '/validate' });
+
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({ response: { allowed } });
+    const counted = await server.metrics.registry.getSingleMetricAsString('taintkeeper_admission_requests_total');
+    expect(counted.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !line.endsWith(' 0'))).toEqual([
+      expect.stringMatching(new RegExp(`result="${result}".* 1$`)),
+    ]);
+  },
+);
 
 it('fields of a taint that is put back lead no reader of the patch into a prototype', async () => {
   const judged: JudgedRequest[] = [];

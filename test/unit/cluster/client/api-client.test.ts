@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
+import { confirmedTime } from '../../../../src/cluster/client/confirmed-time.ts';
 import { eventually } from '../../eventually.ts';
 import { answer, clientFor, type Handler, kubeconfigText, refusal, startFakeApi } from './fake-api.ts';
 
@@ -62,8 +63,19 @@ describe('a request', () => {
       response.writeHead(404, { date: 'Sun, 01 Mar 2026 08:00:00 GMT' }).end(),
     );
     expect(Math.abs(client.now().getTime() - Date.now())).toBeLessThan(1_000);
-    await expect(client.request('GET', '/version')).rejects.toThrow('404');
+    for (let answers = 0; answers < 2; answers++) await expect(client.request('GET', '/x')).rejects.toThrow('404');
     expect(client.now().toISOString()).toMatch(/^2026-03-01T08:0/);
+  });
+
+  it('tells the time for certificates after a second answer, if the first one disagrees with the local clock', async () => {
+    let date = 'Sun, 01 Mar 2026 08:00:00 GMT';
+    const { api, client } = await fakeCluster((_request, response) => response.writeHead(403, { date }).end());
+    expect((await confirmedTime(client)).getTime()).toBeGreaterThan(Date.parse('2026-06-01'));
+    expect((await confirmedTime(client)).toISOString()).toMatch(/^2026-03-01T08:0/);
+    date = new Date().toUTCString();
+    await confirmedTime(client);
+    await confirmedTime(client);
+    expect(api.received.map(({ path }) => path)).toEqual(Array(3).fill('/version'));
   });
 
   it('accepts an answer of exactly the longest length, and says how long it is', async () => {

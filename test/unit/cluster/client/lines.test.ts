@@ -78,6 +78,16 @@ describe('the lines of an answer', () => {
     expect(error?.message).toBe('GET /w: the connection was closed');
   });
 
+  it('end with an error when the body is not HTTP, and the process goes on', async () => {
+    const { lines } = await linesOf(({ socket }) => {
+      const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\n{"n":1}\n\r\n';
+      socket.write(head, () => setImmediate(() => socket.write('no length of a chunk\r\n')));
+    });
+    const { values, error } = await collect(lines);
+    expect(values).toEqual([{ n: 1 }]);
+    expect(error?.message).toMatch(/^GET \/w: /);
+  });
+
   it('end with an error after idleMs without a byte, counted from the last one', async () => {
     stopClock();
     let response: ServerResponse | undefined;
@@ -203,5 +213,42 @@ describe('lines that nothing comes on while the API server is out of reach', () 
     await client.request('GET', '/ok');
     since.stop();
     expect((await since.ended).error?.message).toBe('GET /w: stopped');
+  });
+
+  it('stay if they received bytes since the request that timed out was sent: it alone was slow', async () => {
+    const streams: ServerResponse[] = [];
+    const api = await startFakeApi(({ path }, response) => {
+      if (path === '/ok') answer(response, {});
+      else if (path === '/silent') {
+        expect(streams).toHaveLength(2);
+        streams[0]?.write('{"n":1}\n');
+      } else {
+        streams.push(response);
+        response.flushHeaders();
+      }
+    });
+    const { client } = await clientFor(api.url);
+    const stopping = new AbortController();
+    const open = async () => {
+      const opened = Promise.withResolvers<void>();
+      const values: unknown[] = [];
+      const lines = client.lines('/w', { idleMs: 60_000, signal: stopping.signal, onOpen: opened.resolve });
+      const ended = (async () => {
+        for await (const value of lines) values.push(value);
+      })().catch(({ message }: Error) => message);
+      await opened.promise;
+      return { values, ended };
+    };
+    const alive = await open();
+    const quiet = await open();
+    const silent = client.request('GET', '/silent', { timeoutMs: 500 });
+    await expect(silent).rejects.toThrow('no answer');
+    expect(alive.values).toEqual([{ n: 1 }]);
+    await client.request('GET', '/ok');
+    expect(await quiet.ended).toBe('GET /w: the API server was out of reach meanwhile');
+    streams[0]?.write('{"n":2}\n');
+    await eventually(() => expect(alive.values).toEqual([{ n: 1 }, { n: 2 }]));
+    stopping.abort(new Error('stopped'));
+    expect(await alive.ended).toBe('GET /w: stopped');
   });
 });

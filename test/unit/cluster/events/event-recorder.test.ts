@@ -3,6 +3,7 @@ import { ApiError, toApiError } from '../../../../src/cluster/client/api-error.t
 import { createEventRecorder, type EventRecorder } from '../../../../src/cluster/events/event-recorder.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import { captureLog } from '../../captured-log.ts';
+import { absent } from '../client/absent.ts';
 import { eventServer } from './event-server.ts';
 
 beforeEach(() => {
@@ -288,7 +289,8 @@ describe('an API server that does not do as it should', () => {
 
   it.each([
     { why: 'the namespace is going', error: toApiError('POST', '/', 403, JSON.stringify(terminating)), level: 20 },
-    { why: 'the namespace was deleted', error: status(404), level: 20 },
+    { why: 'the namespace was deleted', error: absent('POST', '/api/v1/namespaces/gone'), level: 20 },
+    { why: 'a proxy does not know the path', error: status(404), level: 40 },
     { why: 'the rights are missing', error: status(403, 'events.events.k8s.io is forbidden'), level: 40 },
     { why: 'the Event is not valid', error: status(422), level: 40 },
   ])('is not asked again when it refuses: $why', async ({ error, level }) => {
@@ -420,7 +422,7 @@ describe('an Event of a review', () => {
 
   it('of a creation that takes longer is written later', async () => {
     const { server, review, events } = recordReviews();
-    const missing = new ApiError('GET', N1_PATH, 404, 'NotFound', '');
+    const missing = absent('GET', N1_PATH);
     server.answer = (_method, path) => (path === N1_PATH ? missing : undefined);
     review();
     await pass(2_000);

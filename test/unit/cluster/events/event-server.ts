@@ -1,5 +1,6 @@
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { absent } from '../client/absent.ts';
 
 /** An Event as it stands at the server. */
 export interface StoredEvent {
@@ -38,7 +39,7 @@ export function eventServer(
   function serve(method: string, path: string, body: unknown): unknown {
     if (method === 'GET') {
       const uid = uids[path];
-      if (uid === undefined) throw error(method, path, 404, 'NotFound');
+      if (uid === undefined) throw absent(method, path);
       const creationTimestamp = new Date(created[path] ?? Date.now()).toISOString();
       return JSON.stringify({ metadata: { uid, creationTimestamp } });
     }
@@ -50,7 +51,7 @@ export function eventServer(
       return event;
     }
     const event = server.events.get(path);
-    if (!event) throw error(method, path, 404, 'NotFound');
+    if (!event) throw absent(method, path);
     return Object.assign(event, structuredClone(body));
   }
 
@@ -77,6 +78,7 @@ export function eventServer(
       },
       namespace: undefined,
       clockDisagreementMs: () => 0,
+      isClockConfirmed: () => true,
       now: () => new Date(),
       server: 'https://events.test',
       close() {},

@@ -1,6 +1,7 @@
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { LeaseSpec } from '../../../../src/cluster/lease/lease.ts';
+import { absent } from '../client/absent.ts';
 
 /** What happens to requests. `unanswered` is about writes: they are carried out, and the answer is lost. */
 type Weather = 'served' | 'away' | 'forbidden' | 'silent' | 'unanswered';
@@ -38,7 +39,7 @@ export function leaseServer(): LeaseServer {
     const fail = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
     const sent = body as { metadata: { resourceVersion?: string }; spec: LeaseSpec } | undefined;
     if (method === 'POST' && spec) throw fail(409, 'AlreadyExists');
-    if (method !== 'POST' && !spec) throw fail(404, 'NotFound');
+    if (method !== 'POST' && !spec) throw absent(method, path);
     if (method === 'PUT' && sent?.metadata.resourceVersion !== String(version)) throw fail(409, 'Conflict');
     if (sent) write(sent.spec);
     return lease();
@@ -78,6 +79,7 @@ export function leaseServer(): LeaseServer {
         },
         namespace: undefined,
         clockDisagreementMs: () => 0,
+        isClockConfirmed: () => true,
         now: () => new Date(),
         server: 'https://lease.test',
         close() {},

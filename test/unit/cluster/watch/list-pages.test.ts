@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listObjects, listPages } from '../../../../src/cluster/watch/list-pages.ts';
-import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { listObjects, listPages, tokenAfter } from '../../../../src/cluster/watch/list-pages.ts';
+import { answer, clientFor, type Handler, refusal, startFakeApi } from '../client/fake-api.ts';
 
 const PATH = '/api/v1/nodes';
 const MOST_BYTES = 2 * 1024 * 1024;
@@ -109,5 +110,78 @@ describe('a list', () => {
     const { client, answers } = await serverWith(Array(20).fill(1_000_000));
     expect(await listObjects(client, PATH, nameOf)).toEqual(upTo(20));
     expect(answers.at(-1)?.bytes).toBeLessThanOrEqual(MOST_BYTES);
+  });
+});
+
+const TOKEN = 'the-token';
+const refused = (status: number, continueToken?: string) =>
+  new ApiError('GET', PATH, status, '', '', continueToken === undefined ? {} : { continueToken });
+
+describe('after a failed page', () => {
+  it.each([
+    { why: 'a lost connection', error: new Error('the connection was closed'), next: TOKEN },
+    { why: 'an answer that is no list', error: new SyntaxError('not JSON'), next: TOKEN },
+    { why: 'an API server that fails', error: refused(500), next: TOKEN },
+    { why: 'an API server that is busy', error: refused(429), next: TOKEN },
+    { why: 'credentials that are renewed', error: refused(401), next: TOKEN },
+    { why: 'the fourth failure', error: refused(500), attempt: 4, next: TOKEN },
+    { why: 'too many failures', error: refused(500), attempt: 5, next: undefined },
+    { why: 'a refusal', error: refused(403), next: undefined },
+    { why: 'a path that is no longer served', error: refused(404), next: undefined },
+    { why: 'the first page', error: refused(500), token: undefined, next: undefined },
+    { why: 'an expired list that cannot continue', error: refused(410), next: undefined },
+    { why: 'an expired list that can continue', error: refused(410, 'newer'), next: 'newer' },
+    { why: 'an expired list that expires again and again', error: refused(410, 'newer'), attempt: 5, next: undefined },
+  ])('$why, the list continues with the token $next', ({ error, next, attempt = 1, ...given }) => {
+    expect(tokenAfter(error, 'token' in given ? given.token : TOKEN, attempt)).toBe(next);
+  });
+
+  /** A server with 8 objects, whose requests `instead` may answer. */
+  async function serverOfEight(instead: (path: string | undefined, response: Parameters<Handler>[1]) => boolean) {
+    const asked: (string | undefined)[] = [];
+    const api = await startFakeApi(({ query }, response) => {
+      asked.push(query.continue);
+      if (instead(query.continue, response)) return;
+      const [from = 0, version = '7'] = (query.continue ?? '0@7')
+        .split('@')
+        .map((part, index) => (index ? part : Number(part)));
+      const to = Number(from) + 2;
+      const rest = to < 8 ? { continue: `${to}@${version}` } : {};
+      const items = upTo(8)
+        .slice(Number(from), to)
+        .map((name) => ({ name }));
+      answer(response, { metadata: { resourceVersion: version, ...rest }, items });
+    });
+    const { client } = await clientFor(api.url);
+    return { asked, pages: listPages(client, PATH, { query: {}, pageSize: 2, signal: new AbortController().signal }) };
+  }
+
+  it('that page is requested again, and no other one', async () => {
+    const failing = new Set(['4@7', '6@7']);
+    const { asked, pages } = await serverOfEight((token, response) => {
+      if (!failing.delete(token ?? '')) return false;
+      if (token === '4@7') response.writeHead(500).end();
+      else response.destroy();
+      return true;
+    });
+    expect((await namesOf(pages)).flat()).toEqual(upTo(8));
+    expect(asked).toEqual([undefined, '2@7', '4@7', '4@7', '6@7', '6@7']);
+  });
+
+  it('because the list has expired, the rest is read in a newer state', async () => {
+    const { asked, pages } = await serverOfEight((token, response) => {
+      if (token !== '4@7') return false;
+      answer(response, { ...refusal(410, 'Expired', 'too old'), metadata: { continue: '4@9' } }, 410);
+      return true;
+    });
+    const versions: string[] = [];
+    const names: number[] = [];
+    for await (const { items, resourceVersion } of pages) {
+      versions.push(resourceVersion);
+      names.push(...items.map(nameOf));
+    }
+    expect(names).toEqual(upTo(8));
+    expect(versions).toEqual(['7', '7', '9', '9']);
+    expect(asked).toEqual([undefined, '2@7', '4@7', '4@9', '6@9']);
   });
 });

@@ -62,6 +62,30 @@ describe('the first list', () => {
     expect(logged()).toEqual([]);
   });
 
+  it('whose rest is read in a newer state leads to a watch from that state, and soon to another list', async () => {
+    const things = await threeThings();
+    let expired = 0;
+    things.instead = ({ query }, response) => {
+      if (!query.continue || expired > 0) return false;
+      expired++;
+      // Meanwhile.
+      things.set('a', 'a1', 'missed');
+      response.writeHead(410).end(JSON.stringify({ reason: 'Expired', metadata: { continue: '2' } }));
+      return true;
+    };
+    const { cache, values } = await watchThings(things);
+    await cache.synced;
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
+    const watch = await watchNumber(things, 1);
+    expect(watch.query.resourceVersion).toBe('104');
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 61_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    watch.end();
+    await watchNumber(things, 2);
+    expect(values()).toEqual({ a: 'missed', b: 'old', c: 'old' });
+  });
+
   it('that was never complete makes synced reject when stopped', async () => {
     const things = await startFakeThings();
     refuse(things, 'all', [500, 'InternalError']);
@@ -210,6 +234,7 @@ describe('a watch that ends', () => {
     expect(states[1]).toEqual({
       connected: false,
       error: `GET ${PATH}: the connection is dead: the watch went on for 1100 ms`,
+      isNotServed: false,
     });
     await eventually(() => expect(logged()).toHaveLength(2));
     await eventually(() => expect(things.openConnections()).toBe(1));
@@ -297,6 +322,15 @@ describe('an API server', () => {
     if (status[0] === 404) expect(takeChanges()).toEqual(['modified a=new']);
     else expect(next.query.resourceVersion).toBe('103');
     await eventually(() => expect(logged().at(-1)).toBe(`watching ${PATH} again`));
+  });
+
+  it('that withdraws the right to list, and not that to watch, is watched all the same', async () => {
+    const { things, watch, takeChanges } = await watched();
+    refuse(things, 'list', [403, 'Forbidden']);
+    watch.break();
+    const next = await watchNumber(things, 2);
+    next.send('MODIFIED', things.set('a', 'a1', 'new'));
+    await eventually(() => expect(takeChanges()).toEqual(['modified a=new']));
   });
 
   it('that does not know the path yet is waited for', async () => {

@@ -1,5 +1,6 @@
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { absent } from '../../cluster/client/absent.ts';
 
 interface Stored {
   metadata: {
@@ -55,10 +56,10 @@ export function nativeApi(served: Readonly<Record<string, readonly string[]>> = 
       `${kind}admissionpolicybindings`,
     ]);
     if (resource === undefined) {
-      if (!(group in served)) throw fail(404, 'NotFound');
+      if (!(group in served)) throw fail(404, '');
       return { resources: known.map((one) => ({ name: one })) };
     }
-    if (!known.includes(resource)) throw fail(404, 'NotFound');
+    if (!known.includes(resource)) throw fail(404, '');
     const given = structuredClone(JSON.parse(JSON.stringify(body ?? {}))) as Stored;
     const key = `${resource}/${name ?? given.metadata?.name}`;
     const present = stored.get(key);
@@ -71,7 +72,7 @@ export function nativeApi(served: Readonly<Record<string, readonly string[]>> = 
       };
     }
     if (method === 'POST' && present) throw fail(409, 'AlreadyExists');
-    if (method !== 'POST' && !present) throw fail(404, 'NotFound');
+    if (method !== 'POST' && !present) throw absent(method, path);
     if (method === 'GET') return present;
     writes.push(`${method} ${key}`);
     if (method === 'DELETE') {

@@ -173,8 +173,11 @@ describe('the next leader', () => {
   it('lets the status be written only once it knows the problems', async () => {
     const cluster = await undone();
     await cluster.changeLeader(() => {});
-    const [reasons] = await Promise.all([cluster.ready().then(cluster.reasons), soon()]);
-    expect(reasons).toEqual(['cni PutBack a/a']);
+    expect([cluster.isReported('TolerationPolicy'), cluster.isReported('TaintPolicy')]).toEqual([false, true]);
+    expect(cluster.reasons()).toEqual([]);
+    await soon();
+    expect(cluster.isReported('TolerationPolicy')).toBe(true);
+    expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
   });
 
   it('records what a leader has patched that was killed before it wrote the status', async () => {

@@ -16,6 +16,7 @@ import { recordFields, viewRecord } from '../../../../src/objects/node-record.ts
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
+import { absent } from '../../cluster/client/absent.ts';
 import type { Policies } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
 import { nodeEntry } from './node-entries.ts';
@@ -126,14 +127,14 @@ export function startRepair(
     if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
     if (method === 'GET') {
       const found = cluster.get(name);
-      if (!found) throw refuse(404, 'NotFound');
+      if (!found) throw absent(method, path);
       return nodeObject(found) as T;
     }
     const patch = body as NodePatch;
     writes.push({ name, patch });
     beforeWrite(name);
     const node = cluster.get(name);
-    if (!node) throw refuse(404, 'NotFound');
+    if (!node) throw absent(method, path);
     if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
     const { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval } = patch.metadata.annotations;
     change(name, {
@@ -399,7 +400,7 @@ function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
         if (found) throw refuse(409);
         return put(name, body as object);
       }
-      if (!found) throw refuse(404);
+      if (!found) throw absent(method, path);
       const expected = method === 'DELETE' ? (body as { preconditions: typeof sent }).preconditions : sent;
       if (method !== 'GET' && expected.resourceVersion !== found.metadata.resourceVersion) throw refuse(409);
       if (method === 'DELETE') remove(name);

@@ -194,6 +194,22 @@ it('where pods may not be watched, the policies are in problem', async () => {
   expect(cluster.calls.findings).toBeGreaterThan(calls);
 });
 
+it('the budget of a policy counts for the one that replaces it', async () => {
+  const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+  cluster.addPod('cni-1');
+  await pass(60);
+  expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
+  cluster.removePod('cni-1');
+  cluster.setPolicies({});
+  await pass(120);
+  cluster.setPolicies({ others: { budget: { perNode: 1 } } });
+  await pass(1);
+  cluster.addPod('cni-2');
+  await pass(120);
+  expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
+  expect(cluster.recovery.problems()).toMatchObject([{ policy: 'others', reason: 'RecoveryBudgetSpent' }]);
+});
+
 describe('when the API server', () => {
   it.each([404, 409])('answers %i, another writer was faster: that is no error and does not count', async (status) => {
     const cluster = await start({ daemons: { budget: { perNode: 1 } } });

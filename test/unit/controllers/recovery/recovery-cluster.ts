@@ -11,6 +11,7 @@ import type { RecoveryPolicySpec } from '../../../../src/policy/recovery-policy.
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
+import { absent } from '../../cluster/client/absent.ts';
 import { policySet } from '../../policy/policies.ts';
 
 export const OWNER = { kind: 'DaemonSet', apiVersion: 'apps/v1', name: 'cni', uid: 'ds-1', controller: true };
@@ -56,6 +57,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       writes.push(write);
       const answered = answer(write);
       if (answered === 'lost') throw new Error(`${method} ${path}: the connection was closed`);
+      if (answered === 404) throw absent(method, path);
       if (typeof answered === 'number') throw new ApiError(method, path, answered, '', 'on purpose');
       if (method === 'DELETE') cluster.removePod(path.slice(path.lastIndexOf('/') + 1));
       const { generation = 0 } = daemonSets.get('kube-system/cni')?.value ?? {};

@@ -1,9 +1,14 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
 import { createReports, type Report, type ReportedProblem } from '../../../../src/controllers/reports.ts';
-import { evaluatePolicies } from '../../../../src/controllers/status/evaluate-policies.ts';
+import {
+  type ComparedKind,
+  comparedKinds,
+  evaluatePolicies,
+} from '../../../../src/controllers/status/evaluate-policies.ts';
 import { withRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import type { PolicyKind } from '../../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../../src/policy/policy-status.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
@@ -19,7 +24,7 @@ interface Cluster {
 }
 
 /** What is found of policies without a status. */
-async function evaluated(cluster: Cluster, report: Report) {
+async function evaluated(cluster: Cluster, report: Report, isRead: (source: ComparedKind) => boolean = () => true) {
   const { taint = {}, toleration = {}, restriction = {}, nodes = [] } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
@@ -33,6 +38,7 @@ async function evaluated(cluster: Cluster, report: Report) {
   const reports = createReports();
   reports.add(report);
   const { policies, problems } = await evaluatePolicies({
+    isRead,
     objects,
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ uid, value }) => withRecord(value, undefined, uid)),
@@ -149,4 +155,27 @@ it('a policy has no status while a controller does not know its conditions', asy
     { conditions: ({ name }) => (name === 'p' ? 'pending' : []) },
   );
   expect([...statuses.keys()]).toEqual(['TaintPolicy q']);
+});
+
+describe('a kind that cannot be listed', () => {
+  it.each<{ why: string; kind: PolicyKind; untilReady?: readonly object[]; kinds: readonly string[] }>([
+    { why: 'its nodes are compared', kind: 'TaintPolicy', kinds: ['nodes'] },
+    { why: 'its startup taints wait for it', kind: 'TaintPolicy', untilReady: [{}], kinds: ['nodes', 'daemonSets'] },
+    { why: 'DaemonSets are patched by where they run', kind: 'TolerationPolicy', kinds: ['nodes', 'daemonSets'] },
+    { why: 'a pod is freed on a node where it could run', kind: 'RecoveryPolicy', kinds: ['nodes', 'daemonSets'] },
+    { why: 'it is not compared with the cluster at all', kind: 'TolerationRestriction', kinds: [] },
+  ])('delays the status of a $kind if it is one of $kinds: $why', ({ kind, untilReady = [], kinds }) => {
+    expect(comparedKinds(kind, { untilReady } as never)).toEqual(kinds);
+  });
+
+  it('leaves the statuses of the other policies, and the problems of those without a status are not counted', async () => {
+    const cluster = { taint: { p: PROTECT }, toleration: { p: MUTATE }, restriction: { p: RESTRICTION } };
+    const problems: readonly ReportedProblem[] = [
+      { kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'm' },
+      { kind: 'TolerationPolicy', policy: 'p', reason: 'NotPermitted', message: 'm' },
+    ];
+    const found = await evaluated(cluster, { problems: () => problems }, (source) => source === 'nodes');
+    expect([...found.statuses.keys()]).toEqual(['TaintPolicy p', 'TolerationRestriction p']);
+    expect(found.problems).toEqual(['TaintPolicy p RepairRefused']);
+  });
 });

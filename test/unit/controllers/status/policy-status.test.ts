@@ -9,6 +9,7 @@ import type { TolerationPolicySpec } from '../../../../src/policy/toleration-pol
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
+import { ALL_READ } from '../readings.ts';
 import { runOf } from '../run.ts';
 
 afterEach(() => {
@@ -19,17 +20,23 @@ afterEach(() => {
 const NAMES = ['a', 'b', 'c'];
 
 /** Policies `a`, `b` and `c`, none of which has a status. The API server refuses that of `a` until told otherwise. */
-function startWithRefusal(onEvaluation: () => void = () => {}) {
+function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) {
+  const stored = new Map<string, unknown>();
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
   const tried: unknown[] = [];
   const counted: number[] = [];
   let refuses = true;
   const client = {
-    async request(method: string, path: string) {
+    async request(method: string, path: string, { body = [] }: { body?: readonly { value: object }[] } = {}) {
       tried.push(path.split('/').at(-2));
       if (refuses && path.endsWith('/a/status')) {
         throw new ApiError(method, path, 422, 'Invalid', 'status.conditions[0].message: Too long');
       }
+      if (pruned === undefined) return undefined;
+      const sent = Object.entries(body.at(-1)?.value ?? {});
+      const status = Object.fromEntries(sent.filter(([field]) => field !== pruned));
+      stored.set(path.split('/').at(-2) ?? '', status);
+      return { status };
     },
   };
   const reports = createReports();
@@ -42,14 +49,17 @@ function startWithRefusal(onEvaluation: () => void = () => {}) {
   const options = {
     client: client as unknown as ApiClient,
     namespace: 'taintkeeper',
-    nodes: { entries: () => [], news: createSubject() },
-    daemonSets: { entries: () => [], changes: createSubject<never>() },
-    synced: Promise.resolve(),
+    nodes: { ...ALL_READ, entries: () => [], news: createSubject() },
+    daemonSets: { ...ALL_READ, entries: () => [], changes: createSubject<never>() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
     policies: {
       objects: () =>
         NAMES.map((name) =>
-          viewPolicy('TolerationPolicy', { metadata: { name, uid: name, generation: 1, resourceVersion: '1' }, spec }),
+          viewPolicy('TolerationPolicy', {
+            metadata: { name, uid: name, generation: 1, resourceVersion: '1' },
+            spec,
+            status: stored.get(name),
+          }),
         ),
       snapshot: () => snapshot,
       statusChanges: createSubject(),
@@ -91,6 +101,18 @@ it('a status that the API server refuses delays none of the others, and is tried
   await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status: it works again');
   // Each of the others was written once.
   expect(tried.filter((name) => name !== 'a')).toEqual(['b', 'c']);
+});
+
+it('a status of which an older definition prunes a field is written once', async () => {
+  vi.useFakeTimers();
+  let evaluations = 0;
+  const { tried, accept, news } = startWithRefusal(() => void evaluations++, 'matched');
+  accept();
+  while (evaluations < 4) {
+    news.next();
+    await pass(1_000);
+  }
+  expect(tried).toEqual(['a', 'b', 'c']);
 });
 
 it('news that comes during an evaluation cuts the back-off of a refused status short at the next one', async () => {

@@ -38,12 +38,14 @@ interface Options {
   readonly metadata?: object;
   /** The CAs beside the certificate. */
   readonly bundle?: () => string | undefined;
+  /** Why the configurations cannot be read at first. */
+  readonly problem?: string;
 }
 
 /** Two registered configurations, and a leader at work on them. `onWrite` is called before each write is answered. */
 function startRegistration(
   onWrite: (phase: 'mutate' | 'validate') => void,
-  { webhooks = [], metadata = {}, bundle = () => undefined }: Options = {},
+  { webhooks = [], metadata = {}, bundle = () => undefined, problem }: Options = {},
 ) {
   const stopping = new AbortController();
   const registered = new Map<string, WebhookConfiguration>(
@@ -72,13 +74,30 @@ function startRegistration(
   const certificateChanges = createSubject();
   const reports = createReports();
   const run = runOf(stopping, captureLog().log);
+  const synced = Promise.withResolvers<void>();
+  let isSynced = problem === undefined;
+  const read = {
+    synced: synced.promise,
+    isSynced: () => isSynced,
+    tried: Promise.resolve(),
+    problem: () => (isSynced ? undefined : problem),
+    succeed() {
+      isSynced = true;
+      synced.resolve();
+    },
+  };
   const options: WebhookRegistrationOptions = {
     client: client as unknown as ApiClient,
     service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
     pod: 'a',
     ownerClusterRole: undefined,
     policies,
-    webhooks: { get: (phase) => registered.get(phase), caBundles: registeredBundles, changes: createSubject() },
+    webhooks: {
+      get: (phase) => registered.get(phase),
+      caBundles: registeredBundles,
+      changes: createSubject(),
+      ...read,
+    },
     certificates: {
       current: () => ({ bundle: bundle() }) as ServableCertificates,
       changes: certificateChanges,
@@ -89,6 +108,7 @@ function startRegistration(
     reports,
   };
   return {
+    read,
     policies,
     reports,
     registered,
@@ -115,6 +135,24 @@ it('writes both configurations for the same policies, also when a policy changes
   expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
   expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
   expect([rig.reports.conditions(policy(1)), rig.reports.conditions(policy(2))]).toEqual([[], 'pending']);
+});
+
+it('registers once the configurations can be read, and until then the status says why not', async () => {
+  const rig = startRegistration(() => {}, { problem: 'forbidden' });
+  rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
+  await rig.start();
+  expect(rig.names('mutate')).toEqual([]);
+  expect(rig.reports.conditions(policy(1))).toEqual([
+    {
+      type: 'Ready',
+      status: 'False',
+      reason: 'NotRegistered',
+      message: 'the API server does not call the webhook yet: the webhook configurations cannot be read: forbidden',
+    },
+  ]);
+  rig.read.succeed();
+  await expect.poll(() => rig.names('mutate')).toContain('restore.taintkeeper.dev');
+  await expect.poll(() => rig.reports.conditions(policy(1))).toEqual([]);
 });
 
 describe('while the leader does not know the CA, because ca.crt is missing or has no certificate,', () => {

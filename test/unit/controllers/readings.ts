@@ -1,0 +1,6 @@
+import type { Reading } from '../../../src/controllers/sources.ts';
+
+/** A kind of which everything is known. */
+export const ALL_READ: Reading = { synced: Promise.resolve(), isSynced: () => true, tried: Promise.resolve() };
+/** A kind that cannot be listed. */
+export const UNREADABLE: Reading = { synced: new Promise(() => {}), isSynced: () => false, tried: Promise.resolve() };
