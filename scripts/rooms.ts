@@ -20,7 +20,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
     conditions: 'the same decisions as CEL expressions',
     coverage: 'which DaemonSet runs where and why not; who may tolerate; migration of roles',
-    evictions: 'which pods go, and at what pace: recovery, misplaced pods, the pace of evictions',
+    evictions: 'which pods go, and at what pace: recovery, the pace of evictions',
   },
   {
     webhooks: 'which webhooks the policies need',

@@ -17,7 +17,6 @@ import { startDrainRelease } from './controllers/installation/drain-release.ts';
 import { startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
-import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
 import { startRemainingStartupTaints } from './controllers/nodes/remaining-startup-taints.ts';
@@ -29,7 +28,7 @@ import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 import type { RecordedEvent } from './kubernetes/event.ts';
 import { messageOf } from './runtime/error-message.ts';
-import { anyOf, type Source } from './runtime/source.ts';
+import type { Source } from './runtime/source.ts';
 import type { ClusterMetrics } from './server/cluster-metrics.ts';
 
 export interface LeaderOptions {
@@ -59,8 +58,6 @@ export interface LeaderOptions {
   readonly evictionRate: number;
   /** Whether to write a ClusterReport of each policy. */
   readonly writeReports: boolean;
-  /** See {@link Leadership}. */
-  readonly predecessorAt: number | undefined;
   /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
   readonly giveWay: (toDrainOf: string | undefined) => void;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -150,18 +147,6 @@ function startControllers(
       reports,
     }),
   );
-  const misplacedPods = started(
-    startMisplacedPods(run, {
-      client,
-      nodes,
-      nodeRecords,
-      policies,
-      rights,
-      predecessorAt: options.predecessorAt,
-      recordEvent,
-      reports,
-    }),
-  );
   started(startRemainingStartupTaints(run, { client, nodes, policies, recordEvent }));
   const { patchedBy } = started(
     startDaemonSetPatching(run, {
@@ -219,8 +204,7 @@ function startControllers(
     policies,
     isInConflict: repair.isInConflict,
     startupOn: repair.startupOn,
-    misplacedPodsOn: misplacedPods.misplacedPodsOn,
-    changes: anyOf(repair.changes, misplacedPods.changes),
+    changes: repair.changes,
     signal: run.signal,
   });
 }

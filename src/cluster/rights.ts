@@ -200,7 +200,7 @@ export const GRANTS = {
   listPods: {
     file: 'list-pods.yaml',
     for:
-      'to wait for the pods that [a taint evicts](repairs.md#taints-that-evict-pods), to report [misplaced pods](misplaced-pods.md), to remove ' +
+      'to wait for the pods that [a taint evicts](repairs.md#taints-that-evict-pods), to remove ' +
       '[startup taints](startup-taints.md#ensure-untilready)',
   },
   listNodePools: {
@@ -260,7 +260,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     resources: ['pods'],
     verbs: ['list', 'watch'],
     why:
-      'The leader waits until pods that [a taint evicted](repairs.md#taints-that-evict-pods) have a node, reports [misplaced pods](misplaced-pods.md), ' +
+      'The leader waits until pods that [a taint evicted](repairs.md#taints-that-evict-pods) have a node, ' +
       'and watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
   },
   listNodePools: {

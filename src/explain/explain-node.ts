@@ -1,4 +1,5 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
+import { type IntolerantPod, intolerantPods, type NodePod } from '../coverage/intolerant-pods.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
@@ -49,8 +50,8 @@ export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'>
   };
   /** What its startup taints wait for, as text. */
   readonly startup?: string;
-  /** The pods that landed on it while a taint was missing, as text. Known to the leader only. */
-  readonly misplacedPods?: string;
+  /** Its pods that do not tolerate its taints. Startup taints do not count: they were often set after the pods. Absent if pods were not read. */
+  readonly intolerantPods?: readonly IntolerantPod[];
 }
 
 /** The facts besides the node itself. */
@@ -59,6 +60,8 @@ export interface NodeFacts extends Facts {
   readonly now: number;
   /** What the startup taints of the node wait for, as text. */
   readonly startup?: string;
+  /** The pods that run on the node; undefined if they were not read. */
+  readonly pods?: readonly NodePod[] | undefined;
   /** The NodeTaintRecord of that name; undefined if there is none, or if it could not be read. */
   readonly record: NodeRecord | undefined;
 }
@@ -66,7 +69,6 @@ export interface NodeFacts extends Facts {
 /** What only the leader knows of a node. */
 export interface LeaderOnNode {
   readonly isInConflict: (taint: Taint) => boolean;
-  readonly misplacedPods: string | undefined;
   readonly startup: string | undefined;
 }
 
@@ -79,7 +81,7 @@ export interface LeaderOnNode {
 export function explainNode(
   object: unknown,
   name: string,
-  { policies, now, record, ...facts }: NodeFacts,
+  { policies, now, record, pods, ...facts }: NodeFacts,
   leader?: LeaderOnNode,
 ): NodeExplanation {
   const node = asNode(object, []);
@@ -101,7 +103,7 @@ export function explainNode(
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
-    ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
+    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupOf(view, policies, facts.audit)) } : {}),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
     problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
@@ -119,8 +121,12 @@ function remainingOn(
 ): NodeExplanation['remainingStartupTaints'] {
   const since = taintedSince(node);
   if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
-  const taints = startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
+  const taints = startupOf(view, policies, audit);
   return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
+}
+
+function startupOf(view: NodeView, policies: Facts['policies'], audit: boolean): Taint[] {
+  return startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
 }
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {
@@ -134,7 +140,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
 
 /** Formats the explanation for people. */
 export function formatNode(explained: NodeExplanation): FormattedExplanation {
-  const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
+  const { name, taints, policies, writtenBy, intolerantPods: pods = [], remainingStartupTaints: startup } = explained;
   return {
     sections: filled([
       taints.length === 0
@@ -155,8 +161,11 @@ export function formatNode(explained: NodeExplanation): FormattedExplanation {
             ? [`${remainingText(startup.taints, startup.forMs)}: check the agent or controller that removes it`]
             : []),
           ...(explained.startup === undefined ? [] : [explained.startup]),
-          ...(misplacedPods === undefined ? [] : [misplacedPods]),
         ],
+      },
+      {
+        head: ['Pod', 'Does not tolerate'],
+        rows: pods.map(({ pod, taints: untolerated }) => [pod, untolerated.map(formatTaint).join(', ')]),
       },
       policies.length === 0
         ? { lines: ['there are no TaintPolicies'] }
@@ -252,7 +261,7 @@ function whyNotRestored({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, {
 const RESTORING = 'the leader is about to restore it';
 const WAITING = 'waits for its turn, because it evicts pods';
 
-function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step {
+function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {
@@ -290,8 +299,11 @@ function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step
       note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it`,
     };
   }
-  return { note: 'nothing: the node carries what it should' };
+  return { note: pods.length > 0 ? PODS_STAY : 'nothing: the node carries what it should' };
 }
+
+const PODS_STAY =
+  'the node carries what it should; to move its pods that do not tolerate that, delete them, or run the descheduler with RemovePodsViolatingNodeTaints';
 
 /** The user announces the removal of one value and sets the other in one request, so that no other addition comes between. */
 function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounced, isRecorded }: KeptValue): Step {

@@ -12,9 +12,6 @@ export interface PodObject {
     readonly labels?: StringMap;
     readonly annotations?: StringMap;
     readonly ownerReferences?: readonly PodOwner[];
-    readonly managedFields?: readonly {
-      readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
-    }[];
   };
   readonly spec?: {
     readonly nodeName?: string;

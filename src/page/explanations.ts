@@ -86,7 +86,6 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const clusterState = syncedState(sources);
   const leader: LeaderOnNode | undefined = clusterState && {
     isInConflict: (taint) => clusterState.isInConflict(name, taint),
-    misplacedPods: clusterState.misplacedPodsOn(name),
     startup: clusterState.startupOn(name),
   };
   const notes = clusterState ? [] : [NOT_LEADING];

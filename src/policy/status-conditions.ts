@@ -267,19 +267,6 @@ export const CONDITIONS = {
       ...HOLDS,
     },
   },
-  MisplacedPods: {
-    meaning: 'Pods landed on nodes while a taint was missing, and do not tolerate it.',
-    present: 'while it is True',
-    healthy: 'False',
-    level: 'attention',
-    word: 'in force, pods misplaced',
-    reasons: {
-      PodsLanded: {
-        meaning: 'The message names the pods.',
-        next: 'delete the pods that the message names (at most five: look again afterwards), add the toleration to them, or run the descheduler with its plugin `RemovePodsViolatingNodeTaints`',
-      },
-    },
-  },
   PoolLacksTaint: {
     meaning:
       'The template of a node pool does not declare a taint with which its nodes come, or declares it in the wrong list.',

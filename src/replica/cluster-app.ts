@@ -202,13 +202,12 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   };
 
   async function lead(leadership: Leadership): Promise<void> {
-    const { signal, predecessorAt } = leadership;
+    const { signal } = leadership;
     const ended = once(signal, 'abort');
     await Promise.race([ended, Promise.all([policies.synced, webhooks.synced])]);
     if (signal.aborted) return;
     const work = startLeaderWork({
       signal,
-      predecessorAt,
       client: leaderClient(client, leadership),
       namespace,
       identity,

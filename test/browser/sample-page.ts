@@ -64,7 +64,6 @@ export function samplePage({
         nodes: () => nodes,
         daemonSets: () => daemonSets,
         isInConflict: (node) => node === CONFLICT_NODE,
-        misplacedPodsOn: () => undefined,
         startupOn: () => undefined,
       },
     }),

@@ -52,7 +52,6 @@ function unanswered(signal: AbortSignal) {
     ownerClusterRole: 'taintkeeper',
     evictionRate: 1,
     writeReports: false,
-    predecessorAt: undefined,
     giveWay: () => {},
     recordEvent: () => {},
     metrics,

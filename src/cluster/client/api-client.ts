@@ -13,38 +13,17 @@ export interface ServerClock {
   now(): Date;
   /** Reads the `Date` header of an answer (RFC 9110, 6.6.1). Other values change nothing. */
   heard(date: string | undefined): void;
-  /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds. 0 if they agree. */
-  disagreementMs(): number;
 }
-
-/** A `Date` header counts whole seconds. */
-const DATE_UNIT_MS = 1_000;
-const HOUR_MS = 3_600_000;
 
 /** Continues from the last received time by a monotonic clock: a change of the local clock has no effect. */
 export function serverClock(): ServerClock {
   let heard: { readonly time: number; readonly at: number } | undefined;
-  /** The current hour and the one before it, the current one last. Offsets are between the server's clock and a monotonic clock. */
-  let hours: { readonly began: number; readonly offsets: readonly [least: number, most: number] }[] = [];
   return {
     now: () => new Date(heard ? heard.time + performance.now() - heard.at : Date.now()),
     heard(date) {
       const time = Date.parse(date ?? '');
       if (Number.isNaN(time)) return;
-      const at = performance.now();
-      heard = { time, at };
-      hours = hours.filter(({ began }) => at - began < 2 * HOUR_MS);
-      const hour = hours.at(-1);
-      const offset = time - at;
-      if (!hour || at - hour.began >= HOUR_MS) hours.push({ began: at, offsets: [offset, offset] });
-      else {
-        const [least, most] = hour.offsets;
-        hours.splice(-1, 1, { ...hour, offsets: [Math.min(least, offset), Math.max(most, offset)] });
-      }
-    },
-    disagreementMs() {
-      const offsets = hours.flatMap((hour) => hour.offsets);
-      return offsets.length === 0 ? 0 : Math.max(0, Math.max(...offsets) - Math.min(...offsets) - DATE_UNIT_MS);
+      heard = { time, at: performance.now() };
     },
   };
 }
@@ -113,8 +92,6 @@ export interface ApiClient {
   readonly server: string;
   /** The time by the API server's clock, from its last answer, or by the local clock before the first one. */
   now(): Date;
-  /** See {@link ServerClock.disagreementMs}. */
-  clockDisagreementMs(): number;
   /** Closes all connections. Requests in flight fail. */
   close(): void;
 }
@@ -194,7 +171,6 @@ function createApiClient(
     server: about.server,
     namespace: about.namespace,
     now: clock.now,
-    clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);

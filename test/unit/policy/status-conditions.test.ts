@@ -8,7 +8,6 @@ describe('a condition', () => {
     { type: 'Ready', status: 'False', reason: 'EarlierInForce', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'TaintConflict', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
-    { type: 'MisplacedPods', status: 'True', reason: 'PodsLanded', level: 'attention' },
     { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', level: 'attention' },
     { type: 'PoolLacksTaint', status: 'Unknown', reason: 'NotPermitted', level: 'quiet' },
     { type: 'Evicting', status: 'True', reason: 'ZoneNotReady', level: 'quiet' },

@@ -76,7 +76,6 @@ export function eventServer(
         throw new Error('not served here');
       },
       namespace: undefined,
-      clockDisagreementMs: () => 0,
       now: () => new Date(),
       server: 'https://events.test',
       close() {},

@@ -110,11 +110,6 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['attention policies TaintPolicy gpu-pool is in force, not declared: why'],
   },
   {
-    why: 'pods that landed while a taint was missing',
-    change: { policies: [{ ...POLICY, conditions: [condition('MisplacedPods', 'True')] }] },
-    found: ['attention policies TaintPolicy gpu-pool is in force, pods misplaced: why'],
-  },
-  {
     why: 'files that cannot be read are told of by the check alone',
     change: { checks: [{ name: 'policies', state: 'degraded', detail: '1 in force, the last good ones: bad file' }] },
     found: ['attention policies Policies: 1 in force, the last good ones: bad file'],
