@@ -54,8 +54,6 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that owns what taintkeeper registers, if any. */
   readonly ownerClusterRole: string | undefined;
-  /** How many nodes a second get a taint that evicts pods, in each zone. */
-  readonly evictionRate: number;
   /** Whether to write a ClusterReport of each policy. */
   readonly writeReports: boolean;
   /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
@@ -142,7 +140,6 @@ function startControllers(
       policies,
       rights,
       audit,
-      evictionRate: options.evictionRate,
       recordEvent,
       reports,
     }),
@@ -178,7 +175,6 @@ function startControllers(
       policies,
       audit,
       reports,
-      awaitingEviction: repair.awaitingEviction,
       patchedBy,
       stuckPods,
     }),

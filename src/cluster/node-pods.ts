@@ -1,11 +1,10 @@
 import type { DaemonPodOnNode } from '../coverage/daemon-readiness.ts';
 import type { NodePod } from '../coverage/intolerant-pods.ts';
-import type { UnboundPod } from '../evictions/eviction-pace.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { controllerOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { listObjects, listPages } from './watch/list-pages.ts';
+import { listObjects } from './watch/list-pages.ts';
 
 /**
  * The pods that run on a node: not those that have ended or are about to end, of which a node may have thousands, and not the
@@ -48,32 +47,5 @@ export function viewDaemonPod(object: unknown): DaemonPodOnNode {
     createdAt: Date.parse(pod.metadata.creationTimestamp ?? ''),
     isReady: isReady(pod),
     isTerminating: isTerminating(pod),
-  };
-}
-
-/** The maximum number to read: of more pods, most have no node either. */
-const MAX_UNBOUND = 2_000;
-
-/**
- * The pods that are Pending and bound to no node. Undefined for more than {@link MAX_UNBOUND}.
- * @throws ApiError, with status 403 where pods may not be listed
- */
-export async function listUnboundPods(client: ApiClient, signal: AbortSignal): Promise<UnboundPod[] | undefined> {
-  const query = { fieldSelector: 'status.phase=Pending,spec.nodeName=' };
-  const found: UnboundPod[] = [];
-  for await (const { items } of listPages(client, '/api/v1/pods', { query, signal })) {
-    found.push(...items.map(viewUnboundPod));
-    if (found.length > MAX_UNBOUND) return undefined;
-  }
-  return found;
-}
-
-function viewUnboundPod(object: unknown): UnboundPod {
-  const pod = object as PodObject;
-  return {
-    name: `${pod.metadata.namespace}/${pod.metadata.name}`,
-    createdAt: Date.parse(pod.metadata.creationTimestamp ?? ''),
-    controller: controllerOf(pod)?.kind,
-    gated: (pod.spec?.schedulingGates ?? []).length > 0,
   };
 }

@@ -199,9 +199,7 @@ export const GRANTS = {
   recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](repairs.md#daemon-pods-that-are-stuck)' },
   listPods: {
     file: 'list-pods.yaml',
-    for:
-      'to wait for the pods that [a taint evicts](repairs.md#taints-that-evict-pods), to remove ' +
-      '[startup taints](startup-taints.md#ensure-untilready)',
+    for: 'to remove [startup taints](startup-taints.md#ensure-untilready)',
   },
   listNodePools: {
     file: 'list-node-pools.yaml',
@@ -259,9 +257,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     group: '',
     resources: ['pods'],
     verbs: ['list', 'watch'],
-    why:
-      'The leader waits until pods that [a taint evicted](repairs.md#taints-that-evict-pods) have a node, ' +
-      'and watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
+    why: 'The leader watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
   },
   listNodePools: {
     value: 'listNodePools',

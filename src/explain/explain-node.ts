@@ -240,26 +240,21 @@ function whyNotRestored({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, {
   switch (blockedBy) {
     case undefined:
       if (recorded && !fromLeader) return `the leader does not restore it: ${recorded.message} (${recorded.reason})`;
-      return fromLeader
-        ? RESTORING
-        : 'the leader restores it, unless another writer removes it repeatedly or it waits for its turn';
+      return fromLeader ? RESTORING : 'the leader restores it, unless another writer removes it repeatedly';
     case 'ModeDoesNotRestore':
       return onlyAudit
         ? 'only --audit keeps it from being restored'
         : 'no policy requires it in mode Deny or Restore, and none protects it in mode Restore, so it is not restored';
     case 'WouldEvictPods':
-      return 'it would evict pods, and no policy requires it with mayEvict';
+      return 'it would evict pods, so it is set only when the node registers';
     case 'OtherValuePresent':
       return 'another value of it comes first';
     case 'Conflict':
       return 'another writer removes it repeatedly, so it is not restored for now';
-    case 'WaitsForTurn':
-      return WAITING;
   }
 }
 
 const RESTORING = 'the leader is about to restore it';
-const WAITING = 'waits for its turn, because it evicts pods';
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
@@ -273,16 +268,8 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
   }
   const changed = missing.find(({ kept }) => kept);
   if (changed?.kept) return changeBack(name, changed, changed.kept);
-  const left = missing.find(({ blockedBy }) => blockedBy === 'ModeDoesNotRestore');
+  const left = missing.find(({ blockedBy }) => blockedBy === 'ModeDoesNotRestore' || blockedBy === 'WouldEvictPods');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  const evicting = missing.find(({ blockedBy }) => blockedBy === 'WouldEvictPods');
-  const [by] = evicting?.by ?? [];
-  if (by) {
-    return {
-      command: `kubectl edit taintpolicy ${shellWord(by.policy)}`,
-      note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
-    };
-  }
   if (missing.some(({ blockedBy, recorded }) => blockedBy === 'Conflict' || recorded?.reason === 'Conflict')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
@@ -291,7 +278,7 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
   }
   const [waiting] = missing;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${waiting.blockedBy === 'WaitsForTurn' ? WAITING : RESTORING}` };
+  if (waiting) return { note: `nothing: ${RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {
     return {

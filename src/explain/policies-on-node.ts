@@ -127,10 +127,7 @@ export function policiesOnNode(
     const state = protecting.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
     return { taint, state, by: protecting.length > 0 ? protecting : by, ...(guards.length > 0 ? { guards } : {}) };
   });
-  // A taint whose turn has come is about to be restored.
-  const { losses, removed } = nodeDrift(node, compiled, {
-    ...(isInConflict ? { isInConflict, hasTurn: false } : {}),
-  });
+  const { losses, removed } = nodeDrift(node, compiled, isInConflict ? { isInConflict } : {});
   const present = valuesOf(node.taints);
   const lost = lostTaints(node.recorded, node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));

@@ -16,8 +16,6 @@ export interface PodObject {
   readonly spec?: {
     readonly nodeName?: string;
     readonly hostNetwork?: boolean;
-    readonly schedulerName?: string;
-    readonly schedulingGates?: readonly unknown[];
     readonly tolerations?: readonly Toleration[] | null;
     readonly affinity?: {
       readonly nodeAffinity?: {

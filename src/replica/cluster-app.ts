@@ -52,8 +52,6 @@ export interface ClusterAppOptions extends Listeners {
   /** Name of the ConfigMap with policies to be created once. */
   readonly defaultPolicies: string | undefined;
   readonly ownerClusterRole: string | undefined;
-  /** How many nodes a second get a taint that evicts pods, in each zone. */
-  readonly evictionRate: number;
   /** Whether the leader writes a ClusterReport of each policy. */
   readonly writeReports: boolean;
   /** Every policy counts as mode Audit. */
@@ -221,7 +219,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       caOverlapMs: options.caOverlapMs,
       defaultPolicies: options.defaultPolicies,
       ownerClusterRole: options.ownerClusterRole,
-      evictionRate: options.evictionRate,
       writeReports: options.writeReports,
       giveWay(toDrainOf) {
         present.drained = toDrainOf;

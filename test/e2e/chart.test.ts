@@ -129,7 +129,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
   );
 
   it.each([
-    { values: 'nodeEvictionRate=null', says: '--reset-then-reuse-values, not --reuse-values' },
+    { values: 'shutdownDelaySeconds=null', says: '--reset-then-reuse-values, not --reuse-values' },
     { values: 'extraArgs={--no-native-policies}', says: 'extraArgs: there is no --no-native-policies any more' },
   ])(
     'values of an older chart are refused, not rendered into pods that cannot start: $values',

@@ -47,7 +47,7 @@ const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
  */
 const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
-  ...files('eviction-pace', 'guarded-attack', 'killed-leader', 'late-certificates', 'leader-memory', 'lost-taint'),
+  ...files('guarded-attack', 'killed-leader', 'late-certificates', 'leader-memory', 'lost-taint'),
   ...files('rig-shared', 'trust-prober'),
   OTHER_SHELLS,
 ];

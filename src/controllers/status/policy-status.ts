@@ -27,7 +27,6 @@ export interface PolicyStatusOptions {
   readonly audit: boolean;
   readonly reports: Omit<Reports, 'add'>;
   /** How many nodes lack a taint of the TaintPolicy that evicts pods, including those whose turn it is. */
-  readonly awaitingEviction: (policy: string) => number;
   /** The DaemonSets that the TolerationPolicy has patched. */
   readonly patchedBy: (policy: string) => readonly PatchedDaemonSet[];
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -48,7 +47,7 @@ const PAUSE_MS = 5_000;
 /** Evaluates the policies, and writes each status that has changed. */
 export function startPolicyStatus(run: Run, options: PolicyStatusOptions): PolicyStatusController {
   const { client, namespace, nodes, daemonSets, synced, nodeRecords, policies, audit } = options;
-  const { reports, awaitingEviction, patchedBy, stuckPods } = options;
+  const { reports, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
   const evaluations = createSubject<Evaluation>();
   /** All violators of each policy, by its uid. */
@@ -107,12 +106,6 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
       evaluated.flatMap(({ policy: { kind, name }, violators: { length } }) =>
         kind === 'TolerationRestriction' ? [] : [{ kind, policy: name, count: length }],
       ),
-    );
-    metrics.awaitingEviction(
-      evaluated
-        .filter(({ policy }) => policy.kind === 'TaintPolicy')
-        .map(({ policy: { name } }) => ({ policy: name, count: awaitingEviction(name) }))
-        .filter(({ count }) => count > 0),
     );
   }
 

@@ -101,7 +101,6 @@ it.each([
           { ...CONDITION, type: 'Stalled', reason: 'RequiredValuesDiffer' },
           { ...CONDITION, type: 'PoolLacksTaint', reason: 'Undeclared' },
           { ...CONDITION, type: 'Backstop', status: 'False', reason: 'Unsupported' },
-          { ...CONDITION, type: 'Evicting', reason: 'Paced' },
         ],
       }),
     ],

@@ -10,7 +10,7 @@ describe('a condition', () => {
     { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
     { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', level: 'attention' },
     { type: 'PoolLacksTaint', status: 'Unknown', reason: 'NotPermitted', level: 'quiet' },
-    { type: 'Evicting', status: 'True', reason: 'ZoneNotReady', level: 'quiet' },
+    { type: 'Stalled', status: 'True', reason: 'WouldEvictPods', level: 'problem' },
     // Of other versions, or with a name that every object has.
     { type: 'OfAnotherVersion', status: 'True', reason: 'A', level: 'quiet' },
     { type: 'constructor', status: 'False', reason: 'toString', level: 'quiet' },
