@@ -23,7 +23,6 @@ import { startRemainingStartupTaints } from './controllers/nodes/remaining-start
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { watchCluster } from './controllers/sources.ts';
-import { startClusterReports } from './controllers/status/cluster-reports.ts';
 import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 import type { RecordedEvent } from './kubernetes/event.ts';
@@ -54,8 +53,6 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that owns what taintkeeper registers, if any. */
   readonly ownerClusterRole: string | undefined;
-  /** Whether to write a ClusterReport of each policy. */
-  readonly writeReports: boolean;
   /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
   readonly giveWay: (toDrainOf: string | undefined) => void;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -164,7 +161,7 @@ function startControllers(
   started(startPoolReview(run, { client, policies, nodes, synced, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
-  const { evaluations } = started(
+  started(
     startPolicyStatus(run, {
       client,
       namespace,
@@ -179,9 +176,6 @@ function startControllers(
       stuckPods,
     }),
   );
-  if (options.writeReports) {
-    started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole, evaluations }));
-  }
 
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));

@@ -20,7 +20,6 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly cluster: boolean;
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
-  readonly writeReports: boolean;
   readonly shutdownDelay: number;
   readonly page: boolean;
 }
@@ -35,7 +34,6 @@ const CLUSTER_ONLY = [
   'secret',
   'defaultPolicies',
   'ownerClusterRole',
-  'writeReports',
   'shutdownDelay',
 ];
 
@@ -96,11 +94,6 @@ export function serveCommand(): Command {
     .option(
       '--owner-cluster-role <name>',
       'the ClusterRole that owns the webhook configurations and the bindings of native policies: they are deleted with it, and it is deleted with the namespace',
-    )
-    .option(
-      '--write-reports',
-      'write a ClusterReport of OpenReports for each policy, for tools that show such reports',
-      false,
     )
     .option(
       '--shutdown-delay <seconds>',

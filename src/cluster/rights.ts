@@ -205,10 +205,6 @@ export const GRANTS = {
     file: 'list-node-pools.yaml',
     for: 'to say which node pools [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint)',
   },
-  writeReports: {
-    file: 'write-reports.yaml',
-    for: '[reports for auditors](monitoring.md#reports-for-auditors), with `serve --write-reports`, which the value gives as well',
-  },
 } as const;
 
 export interface OptionalRule extends Rule {
@@ -274,14 +270,6 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     resources: ['machinedeployments', 'machinesets'],
     verbs: ['list'],
     why: 'The same, for Cluster Autoscaler.',
-  },
-  writeReports: {
-    value: 'writeReports',
-    to: 'write ClusterReports',
-    group: 'openreports.io',
-    resources: ['clusterreports'],
-    verbs: ['list', 'create', 'update', 'delete'],
-    why: 'The leader writes [reports for auditors](monitoring.md#reports-for-auditors). They are named after the policies, and RBAC knows no patterns of names.',
   },
 };
 export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];

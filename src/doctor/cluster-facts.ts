@@ -16,7 +16,6 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
-import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
@@ -87,8 +86,6 @@ export interface ClusterFacts {
   readonly nodeRecords: Reading<ReadonlyMap<string, StoredRecord>>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
-  /** Names of ClusterReports of other tools, if taintkeeper writes reports. Undefined if the API is not served. */
-  readonly foreignReports: Reading<readonly string[] | undefined>;
   /** The ValidatingAdmissionPolicy that protects the annotation allow-removal of nodes, and its binding. Undefined for one that is missing. */
   readonly metadataProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
   /** What RBAC grants in the whole cluster. Undefined if there are no TolerationRestrictions. */
@@ -124,31 +121,19 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
       ),
     ),
   );
-  const [
-    builtin,
-    nodeRecords,
-    daemonSets,
-    nodePools,
-    grants,
-    foreignReports,
-    configurations,
-    rights,
-    lease,
-    version,
-    metrics,
-  ] = await Promise.all([
-    readBuiltinPolicies(),
-    read(() => listRecords(client)),
-    read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
-    nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
-    policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
-    read(() => gatherForeignReports(client, installation)),
-    read(() => listConfigurations(client)),
-    read(() => reviewRights(client, installation)),
-    read(() => watchLease(client, installation)),
-    read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
-    read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
-  ]);
+  const [builtin, nodeRecords, daemonSets, nodePools, grants, configurations, rights, lease, version, metrics] =
+    await Promise.all([
+      readBuiltinPolicies(),
+      read(() => listRecords(client)),
+      read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
+      nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+      policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
+      read(() => listConfigurations(client)),
+      read(() => reviewRights(client, installation)),
+      read(() => watchLease(client, installation)),
+      read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
+      read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
+    ]);
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
@@ -157,7 +142,6 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     daemonSets,
     nodePools,
     grants,
-    foreignReports,
     metadataProtection: await metadataProtection,
     configurations,
     rights,
@@ -179,17 +163,6 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
 /** @throws ApiError, Error */
 async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]): Promise<ClusterGrants | undefined> {
   return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client) : undefined;
-}
-
-/** @throws ApiError, Error */
-async function gatherForeignReports(
-  client: ApiClient,
-  { writesReports }: Installation,
-): Promise<readonly string[] | undefined> {
-  const api = `/apis/${REPORT_API_VERSION}`;
-  if ((await look(client, api)) === undefined) return undefined;
-  const nameOf = (object: unknown) => (object as { metadata: { name: string } }).metadata.name;
-  return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
 /** The policies. If the status of one is older than its spec, they are read once more after a pause. */

@@ -52,8 +52,6 @@ export interface ClusterAppOptions extends Listeners {
   /** Name of the ConfigMap with policies to be created once. */
   readonly defaultPolicies: string | undefined;
   readonly ownerClusterRole: string | undefined;
-  /** Whether the leader writes a ClusterReport of each policy. */
-  readonly writeReports: boolean;
   /** Every policy counts as mode Audit. */
   readonly audit: boolean;
   /** How long the replica answers requests after a shutdown was requested, while other components learn of it, in milliseconds. */
@@ -219,7 +217,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       caOverlapMs: options.caOverlapMs,
       defaultPolicies: options.defaultPolicies,
       ownerClusterRole: options.ownerClusterRole,
-      writeReports: options.writeReports,
       giveWay(toDrainOf) {
         present.drained = toDrainOf;
       },

@@ -86,7 +86,7 @@ describeWithControlPlane(
 
     it('is reported by the policy with the command that adds it, which evicts', async () => {
       const status = await waitForStatus(cp(), 'out', (one) => stalledOf(one)?.includes('node tainted') === true);
-      const [, command = ''] = /(kubectl taint node running \S+)/.exec(stalledOf(status) ?? '') ?? [];
+      const [, command = ''] = /(kubectl taint node running [^;\s]+)/.exec(stalledOf(status) ?? '') ?? [];
       expect(command).toBe(`kubectl taint node running ${OUT_TEXT}`);
       const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'running']);
       expect(stdout).toContain(`next: ${command}`);

@@ -50,7 +50,6 @@ function unanswered(signal: AbortSignal) {
     caOverlapMs: 0,
     defaultPolicies: 'defaults',
     ownerClusterRole: 'taintkeeper',
-    writeReports: false,
     giveWay: () => {},
     recordEvent: () => {},
     metrics,
