@@ -56,7 +56,6 @@ function startWithRefusal(onEvaluation: () => void = () => {}) {
     },
     audit: false,
     reports,
-    awaitingEviction: () => 0,
     patchedBy: () => [],
     stuckPods() {
       onEvaluation();
