@@ -122,17 +122,17 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     await page.keyboard.press('ArrowRight');
     expect(await selectedTab(page)).toBe('nodes');
     await page.keyboard.press('End');
-    expect(await selectedTab(page)).toBe('trust');
+    expect(await selectedTab(page)).toBe('decisions');
     await page.keyboard.press('ArrowRight');
     expect(await selectedTab(page)).toBe('policies');
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowLeft');
-    expect(await selectedTab(page)).toBe('trust');
+    expect(await selectedTab(page)).toBe('decisions');
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('tabpanel');
     await page.reload();
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
-    expect(await selectedTab(page)).toBe('trust');
+    expect(await selectedTab(page)).toBe('decisions');
   });
 
   it('opens what there is to say of a policy, and keeps it open when the state changes', async () => {
@@ -151,7 +151,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     const { page, faults } = await open({ colorScheme });
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     const found: string[] = [];
-    for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
+    for (const name of ['policies', 'nodes', 'coverage', 'decisions']) {
       await page.locator(`#tab-${name}`).click();
       found.push(...(await inaccessible(page)));
     }
