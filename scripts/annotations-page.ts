@@ -29,16 +29,6 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     by: 'users',
     meaning: 'Any value but `false`: taintkeeper does not change the DaemonSet, and does not delete its stuck pods.',
   },
-  'omitted-results': {
-    on: 'ClusterReport',
-    by: LEADER,
-    meaning: 'How many results the report does not list.',
-  },
-  'policy-uid': {
-    on: 'ClusterReport (a label)',
-    by: LEADER,
-    meaning: 'The uid of the policy that the report is about.',
-  },
   'tolerations-added': {
     on: 'DaemonSet',
     by: LEADER,

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { allCommands } from '../src/cli/commands.ts';
-import { syntaxOf } from '../src/cli/completion/syntax.ts';
 import { createProgram } from '../src/cli/main.ts';
+import { syntaxOf } from './command-syntax.ts';
 
 const ENVIRONMENT = `## Environment
 
@@ -20,10 +20,7 @@ than a second says so on stderr, if that is a terminal.
 /** The reference page of the command line: what `--help` prints of each command. */
 export function commandLinePage(): string {
   const leaves = syntaxOf(createProgram(allCommands(() => {}))).filter(
-    // A command that is only a group of others has no option but --help.
-    ({ path, commands, argument, options }, index) =>
-      index === 0 ||
-      ((commands.length === 0 || argument.kind !== 'none' || options.length > 1) && !path.endsWith(' help')),
+    ({ path, isGroup }, index) => index === 0 || (!isGroup && !path.endsWith(' help')),
   );
   return [
     '# Command line\n',

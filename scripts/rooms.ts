@@ -20,7 +20,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
     conditions: 'the same decisions as CEL expressions',
     coverage: 'which DaemonSet runs where and why not; who may tolerate; migration of roles',
-    evictions: 'which pods go, and at what pace: recovery, misplaced pods, the pace of evictions',
+    recovery: 'which stuck daemon pods are deleted, and when a rollout is done',
   },
   {
     webhooks: 'which webhooks the policies need',
@@ -50,7 +50,7 @@ export const PURE_ROOMS = [
   'judge',
   'conditions',
   'coverage',
-  'evictions',
+  'recovery',
   'webhooks',
   'native',
 ];

@@ -17,19 +17,17 @@ import { startDrainRelease } from './controllers/installation/drain-release.ts';
 import { startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
-import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
 import { startRemainingStartupTaints } from './controllers/nodes/remaining-startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { watchCluster } from './controllers/sources.ts';
-import { startClusterReports } from './controllers/status/cluster-reports.ts';
 import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 import type { RecordedEvent } from './kubernetes/event.ts';
 import { messageOf } from './runtime/error-message.ts';
-import { anyOf, type Source } from './runtime/source.ts';
+import type { Source } from './runtime/source.ts';
 import type { ClusterMetrics } from './server/cluster-metrics.ts';
 
 export interface LeaderOptions {
@@ -55,12 +53,6 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that owns what taintkeeper registers, if any. */
   readonly ownerClusterRole: string | undefined;
-  /** How many nodes a second get a taint that evicts pods, in each zone. */
-  readonly evictionRate: number;
-  /** Whether to write a ClusterReport of each policy. */
-  readonly writeReports: boolean;
-  /** See {@link Leadership}. */
-  readonly predecessorAt: number | undefined;
   /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
   readonly giveWay: (toDrainOf: string | undefined) => void;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -145,19 +137,6 @@ function startControllers(
       policies,
       rights,
       audit,
-      evictionRate: options.evictionRate,
-      recordEvent,
-      reports,
-    }),
-  );
-  const misplacedPods = started(
-    startMisplacedPods(run, {
-      client,
-      nodes,
-      nodeRecords,
-      policies,
-      rights,
-      predecessorAt: options.predecessorAt,
       recordEvent,
       reports,
     }),
@@ -182,7 +161,7 @@ function startControllers(
   started(startPoolReview(run, { client, policies, nodes, synced: nodes.synced, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
-  const { evaluations } = started(
+  started(
     startPolicyStatus(run, {
       client,
       namespace,
@@ -192,14 +171,10 @@ function startControllers(
       policies,
       audit,
       reports,
-      awaitingEviction: repair.awaitingEviction,
       patchedBy,
       stuckPods,
     }),
   );
-  if (options.writeReports) {
-    started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole, evaluations }));
-  }
 
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));
@@ -220,8 +195,7 @@ function startControllers(
     policies,
     isInConflict: repair.isInConflict,
     startupOn: repair.startupOn,
-    misplacedPodsOn: misplacedPods.misplacedPodsOn,
-    changes: anyOf(repair.changes, misplacedPods.changes),
+    changes: repair.changes,
     signal: run.signal,
   });
 }

@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { cleanupCommand } from './cleanup/cleanup.ts';
-import { completionCommand } from './completion/completion.ts';
 import { coverageCommand } from './coverage/coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
@@ -25,7 +24,6 @@ export function allCommands(exit: (code: number) => void): Command[] {
     cleanupCommand(exit),
     talosCommand(exit),
     certsCommand(exit),
-    completionCommand(),
     versionCommand(),
   ];
 }

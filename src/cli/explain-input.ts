@@ -3,12 +3,13 @@ import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
 import { projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
-import { listDaemonPodsOn } from '../cluster/node-pods.ts';
+import { listDaemonPodsOn, listNodePods } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policy-object.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
+import type { NodePod } from '../coverage/intolerant-pods.ts';
 import type { Placement } from '../coverage/placement.ts';
 import {
   type DaemonExplanation,
@@ -36,15 +37,17 @@ import { installedPolicies } from './cluster-options.ts';
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
-  const [facts, { record, notes }] = await Promise.all([
+  const [facts, { record, notes }, pods] = await Promise.all([
     readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name }),
     readRecord(client, name),
+    readPods(client, name),
   ]);
   const waiting = await readWaiting(client, object, record, facts);
   return explainNode(object, name, {
     ...facts,
     record,
-    notes: [...facts.notes, ...notes, ...waiting.notes],
+    pods: pods.pods,
+    notes: [...facts.notes, ...notes, ...pods.notes, ...waiting.notes],
     now: client.now().getTime(),
     ...(waiting.text === undefined ? {} : { startup: waiting.text }),
   });
@@ -68,7 +71,7 @@ async function readWaiting(
   try {
     const { waiting, removable } = stepWith(() => undefined);
     if (waiting.length + removable.length === 0) return { notes: [] };
-    const pods = await listDaemonPodsOn(client, node.name, new AbortController().signal);
+    const pods = await listDaemonPodsOn(client, node.name);
     const daemonSets = new Map<string, KnownDaemonSet | undefined>();
     for (const one of waiting.flatMap(({ requirement }) => requirement.daemonSets)) {
       daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
@@ -83,6 +86,19 @@ async function readWaiting(
   } catch (error) {
     if (!isForbidden(error)) throw error;
     return { notes: [`what startup taints wait for was not read: ${error.message}`] };
+  }
+}
+
+/** The pods of a node, or why they could not be read. @throws ApiError */
+async function readPods(
+  client: ApiClient,
+  name: string,
+): Promise<{ readonly pods: readonly NodePod[] | undefined; readonly notes: readonly string[] }> {
+  try {
+    return { pods: await listNodePods(client, name), notes: [] };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { pods: undefined, notes: [`its pods were not read: ${error.message}`] };
   }
 }
 

@@ -3,9 +3,6 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
-import { candidates, formatCandidates } from './completion/candidates.ts';
-import { COMPLETE } from './completion/scripts.ts';
-import { syntaxOf } from './completion/syntax.ts';
 import { EXIT } from './options.ts';
 import { serveCommand } from './serve.ts';
 
@@ -24,10 +21,6 @@ export async function main(args: readonly string[]): Promise<number> {
     const isServe = args[0] === 'serve';
     const commands = isServe ? [serveCommand()] : (await import('./commands.ts')).allCommands(exit);
     const program = createProgram(commands);
-    if (args[0] === COMPLETE) {
-      process.stdout.write(formatCandidates(candidates(syntaxOf(program), args.slice(1))));
-      return EXIT.ok;
-    }
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { MAX_EVICTION_RATE } from '../evictions/eviction-pace.ts';
 import { InputError } from '../files/text-files.ts';
 
 /** Exit codes. */
@@ -65,12 +64,6 @@ export function refuseOptions(command: Command, names: readonly string[], why: s
  * Nodes a second. Helm writes small numbers as 1e-05.
  * @throws InvalidArgumentError
  */
-export function parseEvictionRate(text: string): number {
-  const rate = Number(text);
-  if (/^\d+(\.\d+)?(e-?\d+)?$/i.test(text) && rate <= MAX_EVICTION_RATE) return rate;
-  throw new InvalidArgumentError(`Expected nodes a second from 0 to ${MAX_EVICTION_RATE}, such as 0.1.`);
-}
-
 const MAX_MILLISECONDS = 60_000;
 
 /** @throws InvalidArgumentError */

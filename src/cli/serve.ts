@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
-import { DEFAULT_EVICTION_RATE } from '../evictions/eviction-pace.ts';
 import { type RunningApp, startApp } from '../replica/app.ts';
 import { startClusterApp } from '../replica/cluster-app.ts';
 import type { Listeners } from '../replica/servers.ts';
@@ -10,15 +9,7 @@ import { addProcessMetrics, createMetrics, type Metrics } from '../server/metric
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
-import {
-  EXIT,
-  listenForStop,
-  parseEvictionRate,
-  parsePort,
-  parseSeconds,
-  refuseOptions,
-  repeatable,
-} from './options.ts';
+import { EXIT, listenForStop, parsePort, parseSeconds, refuseOptions, repeatable } from './options.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];
@@ -29,8 +20,6 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly cluster: boolean;
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
-  readonly nodeEvictionRate: number;
-  readonly writeReports: boolean;
   readonly shutdownDelay: number;
   readonly page: boolean;
 }
@@ -45,8 +34,6 @@ const CLUSTER_ONLY = [
   'secret',
   'defaultPolicies',
   'ownerClusterRole',
-  'nodeEvictionRate',
-  'writeReports',
   'shutdownDelay',
 ];
 
@@ -109,17 +96,6 @@ export function serveCommand(): Command {
       'the ClusterRole that owns the webhook configurations and the bindings of native policies: they are deleted with it, and it is deleted with the namespace',
     )
     .option(
-      '--node-eviction-rate <nodes>',
-      'how many running nodes a second get a taint that evicts pods, in each zone; 0: none',
-      parseEvictionRate,
-      DEFAULT_EVICTION_RATE,
-    )
-    .option(
-      '--write-reports',
-      'write a ClusterReport of OpenReports for each policy, for tools that show such reports',
-      false,
-    )
-    .option(
       '--shutdown-delay <seconds>',
       'how long requests are still answered after SIGTERM, while the endpoints change',
       parseSeconds,
@@ -174,7 +150,6 @@ async function startInCluster(options: ServeOptions, metrics: Metrics, log: Logg
     clientCa: options.clientCa,
     defaultPolicies: options.defaultPolicies,
     ownerClusterRole: options.ownerClusterRole,
-    evictionRate: options.nodeEvictionRate,
     shutdownDelayMs: options.shutdownDelay * 1000,
     caOverlapMs: 1_000 * Number(process.env.TAINTKEEPER_TEST_CA_OVERLAP_SECONDS ?? CA_OVERLAP_SECONDS),
     metrics,

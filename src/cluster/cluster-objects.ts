@@ -1,5 +1,4 @@
 import type { SchedulingView } from '../coverage/coverage.ts';
-import type { Rollout } from '../evictions/recovery.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
@@ -8,6 +7,7 @@ import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
+import type { Rollout } from '../recovery/recovery.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */

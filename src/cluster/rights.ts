@@ -199,17 +199,11 @@ export const GRANTS = {
   recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](repairs.md#daemon-pods-that-are-stuck)' },
   listPods: {
     file: 'list-pods.yaml',
-    for:
-      'to wait for the pods that [a taint evicts](repairs.md#taints-that-evict-pods), to report [misplaced pods](misplaced-pods.md), to remove ' +
-      '[startup taints](startup-taints.md#ensure-untilready)',
+    for: 'to remove [startup taints](startup-taints.md#ensure-untilready)',
   },
   listNodePools: {
     file: 'list-node-pools.yaml',
     for: 'to say which node pools [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint)',
-  },
-  writeReports: {
-    file: 'write-reports.yaml',
-    for: '[reports for auditors](monitoring.md#reports-for-auditors), with `serve --write-reports`, which the value gives as well',
   },
 } as const;
 
@@ -259,9 +253,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     group: '',
     resources: ['pods'],
     verbs: ['list', 'watch'],
-    why:
-      'The leader waits until pods that [a taint evicted](repairs.md#taints-that-evict-pods) have a node, reports [misplaced pods](misplaced-pods.md), ' +
-      'and watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
+    why: 'The leader watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
   },
   listNodePools: {
     value: 'listNodePools',
@@ -278,14 +270,6 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     resources: ['machinedeployments', 'machinesets'],
     verbs: ['list'],
     why: 'The same, for Cluster Autoscaler.',
-  },
-  writeReports: {
-    value: 'writeReports',
-    to: 'write ClusterReports',
-    group: 'openreports.io',
-    resources: ['clusterreports'],
-    verbs: ['list', 'create', 'update', 'delete'],
-    why: 'The leader writes [reports for auditors](monitoring.md#reports-for-auditors). They are named after the policies, and RBAC knows no patterns of names.',
   },
 };
 export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];

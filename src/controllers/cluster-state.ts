@@ -13,15 +13,11 @@ export interface ClusterState {
   daemonSets(): ClusterDaemonSet[];
   /** Whether another writer removes the taint from the node repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
-  /** The pods that landed on the node while a taint was missing, in words. */
-  misplacedPodsOn(node: string): string | undefined;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
 }
 
-interface ClusterStateOptions
-  extends ClusterSources,
-    Pick<ClusterState, 'isInConflict' | 'misplacedPodsOn' | 'startupOn'> {
+interface ClusterStateOptions extends ClusterSources, Pick<ClusterState, 'isInConflict' | 'startupOn'> {
   readonly policies: { readonly changes: Source };
   /** Emits when the answers of the controllers about nodes may have changed. */
   readonly changes: Source;
@@ -46,7 +42,6 @@ export function clusterStateOf(options: ClusterStateOptions): ClusterState {
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
     daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
     isInConflict: options.isInConflict,
-    misplacedPodsOn: options.misplacedPodsOn,
     startupOn: options.startupOn,
   };
 }

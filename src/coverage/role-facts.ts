@@ -28,9 +28,9 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
       (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
     )
     .flatMap(({ required }) => required)
-    .filter(({ value: { taint, mayEvict } }) => {
+    .filter(({ value: { taint } }) => {
       const isThere = taints.some((other) => identity(other) === identity(taint));
-      return !isThere && !isTransientTaintKey(taint.key) && (taint.effect !== 'NoExecute' || mayEvict);
+      return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
     })
     .map(({ value: { taint } }) => taint);
   return [...new Map(required.map((taint) => [identity(taint), taint])).values()];

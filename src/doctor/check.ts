@@ -39,7 +39,6 @@ export type CheckName =
   | 'other webhooks'
   | 'rights'
   | 'optional rights'
-  | 'reports'
   | 'leader'
   | 'failed calls'
   | 'versions'

@@ -3,7 +3,7 @@ import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
 import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
 import { checkContradictions } from './checks/contradictions.ts';
 import { checkControlPlane } from './checks/control-plane.ts';
-import { checkLeader, checkPermissions, checkRegistration, checkReports, checkRights } from './checks/leader.ts';
+import { checkLeader, checkPermissions, checkRegistration, checkRights } from './checks/leader.ts';
 import { checkNodeMetadata } from './checks/node-metadata.ts';
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
@@ -67,7 +67,6 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },
   // A right that only some policies need is not needed for leader election.
   { ...CONFIGURATION, name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
-  { ...CONFIGURATION, name: 'reports', dependsOn: [], run: checkReports },
   { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
   { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },

@@ -19,7 +19,6 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
-import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { PodObject } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
@@ -104,8 +103,6 @@ export interface ClusterFacts {
   readonly nodeRecords: Reading<ReadonlyMap<string, StoredRecord>>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
-  /** Names of ClusterReports of other tools, if taintkeeper writes reports. Undefined if the API is not served. */
-  readonly foreignReports: Reading<readonly string[] | undefined>;
   /** The ValidatingAdmissionPolicy that protects the annotation allow-removal of nodes, and its binding. Undefined for one that is missing. */
   readonly metadataProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
   /** What RBAC grants in the whole cluster. Undefined if there are no TolerationRestrictions. */
@@ -154,7 +151,6 @@ export async function gatherCluster(client: UserClient, installation: Installati
     daemonSets,
     nodePools,
     grants,
-    foreignReports,
     configurations,
     rights,
     lease,
@@ -167,7 +163,6 @@ export async function gatherCluster(client: UserClient, installation: Installati
     read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
     nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
     policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
-    read(() => gatherForeignReports(client, installation)),
     read(() => listConfigurations(client)),
     read(() => reviewRights(client, installation)),
     read(() => watchLease(client, installation)),
@@ -184,7 +179,6 @@ export async function gatherCluster(client: UserClient, installation: Installati
     daemonSets,
     nodePools,
     grants,
-    foreignReports,
     metadataProtection: await metadataProtection,
     configurations,
     rights,
@@ -238,17 +232,6 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
 /** @throws ApiError, Error */
 async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]): Promise<ClusterGrants | undefined> {
   return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client) : undefined;
-}
-
-/** @throws ApiError, Error */
-async function gatherForeignReports(
-  client: ApiClient,
-  { writesReports }: Installation,
-): Promise<readonly string[] | undefined> {
-  const api = `/apis/${REPORT_API_VERSION}`;
-  if ((await findApi(client, api, { timeoutMs: READ_TIMEOUT_MS })) === undefined) return undefined;
-  const nameOf = (object: unknown) => (object as { metadata: { name: string } }).metadata.name;
-  return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
 /**

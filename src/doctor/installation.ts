@@ -31,8 +31,6 @@ export interface Installation {
   readonly defaultPolicies: string | undefined;
   /** Whether it runs with `--audit`. */
   readonly audit: boolean;
-  /** Whether it runs with `--write-reports`. */
-  readonly writesReports: boolean;
   /** The ClusterRole that owns the webhook configurations, if one does. */
   readonly ownerClusterRole: string | undefined;
   /** Undefined if it was not installed by Helm. */
@@ -210,7 +208,6 @@ function viewInstallation(
     secret: option('cert-dir') === undefined ? (named('secret') ?? secret) : undefined,
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
-    writesReports: args.includes('--write-reports'),
     ownerClusterRole: option('owner-cluster-role'),
     helmRelease: metadata.annotations?.['meta.helm.sh/release-name'] ?? undefined,
   };
@@ -230,7 +227,6 @@ function asTheManifests({
     secret: secret ?? OWN_SECRET,
     defaultPolicies: undefined,
     audit: false,
-    writesReports: false,
     ownerClusterRole: undefined,
     helmRelease: undefined,
   };

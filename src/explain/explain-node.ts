@@ -1,4 +1,5 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
+import { type IntolerantPod, intolerantPods, type NodePod } from '../coverage/intolerant-pods.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
@@ -49,8 +50,8 @@ export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'>
   };
   /** What its startup taints wait for, as text. */
   readonly startup?: string;
-  /** The pods that landed on it while a taint was missing, as text. Known to the leader only. */
-  readonly misplacedPods?: string;
+  /** Its pods that do not tolerate its taints. Startup taints do not count: they were often set after the pods. Absent if pods were not read. */
+  readonly intolerantPods?: readonly IntolerantPod[];
 }
 
 /** The facts besides the node itself. */
@@ -59,6 +60,8 @@ export interface NodeFacts extends Facts {
   readonly now: number;
   /** What the startup taints of the node wait for, as text. */
   readonly startup?: string;
+  /** The pods that run on the node; undefined if they were not read. */
+  readonly pods?: readonly NodePod[] | undefined;
   /** The NodeTaintRecord of that name; undefined if there is none, or if it could not be read. */
   readonly record: NodeRecord | undefined;
 }
@@ -66,7 +69,6 @@ export interface NodeFacts extends Facts {
 /** What only the leader knows of a node. */
 export interface LeaderOnNode {
   readonly isInConflict: (taint: Taint) => boolean;
-  readonly misplacedPods: string | undefined;
   readonly startup: string | undefined;
 }
 
@@ -79,7 +81,7 @@ export interface LeaderOnNode {
 export function explainNode(
   object: unknown,
   name: string,
-  { policies, now, record, ...facts }: NodeFacts,
+  { policies, now, record, pods, ...facts }: NodeFacts,
   leader?: LeaderOnNode,
 ): NodeExplanation {
   const node = asNode(object, []);
@@ -101,7 +103,7 @@ export function explainNode(
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
-    ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
+    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupOf(view, policies, facts.audit)) } : {}),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
     problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
@@ -119,8 +121,12 @@ function remainingOn(
 ): NodeExplanation['remainingStartupTaints'] {
   const since = taintedSince(node);
   if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
-  const taints = startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
+  const taints = startupOf(view, policies, audit);
   return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
+}
+
+function startupOf(view: NodeView, policies: Facts['policies'], audit: boolean): Taint[] {
+  return startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
 }
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {
@@ -135,7 +141,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
 
 /** Formats the explanation for people. */
 export function formatNode(explained: NodeExplanation): FormattedExplanation {
-  const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
+  const { name, taints, policies, writtenBy, intolerantPods: pods = [], remainingStartupTaints: startup } = explained;
   return {
     sections: filled([
       taints.length === 0
@@ -156,8 +162,11 @@ export function formatNode(explained: NodeExplanation): FormattedExplanation {
             ? [`${remainingText(startup.taints, startup.forMs)}: check the agent or controller that removes it`]
             : []),
           ...(explained.startup === undefined ? [] : [explained.startup]),
-          ...(misplacedPods === undefined ? [] : [misplacedPods]),
         ],
+      },
+      {
+        head: ['Pod', 'Does not tolerate'],
+        rows: pods.map(({ pod, taints: untolerated }) => [pod, untolerated.map(formatTaint).join(', ')]),
       },
       policies.length === 0
         ? { lines: ['there are no TaintPolicies'] }
@@ -234,28 +243,23 @@ function whyNotRestored({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, {
   switch (blockedBy) {
     case undefined:
       if (recorded && !fromLeader) return `the leader does not restore it: ${recorded.message} (${recorded.reason})`;
-      return fromLeader
-        ? RESTORING
-        : 'the leader restores it, unless another writer removes it repeatedly or it waits for its turn';
+      return fromLeader ? RESTORING : 'the leader restores it, unless another writer removes it repeatedly';
     case 'ModeDoesNotRestore':
       return onlyAudit
         ? 'only --audit keeps it from being restored'
         : 'no policy requires it in mode Deny or Restore, and none protects it in mode Restore, so it is not restored';
     case 'WouldEvictPods':
-      return 'it would evict pods, and no policy requires it with mayEvict';
+      return 'it would evict pods, so it is set only when the node registers';
     case 'OtherValuePresent':
       return 'another value of it comes first';
     case 'Conflict':
       return 'another writer removes it repeatedly, so it is not restored for now';
-    case 'WaitsForTurn':
-      return WAITING;
   }
 }
 
 const RESTORING = 'the leader is about to restore it';
-const WAITING = 'waits for its turn, because it evicts pods';
 
-function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step {
+function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {
@@ -267,16 +271,8 @@ function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step
   }
   const changed = missing.find(({ kept }) => kept);
   if (changed?.kept) return changeBack(name, changed, changed.kept);
-  const left = missing.find(({ blockedBy }) => blockedBy === 'ModeDoesNotRestore');
+  const left = missing.find(({ blockedBy }) => blockedBy === 'ModeDoesNotRestore' || blockedBy === 'WouldEvictPods');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  const evicting = missing.find(({ blockedBy }) => blockedBy === 'WouldEvictPods');
-  const [by] = evicting?.by ?? [];
-  if (by) {
-    return {
-      command: `kubectl edit taintpolicy ${shellWord(by.policy)}`,
-      note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
-    };
-  }
   if (missing.some(({ blockedBy, recorded }) => blockedBy === 'Conflict' || recorded?.reason === 'Conflict')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
@@ -285,7 +281,7 @@ function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step
   }
   const [waiting] = missing;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${waiting.blockedBy === 'WaitsForTurn' ? WAITING : RESTORING}` };
+  if (waiting) return { note: `nothing: ${RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {
     return {
@@ -293,8 +289,11 @@ function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step
       note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it`,
     };
   }
-  return { note: 'nothing: no required taint is missing' };
+  return { note: pods.length > 0 ? PODS_STAY : 'nothing: no required taint is missing' };
 }
+
+const PODS_STAY =
+  'no required taint is missing; to move the pods that do not tolerate the taints, delete them, or run the descheduler with RemovePodsViolatingNodeTaints';
 
 /** The user announces the removal of one value and sets the other in one request, so that no other addition comes between. */
 function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounced, isRecorded }: KeptValue): Step {

@@ -134,10 +134,7 @@ export function policiesOnNode(
     if (startup) return { taint, state: 'startup', ...startup, ...guarded };
     return { taint, state: guards.length > 0 ? 'addition-restricted' : 'free', by: [], ...guarded };
   });
-  // A taint whose turn has come is about to be restored.
-  const { losses, removed } = nodeDrift(node, compiled, {
-    ...(isInConflict ? { isInConflict, hasTurn: false } : {}),
-  });
+  const { losses, removed } = nodeDrift(node, compiled, isInConflict ? { isInConflict } : {});
   const present = valuesOf(node.taints);
   const lost = lostTaints(node.recorded, node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));

@@ -4,9 +4,8 @@ import { type Blocked, type BlockedBy, MAX_BLOCKED_MESSAGE } from './node-record
 
 const TEXTS: Record<Exclude<BlockedBy, 'Conflict'>, (loss: Loss) => string> = {
   ModeDoesNotRestore: ({ policy }) => `mode ${policy.mode} does not restore it`,
-  WouldEvictPods: () => 'it would evict pods: add it by hand, or require it with mayEvict: true',
+  WouldEvictPods: () => 'it would evict pods, so it is set only when a node registers: add it by hand',
   OtherValuePresent: () => 'another value of it comes first',
-  WaitsForTurn: () => 'it evicts pods, and waits for its turn',
 };
 
 /**

@@ -21,10 +21,8 @@ interface RequiredByPolicy {
   readonly text: string;
 }
 
-/** Two policies that require one taint differently, of nodes that both select or could select. */
+/** Two policies that require different values of one taint, of nodes that both select or could select. */
 export interface Disagreement {
-  /** `value`: a node can have only one of the values. `mayEvict`: one policy is enough to evict pods. */
-  readonly about: 'value' | 'mayEvict';
   /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
   readonly first: RequiredByPolicy;
   readonly second: RequiredByPolicy;
@@ -34,8 +32,8 @@ export interface Disagreement {
 }
 
 /** Whether the policies set different values on the same nodes, each of which can have only one. */
-export function isContradiction({ about, meeting, isAudited }: Disagreement): boolean {
-  return about === 'value' && meeting.isCertain && !isAudited;
+export function isContradiction({ meeting, isAudited }: Disagreement): boolean {
+  return meeting.isCertain && !isAudited;
 }
 
 /** All disagreements among the policies: taint by taint. Policies count by the mode that they declare. One that names no value accepts any. */
@@ -68,20 +66,18 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
     alike.flatMap((first, index) =>
       alike.slice(index + 1).flatMap((second): Disagreement[] => {
-        if (first.policy === second.policy) return [];
-        const about = difference(first, second);
-        const meeting = about && meetings(first.policy)(second.policy).meeting;
+        if (!requireDifferentValues(first, second)) return [];
+        const { meeting } = meetings(first.policy)(second.policy);
         if (!meeting) return [];
         const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
-        return [{ about, first: asText(first), second: asText(second), meeting, isAudited }];
+        return [{ first: asText(first), second: asText(second), meeting, isAudited }];
       }),
     ),
   );
 }
 
-function difference(a: EnsuredTaint, b: EnsuredTaint): Disagreement['about'] | undefined {
-  if (!a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint)) return 'value';
-  return a.mayEvict === b.mayEvict ? undefined : 'mayEvict';
+function requireDifferentValues(a: EnsuredTaint, b: EnsuredTaint): boolean {
+  return !a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint);
 }
 
 function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
@@ -106,7 +102,7 @@ export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledT
     (other) =>
       isEnforced(other) &&
       other.required.some(({ value }) =>
-        own.get(identity(value.taint))?.some((mine) => difference(mine.value, value) === 'value'),
+        own.get(identity(value.taint))?.some((mine) => requireDifferentValues(mine.value, value)),
       ),
   );
 }

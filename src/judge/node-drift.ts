@@ -43,8 +43,6 @@ export interface NodeDrift {
 export interface Circumstances {
   /** Whether another writer removes the taint repeatedly, so that it is not restored; by default, no writer does. */
   readonly isInConflict?: (taint: Taint) => boolean;
-  /** Whether a taint that evicts pods may be put there now, as it may by default. */
-  readonly hasTurn?: boolean;
   /** Whether the allow-removal annotation is older than {@link ALLOW_REMOVAL_LIFE_MS}; by default, it is not. */
   readonly isAllowRemovalExpired?: boolean;
   /** Whether the record as it is given has been written: only then are entries of the annotation deleted that have been used. */
@@ -57,7 +55,6 @@ interface MissingTaint {
   readonly field: string;
   readonly taint: Taint;
   readonly anyValue: boolean;
-  readonly mayEvict: boolean;
   /** Whether the policy declares the taint: otherwise it protects what the node is recorded to have carried. */
   readonly isDeclared: boolean;
   /** Whether the policy requires the taint, with this value or another one. */
@@ -82,12 +79,7 @@ export function isRestoredBy(mode: TaintMode, isRequired: boolean): boolean {
 export function nodeDrift(
   node: NodeWithRecord,
   policies: readonly CompiledTaintPolicy[],
-  {
-    isInConflict = () => false,
-    hasTurn = true,
-    isAllowRemovalExpired = false,
-    isRecordWritten = false,
-  }: Circumstances = {},
+  { isInConflict = () => false, isAllowRemovalExpired = false, isRecordWritten = false }: Circumstances = {},
 ): NodeDrift {
   const selecting = selectingPolicies(policies, node.labels);
   const carried = valuesOf(node.taints);
@@ -150,9 +142,7 @@ export function nodeDrift(
     // Admission denies the change of a protected value to every writer, taintkeeper included.
     if (present !== undefined && isProtectedBy(selecting, { ...target, value: present }, node.established))
       return 'OtherValuePresent';
-    if (target.effect !== 'NoExecute') return undefined;
-    if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';
-    return hasTurn ? undefined : 'WaitsForTurn';
+    return target.effect === 'NoExecute' ? 'WouldEvictPods' : undefined;
   }
 }
 
@@ -179,13 +169,12 @@ function missingByPolicy(
       const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
       return field === undefined
         ? []
-        : [{ policy, field, taint, anyValue: false, mayEvict: false, isDeclared: false, isRequired: false }];
+        : [{ policy, field, taint, anyValue: false, isDeclared: false, isRequired: false }];
     });
     const all = [...required.filter(({ anyValue }) => !anyValue), ...recorded, ...required];
     return [...Map.groupBy(all, ({ taint }) => identity(taint)).values()].flatMap((group) =>
       group.slice(0, 1).map((first) => ({
         ...first,
-        mayEvict: group.some(({ mayEvict }) => mayEvict),
         isRequired: group.some(({ isRequired }) => isRequired),
       })),
     );

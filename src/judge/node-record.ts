@@ -67,14 +67,12 @@ export interface Blocked {
 const BLOCKED_BY = [
   /** No policy restores it: see {@link isRestoredBy}. */
   'ModeDoesNotRestore',
-  /** It would evict pods, and no policy that requires it has `mayEvict`. */
+  /** It would evict pods: the leader sets no NoExecute taint on a running node. */
   'WouldEvictPods',
   /** The node carries it with another value, which is protected as well. */
   'OtherValuePresent',
   /** Another writer removes it repeatedly. */
   'Conflict',
-  /** It evicts pods, and it is not the node's turn. */
-  'WaitsForTurn',
 ] as const;
 export type BlockedBy = (typeof BLOCKED_BY)[number];
 

@@ -44,8 +44,6 @@ export interface KeptNode extends WatchedNode {
 export interface StepOptions extends RecordKeeping, WriteFacts {
   /** In milliseconds of the monotonic clock. `now` is the time of the API server. */
   readonly monotonicMs: number;
-  /** Whether a taint that evicts pods may be set now. */
-  readonly hasTurn: boolean;
   /** Whether the record is stored as it is, and the other replicas have seen it. */
   readonly isSpread: (record: NodeRecord | undefined) => boolean;
 }
@@ -96,7 +94,6 @@ export function nodeStep(
   const drift = recording
     ? nodeDrift(withRecord(target, recording.record, node.uid), policies, {
         isInConflict: hasConflict,
-        hasTurn: options.hasTurn,
         isAllowRemovalExpired: expiresInMs <= 0,
         // Only entries of the annotation depend on it.
         isRecordWritten: node.allowRemoval !== undefined && options.isSpread(recording.record),
@@ -203,7 +200,7 @@ interface Marked {
 function markMissing(
   recorded: readonly RecordedTaint[],
   { lost, losses, before, since: knownSince }: Listed,
-  { now, monotonicMs, hasTurn, ...facts }: StepOptions,
+  { now, monotonicMs, ...facts }: StepOptions,
 ): Marked {
   if (lost.length === 0) return { taints: recorded, since: NO_TIMES, nextInMs: undefined };
   const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
@@ -222,9 +219,7 @@ function markMissing(
       waits.push(leftMs);
       return taint;
     }
-    // A turn ends soon, with the taint or without it.
-    const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
-    const blocked = whyBlocked(loss, facts) ?? (isWaiting ? earlier.blocked : undefined);
+    const blocked = whyBlocked(loss, facts);
     const missingSince = earlier?.missingSince ?? recordedTime(now - (monotonicMs - from));
     return {
       ...taint,

@@ -89,18 +89,6 @@ export const EVENT_REASONS = {
     meaning:
       'A startup taint (a known key, or one that a policy sets at registration) has been on a Ready node for more than 15 minutes.',
   },
-  PodMisplaced: {
-    on: 'Node, Pod, TaintPolicy',
-    meaning: 'A pod was scheduled to a node while a protected taint was missing, and does not tolerate it.',
-  },
-  EvictionsPaced: {
-    on: 'TaintPolicy',
-    meaning: 'Nodes wait for a taint that evicts pods, and get it one after the other.',
-  },
-  EvictionsBlocked: {
-    on: 'TaintPolicy',
-    meaning: 'Nodes wait for a taint that evicts pods, and none gets it at present.',
-  },
   PoolLacksTaint: {
     on: 'NodePool, TaintPolicy',
     meaning:

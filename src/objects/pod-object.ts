@@ -12,15 +12,10 @@ export interface PodObject {
     readonly labels?: StringMap;
     readonly annotations?: StringMap;
     readonly ownerReferences?: readonly PodOwner[];
-    readonly managedFields?: readonly {
-      readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
-    }[];
   };
   readonly spec?: {
     readonly nodeName?: string;
     readonly hostNetwork?: boolean;
-    readonly schedulerName?: string;
-    readonly schedulingGates?: readonly unknown[];
     readonly tolerations?: readonly Toleration[] | null;
     readonly affinity?: {
       readonly nodeAffinity?: {

@@ -86,7 +86,6 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const clusterState = syncedState(sources);
   const leader: LeaderOnNode | undefined = clusterState && {
     isInConflict: (taint) => clusterState.isInConflict(name, taint),
-    misplacedPods: clusterState.misplacedPodsOn(name),
     startup: clusterState.startupOn(name),
   };
   const notes = clusterState ? [] : [NOT_LEADING];
@@ -112,7 +111,7 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
 const NO_EVENTS = 'a replica may not read Events: the command reads them, with your rights';
 
 const NOT_LEADING =
-  'this replica does not lead, and only the leader knows which taint another writer removes repeatedly, and which waits for its turn';
+  'this replica does not lead, and only the leader knows which taint another writer removes repeatedly';
 
 /** What only the leader knows, on the leader, once all of it has been read. */
 function syncedState({ cluster }: Sources) {

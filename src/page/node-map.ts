@@ -74,7 +74,6 @@ function rowOf(
   const recorded = withRecord(node, recordOf(node.name), node.uid);
   const { losses, removed } = nodeDrift(recorded, selecting, {
     isInConflict: (taint) => isInConflict(node, taint),
-    hasTurn: false,
   });
   // If a pattern matches several lost taints, the first one is shown.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));

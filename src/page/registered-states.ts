@@ -1,31 +1,19 @@
 import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { hasCa, namesOf } from '../certs/inspect.ts';
+import { hasCa } from '../certs/inspect.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import {
   CONFIGURATIONS,
   type ConfigurationPhase,
   caBundleOf,
   type RegisteredWebhooks,
-  type Webhook,
 } from '../cluster/webhook-configurations.ts';
-import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { modeOf, type Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { formatProblem } from '../policy/problem.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
 import type { CertificateState, PolicyState, WebhookState } from './state.ts';
-
-/** The fields of a webhook (admissionregistration.k8s.io/v1) that are shown. Other writers may have changed them. */
-interface ShownFields {
-  readonly failurePolicy?: string;
-  readonly timeoutSeconds?: number;
-  readonly rules?: readonly { readonly operations?: readonly string[]; readonly resources?: readonly string[] }[];
-  readonly objectSelector?: LabelSelector;
-  readonly matchConditions?: readonly { readonly name: string }[];
-}
 
 /**
  * The registered webhooks.
@@ -36,27 +24,11 @@ export function webhookStates(
   ca: X509Certificate | undefined,
 ): WebhookState[] {
   return (Object.keys(CONFIGURATIONS) as ConfigurationPhase[]).flatMap((phase) =>
-    (webhooks.get(phase)?.webhooks ?? []).map((webhook) => stateOf(phase, webhook, ca)),
+    (webhooks.get(phase)?.webhooks ?? []).map((webhook) => ({
+      name: webhook.name,
+      ...(ca ? { trusted: hasCa(caBundleOf(webhook), ca) } : {}),
+    })),
   );
-}
-
-function stateOf(phase: ConfigurationPhase, webhook: Webhook, ca: X509Certificate | undefined): WebhookState {
-  // The API server fills in the default of failurePolicy.
-  const { failurePolicy = 'Fail', timeoutSeconds, rules, objectSelector, matchConditions } = webhook as ShownFields;
-  return {
-    name: webhook.name,
-    configuration: CONFIGURATIONS[phase].kind,
-    failurePolicy,
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-    ...(ca ? { trusted: hasCa(caBundleOf(webhook), ca) } : {}),
-    rules: (rules ?? []).map(
-      ({ operations = [], resources = [] }) => `${operations.join(', ')} ${resources.join(', ')}`,
-    ),
-    conditions: [
-      ...requirementsOf(objectSelector).map((requirement) => `label ${formatRequirement(requirement)}`),
-      ...(matchConditions ?? []).map(({ name }) => name),
-    ],
-  };
 }
 
 /** The policies of files. The checks report problems of files. */
@@ -109,17 +81,7 @@ function sorted(states: readonly PolicyState[]): PolicyState[] {
   return states.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** The served certificate, and how it is renewed. */
-export function certificateState(certificates: Pick<CertificateKeeper, 'current' | 'fault'>): CertificateState {
-  const { certificate, ca, renews } = certificates.current();
-  const fault = certificates.fault();
-  return {
-    subject: (certificate.subject ?? '').split('\n').join(', '),
-    names: namesOf(certificate),
-    notBefore: certificate.validFromDate.toISOString(),
-    notAfter: certificate.validToDate.toISOString(),
-    ...(ca ? { caNotAfter: ca.validToDate.toISOString() } : {}),
-    renews,
-    ...(fault === undefined ? {} : { fault }),
-  };
+/** The served certificate. */
+export function certificateState(certificates: Pick<CertificateKeeper, 'current'>): CertificateState {
+  return { notAfter: certificates.current().certificate.validToDate.toISOString() };
 }

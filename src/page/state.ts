@@ -40,31 +40,15 @@ export interface Leader {
 }
 
 export interface CertificateState {
-  readonly subject: string;
-  readonly names: readonly string[];
   /** ISO 8601, as all times here. */
-  readonly notBefore: string;
   readonly notAfter: string;
-  /** Absent where the CA is not known. */
-  readonly caNotAfter?: string;
-  /** What taintkeeper renews. */
-  readonly renews: 'nothing' | 'serving' | 'all';
-  /** Why the certificates that are stored are not the ones that are served. */
-  readonly fault?: string;
 }
 
 export interface WebhookState {
   /** For example `protect.taintkeeper.dev`. */
   readonly name: string;
-  readonly configuration: 'MutatingWebhookConfiguration' | 'ValidatingWebhookConfiguration';
-  readonly failurePolicy: string;
-  readonly timeoutSeconds?: number;
   /** Whether its `caBundle` has the CA of what this replica serves; absent where that CA is not known. */
   readonly trusted?: boolean;
-  /** For example `UPDATE nodes`, one for each rule. */
-  readonly rules: readonly string[];
-  /** The labels and the names of the conditions with which it is called. */
-  readonly conditions: readonly string[];
 }
 
 export interface PolicyState {

@@ -9,8 +9,7 @@ export type OptionalRight =
   | 'deletePods'
   | 'listPods'
   | 'listNodePools'
-  | 'listMachineDeployments'
-  | 'writeReports';
+  | 'listMachineDeployments';
 
 export interface AskedRight {
   readonly right: OptionalRight;

@@ -102,8 +102,6 @@ export interface EnsuredTaint {
   readonly taint: Taint;
   /** True if the policy names no value, so that a node keeps its own value. */
   readonly anyValue: boolean;
-  /** Whether a running node gets it although that evicts pods. */
-  readonly mayEvict: boolean;
 }
 
 /** A taint of `ensure: UntilReady`. */
@@ -252,10 +250,10 @@ export function compileTaintPolicy(
 }
 
 function ensuredTaints(rules: readonly CompiledTaintRule[]): Stated<EnsuredTaint>[] {
-  return rules.flatMap(({ key, value, effect, mayEvict = false, field }) => {
+  return rules.flatMap(({ key, value, effect, field }) => {
     if (effect === undefined) return [];
     const taint = { key, ...(value ? { value } : {}), effect };
-    return [{ value: { taint, anyValue: value === undefined, mayEvict }, field }];
+    return [{ value: { taint, anyValue: value === undefined }, field }];
   });
 }
 

@@ -83,22 +83,6 @@ function backstopReasons(): Record<`Backstop${NativeReason}`, Reason> {
   return Object.fromEntries(entries) as Record<`Backstop${NativeReason}`, Reason>;
 }
 
-/** Why nodes do not get a taint that evicts pods, while they wait for it. */
-const HOLDS = {
-  PodsWithoutNode: {
-    meaning: 'Pods that were created since the last eviction are not scheduled yet.',
-    next: 'make room for the pods that the message names, or find out with kubectl describe pod why they stay Pending',
-  },
-  ZoneNotReady: {
-    meaning: 'Too many nodes of the zone are not Ready.',
-    next: 'repair the nodes that are not Ready: evictions then continue',
-  },
-  RateIsZero: {
-    meaning: 'taintkeeper runs with --node-eviction-rate 0.',
-    next: 'raise nodeEvictionRate of the chart (serve --node-eviction-rate), or add the taint by hand',
-  },
-} satisfies Record<string, Reason>;
-
 /** Every condition of a policy, with all its reasons. doctor, explain, the page and docs/reference/conditions.md use it. */
 export const CONDITIONS = {
   Ready: {
@@ -214,7 +198,11 @@ export const CONDITIONS = {
           'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits.',
         next: 'find out with kubectl describe pod why the DaemonSets that the message names are not ready on these nodes, or delete the nodes',
       },
-      ...HOLDS,
+      WouldEvictPods: {
+        meaning:
+          'Running nodes lack a NoExecute taint. taintkeeper sets it only when a node registers, because it would evict pods.',
+        next: 'run the commands of the message when the pods of the nodes may end, or drain and delete the nodes so that they register again',
+      },
       RolloutStalled: {
         meaning:
           'A patched DaemonSet has not replaced all pods, without progress for ten minutes. No other DaemonSet is patched.',
@@ -253,31 +241,6 @@ export const CONDITIONS = {
     reasons: {
       InForce: { meaning: 'Everything that can be expressed natively is in force.' },
       ...NATIVE_REASONS,
-    },
-  },
-  Evicting: {
-    meaning: 'Nodes wait for a required taint that evicts pods.',
-    present: 'while it is True',
-    healthy: 'False',
-    // Each node gets its turn. What blocks it for longer than a minute is in Stalled.
-    level: 'quiet',
-    word: 'in force, nodes waiting',
-    reasons: {
-      Paced: { meaning: 'The nodes get the taint one after the other, at the pace of evictions.' },
-      ...HOLDS,
-    },
-  },
-  MisplacedPods: {
-    meaning: 'Pods landed on nodes while a taint was missing, and do not tolerate it.',
-    present: 'while it is True',
-    healthy: 'False',
-    level: 'attention',
-    word: 'in force, pods misplaced',
-    reasons: {
-      PodsLanded: {
-        meaning: 'The message names the pods.',
-        next: 'delete the pods that the message names (at most five: look again afterwards), add the toleration to them, or run the descheduler with its plugin `RemovePodsViolatingNodeTaints`',
-      },
     },
   },
   PoolLacksTaint: {

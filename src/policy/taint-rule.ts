@@ -33,7 +33,6 @@ export interface ConstrainedRule {
   readonly effect?: string;
   readonly ensure?: string;
   readonly restrict?: readonly string[];
-  readonly mayEvict?: boolean;
   readonly except?: readonly string[];
   readonly readyWhen?: unknown;
 }
@@ -106,12 +105,6 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     cel: "has(self.readyWhen) == (has(self.ensure) && self.ensure == 'UntilReady')",
     message: 'ensure: UntilReady needs readyWhen, and no other rule has it',
     field: 'readyWhen',
-  },
-  {
-    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Always' && effect === 'NoExecute'),
-    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Always' && has(self.effect) && self.effect == 'NoExecute')",
-    message: 'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
-    field: 'mayEvict',
   },
   {
     holds: ({ key, except }) => except === undefined || isPattern(key),
@@ -247,16 +240,6 @@ export const TaintRuleSchema = Type.Object(
           uniqueItems: true,
         }),
       ),
-    ),
-    mayEvict: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'For ensure: Always with effect NoExecute, in mode Deny or Restore: whether taintkeeper adds it to nodes that already run, ' +
-          'also where they have lost it. The pods on them that do not tolerate it are evicted then, on one node after the ' +
-          'other, at the pace that taintkeeper runs with (--node-eviction-rate). Without it, nodes get the taint when they ' +
-          'register, and a missing one is reported.',
-      }),
     ),
   },
   { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },

@@ -53,10 +53,6 @@ export interface ClusterAppOptions extends Listeners {
   /** Name of the ConfigMap with policies to be created once. */
   readonly defaultPolicies: string | undefined;
   readonly ownerClusterRole: string | undefined;
-  /** How many nodes a second get a taint that evicts pods, in each zone. */
-  readonly evictionRate: number;
-  /** Whether the leader writes a ClusterReport of each policy. */
-  readonly writeReports: boolean;
   /** Every policy counts as mode Audit. */
   readonly audit: boolean;
   /** How long the replica answers requests after a shutdown was requested, while other components learn of it, in milliseconds. */
@@ -203,13 +199,12 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   };
 
   async function lead(leadership: Leadership): Promise<void> {
-    const { signal, predecessorAt } = leadership;
+    const { signal } = leadership;
     const ended = once(signal, 'abort');
     await Promise.race([ended, policies.synced]);
     if (signal.aborted) return;
     const work = startLeaderWork({
       signal,
-      predecessorAt,
       client: leaderClient(client, leadership),
       namespace,
       identity,
@@ -223,8 +218,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       caOverlapMs: options.caOverlapMs,
       defaultPolicies: options.defaultPolicies,
       ownerClusterRole: options.ownerClusterRole,
-      evictionRate: options.evictionRate,
-      writeReports: options.writeReports,
       giveWay(toDrainOf) {
         present.drained = toDrainOf;
       },

@@ -12,8 +12,6 @@ export interface ClusterMetrics {
   watchEnded(resource: string): void;
   /** For each policy, how many objects violate it: nodes, DaemonSets, or stuck pods. */
   violating(findings: readonly { kind: SelectingKind; policy: string; count: number }[]): void;
-  /** For each policy, how many of those nodes wait for a taint that evicts pods. None if there are none. */
-  awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
   /** A taint was restored, or a toleration added, outside of any request. */
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
   recovered(policy: string): void;
@@ -74,12 +72,6 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
       registers,
     }),
   } satisfies Record<SelectingKind, Gauge>;
-  const awaiting = new Gauge({
-    name: 'taintkeeper_nodes_awaiting_eviction',
-    help: 'On the leader: of the nodes that differ from the policy, those that are waiting for a taint that evicts pods.',
-    labelNames: ['policy'],
-    registers,
-  });
   const repairs = new Counter({
     name: 'taintkeeper_repairs_total',
     help: 'On the leader: nodes and DaemonSets that were repaired outside of requests.',
@@ -139,10 +131,6 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
       for (const gauge of Object.values(drift)) gauge.reset();
       for (const { kind, policy, count } of findings) drift[kind].set({ policy }, count);
     },
-    awaitingEviction(findings) {
-      awaiting.reset();
-      for (const { policy, count } of findings) awaiting.set({ policy }, count);
-    },
     repaired: (kind, policy) => repairs.inc({ kind, policy }),
     recovered: (policy) => recoveries.inc({ policy }),
     stalled(problems) {
@@ -155,7 +143,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
     },
     swept: (controller, at) => sweeps.set({ controller }, at / 1000),
     leadershipEnded() {
-      for (const gauge of [...Object.values(drift), awaiting, stalled, sweeps]) gauge.reset();
+      for (const gauge of [...Object.values(drift), stalled, sweeps]) gauge.reset();
     },
     countDroppedEvents(dropped) {
       eventsDropped = dropped;

@@ -105,8 +105,6 @@ export interface DerivationOptions {
   readonly mode: TaintMode;
   /** The nodes of all files. Absent: each file's labels identify them. */
   readonly nodeSelector?: PolicySelector | undefined;
-  /** Whether NoExecute taints also apply to running nodes that never carried them. */
-  readonly mayEvict: boolean;
 }
 
 /**
@@ -128,7 +126,7 @@ export function derivePolicies(declarations: readonly Declaration[], options: De
     const spec = {
       mode: options.mode,
       nodeSelector: selector,
-      taints: taints.map((taint) => ruleFor(taint, options)),
+      taints: taints.map(ruleFor),
     };
     const policy: TaintPolicy = { kind: 'TaintPolicy', name: policyName(selector, names), spec };
     const leftOut = group.flatMap(({ taints }) => taints.filter(({ key }) => isTransientTaintKey(key)));
@@ -146,13 +144,12 @@ export function onlyTransientTaints(declarations: readonly Declaration[]): Place
   return declarations.filter((declaration) => lastingOf(declaration).length === 0).flatMap(({ taints }) => taints);
 }
 
-function ruleFor({ key, value, effect }: PlacedTaint, { mayEvict }: DerivationOptions) {
+function ruleFor({ key, value, effect }: PlacedTaint) {
   return {
     key,
     ...(value ? { value } : {}),
     effect: effect as 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute',
     ensure: 'Always' as const,
-    ...(mayEvict && effect === 'NoExecute' ? { mayEvict } : {}),
   };
 }
 

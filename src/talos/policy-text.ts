@@ -33,8 +33,8 @@ function formatOne(derived: DerivedPolicy): string {
   ]);
   for (const [index, { at }] of taints.entries()) {
     const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
-    const { effect, mayEvict } = policy.spec.taints[index] ?? {};
-    const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit' && !mayEvict;
+    const { effect } = policy.spec.taints[index] ?? {};
+    const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit';
     rule.commentBefore = comment([at, ...(evicts ? NO_EVICTION : [])]);
   }
   return yamlText(document);
@@ -61,8 +61,8 @@ export function capitalized(note: string): string {
 }
 
 const NO_EVICTION = [
-  'For nodes that register with the labels above. mayEvict: true is for nodes, too, that run already or get the labels',
-  'later, as machine.nodeLabels does it: pods on them that do not tolerate the taint are evicted then.',
+  'For nodes that register with the labels above. Nodes that run already, or get the labels later, as machine.nodeLabels',
+  'does it, do not get the taint, because it would evict their pods: the policy reports them.',
 ];
 
 function comment(lines: readonly string[]): string {

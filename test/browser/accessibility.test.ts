@@ -10,7 +10,7 @@ const EXPLANATION = (page: Page) => page.getByText(/^As of /);
 
 /** Each tab, and the explanation of a node and of a DaemonSet. What is there once all of it is there. */
 const VIEWS = [
-  ...['policies', 'nodes', 'coverage', 'decisions', 'trust'].map((view) => ({ view, last: PROBLEMS })),
+  ...['policies', 'nodes', 'coverage', 'decisions'].map((view) => ({ view, last: PROBLEMS })),
   { view: 'nodes/gpu-b-0002?show=problem', last: EXPLANATION },
   { view: 'coverage/kube-flannel/kube-flannel-ds?q=kube', last: EXPLANATION },
 ];

@@ -64,7 +64,6 @@ export function samplePage({
         nodes: () => nodes,
         daemonSets: () => daemonSets,
         isInConflict: (node) => node === CONFLICT_NODE,
-        misplacedPodsOn: () => undefined,
         startupOn: () => undefined,
       },
     }),
@@ -103,44 +102,12 @@ function objectAt(
   return { metadata: { ...metadata, namespace, name, labels }, spec };
 }
 
-const CERTIFICATE: CertificateState = {
-  subject: 'CN=taintkeeper.taintkeeper.svc',
-  names: ['taintkeeper.taintkeeper.svc', 'taintkeeper.taintkeeper.svc.cluster.local'],
-  notBefore: '2026-02-16T01:00:00.000Z',
-  notAfter: '2026-05-17T01:00:00.000Z',
-  caNotAfter: '2036-01-10T01:00:00.000Z',
-  renews: 'all',
-};
+const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z' };
 
-const WEBHOOKS: readonly WebhookState[] = [
-  {
-    name: 'restore.taintkeeper.dev',
-    configuration: 'MutatingWebhookConfiguration',
-    failurePolicy: 'Ignore',
-    timeoutSeconds: 3,
-    trusted: true,
-    rules: ['UPDATE nodes'],
-    conditions: ['taints-change', 'removes-a-protected-taint'],
-  },
-  {
-    name: 'tolerate.taintkeeper.dev',
-    configuration: 'MutatingWebhookConfiguration',
-    failurePolicy: 'Ignore',
-    timeoutSeconds: 3,
-    trusted: true,
-    rules: ['CREATE, UPDATE daemonsets'],
-    conditions: ['lacks-a-toleration'],
-  },
-  {
-    name: 'protect.taintkeeper.dev',
-    configuration: 'ValidatingWebhookConfiguration',
-    failurePolicy: 'Fail',
-    timeoutSeconds: 5,
-    trusted: true,
-    rules: ['UPDATE nodes'],
-    conditions: ['taints-change', 'removes-a-protected-taint'],
-  },
-];
+const WEBHOOKS: readonly WebhookState[] = ['restore', 'tolerate', 'protect'].map((name) => ({
+  name: `${name}.taintkeeper.dev`,
+  trusted: true,
+}));
 
 const GPU_TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const TEAM_TAINT = { key: 'team.example.com/vision', effect: 'NoSchedule' };

@@ -122,17 +122,17 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     await page.keyboard.press('ArrowRight');
     expect(await selectedTab(page)).toBe('nodes');
     await page.keyboard.press('End');
-    expect(await selectedTab(page)).toBe('trust');
+    expect(await selectedTab(page)).toBe('decisions');
     await page.keyboard.press('ArrowRight');
     expect(await selectedTab(page)).toBe('policies');
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowLeft');
-    expect(await selectedTab(page)).toBe('trust');
+    expect(await selectedTab(page)).toBe('decisions');
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('tabpanel');
     await page.reload();
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
-    expect(await selectedTab(page)).toBe('trust');
+    expect(await selectedTab(page)).toBe('decisions');
   });
 
   it('opens what there is to say of a policy, and keeps it open when the state changes', async () => {
@@ -151,7 +151,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     const { page, faults } = await open({ colorScheme });
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     const found: string[] = [];
-    for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
+    for (const name of ['policies', 'nodes', 'coverage', 'decisions']) {
       await page.locator(`#tab-${name}`).click();
       found.push(...(await inaccessible(page)));
     }
@@ -159,18 +159,14 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(faults).toEqual([]);
   });
 
-  it('keeps the theme that the user chose after a reload, instead of the theme of the system', async () => {
+  it('has the colours that the browser is set to, also when that changes', async () => {
     const { page } = await open({ colorScheme: 'light' });
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();
-    const button = page.getByRole('button', { name: /^Theme/ });
-    await button.click();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await ground()).not.toBe(light);
+    await page.emulateMedia({ colorScheme: 'light' });
     expect(await ground()).toBe(light);
-    await button.click();
-    expect(await button.textContent()).toBe('Theme: dark');
-    expect(await ground()).not.toBe(light);
-    await page.reload();
-    expect(await ground()).not.toBe(light);
   });
 });
 

@@ -35,8 +35,6 @@ export interface Need {
   /** The controller manager and the scheduler. */
   readonly components: boolean;
   readonly browser: boolean;
-  /** Other shells than bash. */
-  readonly shells: boolean;
   readonly karpenter: boolean;
   readonly realNodes: boolean;
   /** API servers of other versions. */

@@ -21,7 +21,7 @@ const ALL_ON = [
   'namespace.create=true,resourceQuota.enabled=true,serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus',
   'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring,networkPolicy.egress[0].ports[0].port=6443',
   'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
-  'nativePolicies=true,patchDaemonSets=true,recoverPods=true,writeReports=true,selfRestriction=true',
+  'nativePolicies=true,patchDaemonSets=true,recoverPods=true,selfRestriction=true',
   'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
   'clientCertificate.caConfigMap=api-servers,page=false,adminListenAddress=10.0.0.1',
   `image.repository=mirror.example/tk,image.digest=sha256:${'0'.repeat(64)}`,
@@ -96,7 +96,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     { value: 'recoverPods', name: 'taintkeeper-recover-pods' },
     { value: 'listPods', name: 'taintkeeper-list-pods' },
     { value: 'listNodePools', name: 'taintkeeper-list-node-pools' },
-    { value: 'writeReports', name: 'taintkeeper-write-reports' },
   ])('$value grants what only some policies ask for, by a role of its own: Helm takes it away again', async (given) => {
     const byDefault = (await render()).filter(({ kind }) => kind.startsWith('ClusterRole'));
     expect(byDefault.map(({ metadata }) => metadata.name)).toEqual(['taintkeeper', 'taintkeeper']);
@@ -129,7 +128,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
   );
 
   it.each([
-    { values: 'nodeEvictionRate=null', says: '--reset-then-reuse-values, not --reuse-values' },
+    { values: 'shutdownDelaySeconds=null', says: '--reset-then-reuse-values, not --reuse-values' },
     { values: 'extraArgs={--no-native-policies}', says: 'extraArgs: there is no --no-native-policies any more' },
   ])(
     'values of an older chart are refused, not rendered into pods that cannot start: $values',

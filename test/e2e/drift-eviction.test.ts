@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createTaintPolicy, patchNode, waitForEvent, waitForStatus, waitForTaints } from './drift.ts';
+import { createTaintPolicy, patchNode, waitForEvent, waitForStatus } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, taintsOf } from './nodes.ts';
-import { POLICIES_PATH } from './policy-resources.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const OUT = { key: 'example.com/out', effect: 'NoExecute' };
 const OUT_TEXT = 'example.com/out:NoExecute';
@@ -35,6 +35,9 @@ describeWithControlPlane(
       expect((await attempt(cp(), admin, 'POST', '/api/v1/nodes', body)).error).toBe('');
     }
 
+    const stalledOf = ({ conditions = [] }: PolicyStatus) =>
+      conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'WouldEvictPods')?.message;
+
     const phaseOf = async (name: string) =>
       (await cp().request<{ status: { phase?: string } }>(admin, 'GET', `${PODS}/${name}`)).body.status.phase;
 
@@ -57,7 +60,7 @@ describeWithControlPlane(
     it('is not added to a node that never carried it, and that is said', async () => {
       const { note } = await waitForEvent(cp(), 'running', 'TaintMissing');
       expect(note).toBe(
-        `TaintPolicy out reports missing taint ${OUT_TEXT}: it would evict pods: add it by hand, or require it with mayEvict: true`,
+        `TaintPolicy out reports missing taint ${OUT_TEXT}: it would evict pods, so it is set only when a node registers: add it by hand`,
       );
       const { violators } = await waitForStatus(cp(), 'out', ({ violating }) => violating === 1);
       expect(violators).toEqual(['running']);
@@ -81,16 +84,16 @@ describeWithControlPlane(
       }
     });
 
-    it('is added, and evicts, once the policy consents', async () => {
-      const body = { spec: { taints: [{ ...OUT, ensure: 'Always', mayEvict: true }] } };
-      expect((await attempt(cp(), admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/out`, body, MERGE_PATCH)).error).toBe(
-        '',
-      );
-      for (const name of ['running', 'tainted']) {
-        await waitForTaints(cp(), name, OUT_TEXT);
-        await waitUntilEvicted(name);
-      }
-      await waitForStatus(cp(), 'out', ({ violating }) => violating === 0);
+    it('is reported by the policy with the command that adds it, which evicts', async () => {
+      const status = await waitForStatus(cp(), 'out', (one) => stalledOf(one)?.includes('node tainted') === true);
+      const [, command = ''] = /(kubectl taint node running [^;\s]+)/.exec(stalledOf(status) ?? '') ?? [];
+      expect(command).toBe(`kubectl taint node running ${OUT_TEXT}`);
+      const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'running']);
+      expect(stdout).toContain(`next: ${command}`);
+      const { code, stderr } = await cp().kubectl(command.split(' ').slice(1));
+      expect(code, stderr).toBe(0);
+      await waitUntilEvicted('running');
+      await waitForStatus(cp(), 'out', (one) => one.violating === 1 && !stalledOf(one)?.includes('node running'));
     });
   },
 );

@@ -80,7 +80,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     nodeSelector: EVERY_PART_OF_A_SELECTOR,
     taints: [
       { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
-      { key: 'dedicated', effect: 'NoExecute', ensure: 'Always', mayEvict: false },
+      { key: 'dedicated', effect: 'NoExecute', ensure: 'Always' },
       { key: 'example.com/*', restrict: ['Removal'] },
       { key: '*', value: '', except: ['example.org/a', 'node.example.com/*'], restrict: ['Removal'] },
       { key: 'a', restrict: ['Addition', 'Removal', 'Unselection'] },
@@ -430,22 +430,6 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     { existing: 'Patch' },
     'spec.existing',
     'an Audit policy changes nothing: use Report, or mode Mutate',
-  ),
-  taint('consent to evict', {
-    mode: 'Restore',
-    taints: [{ key: 'a', effect: 'NoExecute', ensure: 'Always', mayEvict: true }],
-  }),
-  taint(
-    'consent to evict without NoExecute',
-    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always', mayEvict: true }] },
-    'spec.taints[0].mayEvict',
-    'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
-  ),
-  taint(
-    'consent to evict for a taint that is not required',
-    { taints: [{ key: 'a', effect: 'NoExecute', mayEvict: false, restrict: ['Removal'] }] },
-    'spec.taints[0].mayEvict',
-    'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
   ),
   restriction('the smallest TolerationRestriction', {}),
   restriction('every field of a TolerationRestriction', {

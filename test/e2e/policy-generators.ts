@@ -107,7 +107,6 @@ const selector = fields({
   matchExpressions: list(requirement, { maxLength: 2 }),
 });
 
-const evicting = { effect: fc.constant('NoExecute'), ensure: fc.constant('Always') };
 const change = oneOf('Removal', 'Addition', 'Unselection');
 const restrict = mostly(
   fc.uniqueArray(change, { minLength: 1, maxLength: 3 }),
@@ -116,7 +115,6 @@ const restrict = mostly(
   ['removal'],
   'Removal',
 );
-const mayEvict = mostly(fc.boolean(), 'true', 1, {});
 
 const objectName = mostly(fc.constantFrom('kube-system', 'a.b', 'cilium'), '', 'A', 'a_b', 1, '-a');
 const readyWhen = mostly(
@@ -153,16 +151,12 @@ const taint = fc.oneof(
     arbitrary: fields({ key: keyOrPattern, value, effect, restrict }, ['key']),
   },
   {
-    weight: 4,
+    weight: 6,
     arbitrary: fields({ key, value, effect, ensure: oneOf('Always', 'AtRegistration'), restrict }, [
       'key',
       'effect',
       'ensure',
     ]),
-  },
-  {
-    weight: 2,
-    arbitrary: fields({ key, value, ...evicting, mayEvict, restrict }, ['key', 'effect', 'ensure', 'mayEvict']),
   },
   {
     weight: 2,
@@ -183,10 +177,7 @@ const taint = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fields({ key, effect, ensure: oneOf('Always', 'AtRegistration'), mayEvict, restrict }, [
-      'key',
-      'restrict',
-    ]),
+    arbitrary: fields({ key, effect, ensure: oneOf('Always', 'AtRegistration'), restrict }, ['key', 'restrict']),
   },
 );
 

@@ -12,7 +12,6 @@ import { type Installation, install, readConfigurations, waitUntilProtected } fr
 import { attempt, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts';
-import { CLUSTER_REPORT_DEFINITION } from './report-definition.ts';
 import { runTaintkeeper } from './run-taintkeeper.ts';
 
 const TIMEOUT_MS = 45_000;
@@ -20,20 +19,19 @@ const DAEMON_SETS = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 const PODS = '/api/v1/namespaces/kube-system/pods';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
-const REPORTS = '/apis/openreports.io/v1alpha1/clusterreports';
 const IN_OWN_NAMESPACE = `/api/v1/namespaces/${NAMESPACE}`;
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
 const POOL = { key: 'example.com/pool', value: 'a', effect: 'NoSchedule' };
 const TOLERATION = { key: 'example.com/pool', operator: 'Exists', effect: 'NoSchedule' };
-const LEADER_ARGS = ['--owner-cluster-role', 'taintkeeper', '--write-reports'];
+const LEADER_ARGS = ['--owner-cluster-role', 'taintkeeper'];
 
 async function apply(cp: ControlPlane, manifests: string): Promise<void> {
   expect(await cp.kubectl(['apply', '-f', '-'], { input: manifests })).toMatchObject({ code: 0 });
 }
 
 const renderSelfRestriction = () =>
-  renderChart(['--show-only', 'templates/self-restriction.yaml', '--set', 'selfRestriction=true,writeReports=true']);
+  renderChart(['--show-only', 'templates/self-restriction.yaml', '--set', 'selfRestriction=true']);
 
 async function create(cp: ControlPlane, url: string, body: object): Promise<void> {
   const { status, body: answer } = await cp.request(admin, 'POST', url, { body });
@@ -88,11 +86,6 @@ const event = (reportingController: string) => ({
   type: 'Normal',
   reason: 'Forged',
   action: 'Forge',
-});
-const report = (name: string, source: string) => ({
-  apiVersion: 'openreports.io/v1alpha1',
-  kind: 'ClusterReport',
-  ...named(name, { source, summary: { pass: 0, fail: 0, warn: 0, error: 0, skip: 0 }, results: [] }),
 });
 
 /** Stands for the uid of taintkeeper's namespace, which is known only in the cluster. */
@@ -207,8 +200,6 @@ const ATTACKS: readonly Request[] = [
     policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] }),
   ),
   post('an Event of another controller', EVENTS, event('kubelet')),
-  post('a report of another source', REPORTS, report('evil', 'kyverno')),
-  remove('to delete a report of another source', `${REPORTS}/foreign`),
 ];
 
 /** A change of the one webhook of its own configuration. */
@@ -234,14 +225,12 @@ const PERMITTED: readonly Request[] = [
   }),
   remove('a Failed pod that a DaemonSet controls', `${PODS}/failed`),
   post('an Event of its own', EVENTS, event('taintkeeper.dev/taintkeeper')),
-  post('a report of its own', REPORTS, report('own', 'taintkeeper')),
 ];
 
 describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm()), () => {
   describeWithControlPlane('on an API server', { components: ['kube-controller-manager'] }, (cp) => {
     it('have no expression that the API server finds wrong', async () => {
       await installCrds(cp());
-      await create(cp(), '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', CLUSTER_REPORT_DEFINITION);
       await apply(cp(), await renderSelfRestriction());
       interface Checked {
         readonly metadata: { readonly name: string; readonly generation: number };
@@ -259,7 +248,7 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
         (await policies()).filter(({ metadata, status }) => status?.observedGeneration !== metadata.generation);
       await expect.poll(unchecked, { timeout: TIMEOUT_MS }).toEqual([]);
       const found = await policies();
-      expect(found).toHaveLength(9);
+      expect(found).toHaveLength(8);
       for (const { metadata, status } of found)
         expect([metadata.name, status?.typeChecking]).toEqual([metadata.name, {}]);
     });
@@ -269,9 +258,8 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
     let installation: Installation;
 
     beforeAll(async () => {
-      await create(cp(), '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', CLUSTER_REPORT_DEFINITION);
       await apply(cp(), await renderSelfRestriction());
-      installation = await install(cp(), ['patchDaemonSets', 'recoverPods', 'writeReports', 'nativePolicies']);
+      installation = await install(cp(), ['patchDaemonSets', 'recoverPods', 'nativePolicies']);
       const metadata = { name: 'n1', labels: { pool: 'a' }, annotations: { 'example.com/a': 'b' } };
       expect((await cp().request(node('n1'), 'POST', '/api/v1/nodes', { body: { metadata } })).status).toBe(201);
       const template = {
@@ -307,7 +295,6 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
           await attempt(cp(), admin, 'PATCH', `${PODS}/${name}/status`, { status: { phase } }, MERGE_PATCH),
         ).toMatchObject({ passed: true });
       }
-      await create(cp(), REPORTS, report('foreign', 'kyverno'));
       await installation.start(['a'], { args: LEADER_ARGS });
     });
     afterAll(() => installation?.stop());
@@ -379,12 +366,7 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
           .toBe(true);
       });
 
-      it('reports, Events and the owner of the ClusterRole are written', async () => {
-        const reports = async () => {
-          const { body } = await cp().request<{ items: { source: string }[] }>(admin, 'GET', REPORTS);
-          return body.items.map(({ source }) => source);
-        };
-        await expect.poll(reports, { timeout: TIMEOUT_MS }).toContain('taintkeeper');
+      it('Events and the owner of the ClusterRole are written', async () => {
         const events = async () => {
           const { body } = await cp().request<{ items: { reportingController?: string }[] }>(
             admin,

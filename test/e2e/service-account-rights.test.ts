@@ -331,16 +331,6 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
     may: ['list'],
     mayNot: ['get', 'watch', ...WRITE],
   })),
-  writeReports: [
-    {
-      what: 'reports: they are named after the policies',
-      group: 'openreports.io',
-      resource: 'clusterreports',
-      namespace: '',
-      may: ['list', 'create', 'update', 'delete'],
-      mayNot: ['get', 'watch', 'patch', 'deletecollection'],
-    },
-  ],
 };
 
 describeWithControlPlane("the service account's rights", {}, (cp) => {

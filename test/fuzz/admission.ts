@@ -34,7 +34,7 @@ spec:
   mode: Restore
   taints:
     - { key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }
-    - { key: evicting, effect: NoExecute, ensure: Always, mayEvict: true }
+    - { key: evicting, effect: NoExecute, ensure: Always }
     - { key: 'example.com/*', except: ['example.com/a*', '*b'], restrict: [Removal] }
     - { key: '*', restrict: [Removal] }
 ---

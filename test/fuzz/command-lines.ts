@@ -51,17 +51,7 @@ const option = fc.oneof(
       '--no-groups',
       '--gaps',
     ],
-    ...[
-      '--talos-version',
-      '--role',
-      '--since',
-      '--mode',
-      '--node-selector',
-      '-l',
-      '--selector',
-      '--may-evict',
-      '--help',
-    ],
+    ...['--talos-version', '--role', '--since', '--mode', '--node-selector', '-l', '--selector', '--help'],
     ...['--old', '--new', '--policies', '-o', 'json', 'yaml', 'worker', '1.13', 'pool=gpu', 'pool in (a,b)', '--'],
   ),
   // Standard input would be waited for.

@@ -45,7 +45,7 @@ export const TALOS: readonly FuzzTarget[] = [
         );
         const findings = locateFindings('fuzz.yaml', lint(configuration, options));
         printable(formatFindings(findings, 'table', 'no-effect').replaceAll('\n', ''), 'the table');
-        const derived = derivePolicies([declarationOf(configuration)], { mode: 'Restore', mayEvict: false });
+        const derived = derivePolicies([declarationOf(configuration)], { mode: 'Restore' });
         if (derived.length > 0) parsePolicies([{ name: 'derived.yaml', text: formatPolicies(derived) }]);
       } catch (error) {
         placed(error, 'fuzz.yaml');

@@ -2,22 +2,17 @@ import { findChromium } from '../browser/chromium.ts';
 import { buildAll } from '../control-plane/build.ts';
 import type { Need } from '../control-plane/kubernetes.ts';
 import { provideRealNode } from '../real-node/provide.ts';
-import { isInstalled, SHELLS } from '../tools/shells.ts';
 import { installPackages } from './debian-packages.ts';
 
 /**
- * What tests need besides Node.js, as far as it can be had: a browser, shells, and what is built from Go modules. A thing that cannot be
+ * What tests need besides Node.js, as far as it can be had: a browser, and what is built from Go modules. A thing that cannot be
  * had is no error here: the tests that need it say so.
  *
  * @param report gets one line for each thing that is built or installed
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl, or with another version
  */
-export async function provide(
-  report: (line: string) => void,
-  { browser, shells, realNodes, ...needs }: Need,
-): Promise<void> {
-  const missing = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
-  installPackages([...(!browser || findChromium() ? [] : ['chromium']), ...(shells ? missing : [])], report);
+export async function provide(report: (line: string) => void, { browser, realNodes, ...needs }: Need): Promise<void> {
+  installPackages(!browser || findChromium() ? [] : ['chromium'], report);
   await buildAll(report, needs);
   if (realNodes) await provideRealNode(report);
 }

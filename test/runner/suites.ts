@@ -39,17 +39,14 @@ export const CORE = files(
 /** They install what the project publishes, with npm, and take as long as all other tests of the tools. */
 const INSTALLED_TOOLS = ['action', 'npm-package'].map((name) => `test/tools/${name}.test.ts`);
 
-const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
-
 /**
- * What waits for minutes, keeps a machine busy, is about the rig itself, or needs the history or other shells than bash. Real nodes are a project of
+ * What waits for minutes, keeps a machine busy, is about the rig itself, or needs the history. Real nodes are a project of
  * their own.
  */
 const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
-  ...files('eviction-pace', 'guarded-attack', 'killed-leader', 'late-certificates', 'leader-memory', 'lost-taint'),
+  ...files('guarded-attack', 'killed-leader', 'late-certificates', 'leader-memory', 'lost-taint'),
   ...files('rig-shared', 'trust-prober'),
-  OTHER_SHELLS,
 ];
 
 /** What draws its cases: every night others, and more of them. */
@@ -131,7 +128,6 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
         alone: unit,
         others: [
           { projects: 'e2e', files: filesLike([...ONLY_NIGHTLY, ...DRAWN]) },
-          { projects: 'tools', files: [OTHER_SHELLS] },
           { projects: 'real-node' },
           ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
         ],
@@ -143,13 +139,12 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
 export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Need {
   const isAsked = filter.length > 0 || projects !== undefined;
   if (tier === 'core' && !isAsked)
-    return { components: false, browser: false, shells: false, karpenter: false, realNodes: false, versions: [] };
+    return { components: false, browser: false, karpenter: false, realNodes: false, versions: [] };
   const nightly = tier === 'nightly';
   const asked = [askedVersion(), ...[projects ?? []].flat().map(otherVersionOf)];
   return {
     components: true,
     browser: true,
-    shells: nightly || filter.some((file) => OTHER_SHELLS.includes(file)),
     karpenter: nightly || filter.some((file) => file.includes('karpenter')),
     realNodes: nightly || (isAsked && asksForRealNodes(filter, projects)),
     versions: nightly ? OTHER_VERSIONS : asked.filter((version) => version !== undefined),

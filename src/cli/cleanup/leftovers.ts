@@ -12,13 +12,13 @@ import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import { listRecords } from '../../cluster/node-records.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { countCovered } from '../../coverage/coverage.ts';
-import { isHealthy } from '../../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { isOver, type NodeRecord, startupIn } from '../../judge/node-record.ts';
 import { jsonPointer } from '../../kubernetes/json-pointer.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { identity, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
+import { isHealthy } from '../../recovery/recovery.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */

@@ -12,7 +12,6 @@ interface PoliciesOptions {
   readonly filename?: readonly string[];
   readonly nodeSelector?: PolicySelector;
   readonly mode: TaintMode;
-  readonly mayEvict: boolean;
   readonly output: 'yaml' | 'json';
 }
 
@@ -32,7 +31,6 @@ export function policiesCommand(): Command {
         .choices(TAINT_MODES)
         .default('Restore'),
     )
-    .option('--may-evict', 'also set NoExecute taints on nodes that already run: this evicts pods', false)
     .addOption(new Option('-o, --output <format>', 'output format').choices(['yaml', 'json']).default('yaml'))
     .addHelpText(
       'after',

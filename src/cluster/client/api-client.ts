@@ -16,43 +16,22 @@ export interface ServerClock {
   heard(date: string | undefined): void;
   /** Whether the server's last answer agrees with the local clock. False before the first one. */
   isConfirmed(): boolean;
-  /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds. 0 if they agree. */
-  disagreementMs(): number;
 }
-
-/** A `Date` header counts whole seconds. */
-const DATE_UNIT_MS = 1_000;
-const HOUR_MS = 3_600_000;
 
 /** Continues from the last received time by a monotonic clock: a change of the local clock has no effect. */
 export function serverClock(): ServerClock {
   let heard: HeardClock = { believed: undefined, doubted: undefined };
   const local = () => Date.now() - performance.now();
-  /** The current hour and the one before it, the current one last. Offsets are between the server's clock and a monotonic clock. */
-  let hours: { readonly began: number; readonly offsets: readonly [least: number, most: number] }[] = [];
   return {
     now: () => new Date((heard.believed ?? local()) + performance.now()),
     heard(date) {
       const time = Date.parse(date ?? '');
       if (Number.isNaN(time)) return;
-      const at = performance.now();
-      heard = hearClock(heard, time - at, local());
-      hours = hours.filter(({ began }) => at - began < 2 * HOUR_MS);
-      const hour = hours.at(-1);
-      const offset = time - at;
-      if (!hour || at - hour.began >= HOUR_MS) hours.push({ began: at, offsets: [offset, offset] });
-      else {
-        const [least, most] = hour.offsets;
-        hours.splice(-1, 1, { ...hour, offsets: [Math.min(least, offset), Math.max(most, offset)] });
-      }
+      heard = hearClock(heard, time - performance.now(), local());
     },
     isConfirmed() {
       const last = heard.doubted ?? heard.believed;
       return last !== undefined && clocksAgree(last, local());
-    },
-    disagreementMs() {
-      const offsets = hours.flatMap((hour) => hour.offsets);
-      return offsets.length === 0 ? 0 : Math.max(0, Math.max(...offsets) - Math.min(...offsets) - DATE_UNIT_MS);
     },
   };
 }
@@ -123,8 +102,6 @@ export interface ApiClient {
   now(): Date;
   /** See {@link ServerClock.isConfirmed}. */
   isClockConfirmed(): boolean;
-  /** See {@link ServerClock.disagreementMs}. */
-  clockDisagreementMs(): number;
   /** Closes all connections. Requests in flight fail. */
   close(): void;
 }
@@ -217,7 +194,6 @@ function createApiClient(
     namespace: about.namespace,
     now: clock.now,
     isClockConfirmed: clock.isConfirmed,
-    clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const sentAt = performance.now();

@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { messageOf } from '../../runtime/error-message.ts';
 import { followFault } from '../../runtime/fault-log.ts';
+import type { Moment } from '../../runtime/moment.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
-import { type Acquired, leaseContender, leaseFault } from './lease-contender.ts';
+import { leaseContender, leaseFault } from './lease-contender.ts';
 
 export interface LeaderElectionOptions {
   readonly client: ApiClient;
@@ -92,8 +93,8 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
 
   async function takePart(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const acquired = await attempt(contender.acquire, stopping.signal);
-      if (acquired && !stopping.signal.aborted) await serve(acquired);
+      const asked = await attempt(contender.acquire, stopping.signal);
+      if (asked && !stopping.signal.aborted) await serve(asked);
       announce();
       await pause(candidatePause(timings), stopping.signal);
     }
@@ -102,8 +103,8 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     announce();
   }
 
-  async function serve({ asked, predecessorAt }: Acquired): Promise<void> {
-    const own = beginTerm(timings, asked, predecessorAt);
+  async function serve(asked: Moment): Promise<void> {
+    const own = beginTerm(timings, asked);
     // The process was stopped for too long between the request and its answer.
     if (!own.held()) return;
     term = own;

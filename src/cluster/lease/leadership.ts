@@ -28,11 +28,6 @@ export interface Leadership {
    * suspended machine stops one of them.
    */
   held(): boolean;
-  /**
-   * When a process led for the last time before, by the API server's clock: in milliseconds since the epoch, whole seconds. Undefined if there was
-   * none, or it is not known.
-   */
-  readonly predecessorAt: number | undefined;
   /** Milliseconds until another process may take the lease, at the earliest. 0 once it is no longer held. */
   remainingMs(): number;
 }
@@ -51,11 +46,7 @@ export interface Term extends Leadership {
 }
 
 /** @param asked when the request that made this process the leader was sent */
-export function beginTerm(
-  { leaseDurationMs, renewDeadlineMs }: LeaderTimings,
-  asked: Moment,
-  predecessorAt?: number,
-): Term {
+export function beginTerm({ leaseDurationMs, renewDeadlineMs }: LeaderTimings, asked: Moment): Term {
   const ending = new AbortController();
   let renewedAt = asked;
   let deadline: NodeJS.Timeout | undefined;
@@ -81,7 +72,6 @@ export function beginTerm(
   return {
     signal: ending.signal,
     held,
-    predecessorAt,
     remainingMs: () => (held() ? leaseDurationMs - longestSince(renewedAt) : 0),
     renewed(at) {
       if (!held()) return;
@@ -129,7 +119,6 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
     lines: (path, options) => client.lines(path, options),
     namespace: client.namespace,
     server: client.server,
-    clockDisagreementMs: client.clockDisagreementMs,
     now: client.now,
     isClockConfirmed: client.isClockConfirmed,
     close: () => client.close(),

@@ -2,16 +2,7 @@ import { type Moment, thisMoment } from '../../runtime/moment.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isConflict, isNotFound, isOutdated } from '../client/api-error.ts';
 import { replicaOf } from './leadership.ts';
-import {
-  type Bounds,
-  givenUp,
-  heldBy,
-  holderOf,
-  type LeaderTimings,
-  type Lease,
-  leaseStore,
-  writtenAt,
-} from './lease.ts';
+import { type Bounds, givenUp, heldBy, holderOf, type LeaderTimings, type Lease, leaseStore } from './lease.ts';
 
 /** The log fields of a failed request for the Lease: the kind of the failure, and the message with a remedy. */
 export function leaseFault(
@@ -39,12 +30,6 @@ const MISSED_RENEWALS = 2;
 /** How a renewal ended, when the API server answered. */
 export type Renewal = { readonly ok: true; readonly asked: Moment } | { readonly ok: false; readonly why: string };
 
-export interface Acquired {
-  readonly asked: Moment;
-  /** When the Lease was last written before: see {@link Leadership.predecessorAt}. */
-  readonly predecessorAt: number | undefined;
-}
-
 /**
  * One candidate's access to the Lease, by the rules of client-go's tools/leaderelection. The times in the Lease are never compared with a clock: a
  * lease has expired if it was not seen to change for its own duration. One rule is taintkeeper's own: the lease of the previous process in the same
@@ -56,7 +41,7 @@ export interface LeaseContender {
    * @returns when the successful request was sent, or undefined if another process holds the lease
    * @throws ApiError, Error
    */
-  acquire(signal: AbortSignal): Promise<Acquired | undefined>;
+  acquire(signal: AbortSignal): Promise<Moment | undefined>;
   /** Renews a lease of this process. @throws ApiError, Error: it may still be held */
   renew(signal: AbortSignal): Promise<Renewal>;
   /** Releases the lease if this process holds it, or may hold it. @throws ApiError, Error */
@@ -114,8 +99,7 @@ export function leaseContender(options: {
       const holder = seen && holderOf(seen.lease);
       if (holder !== undefined && holder !== identity && !expired()) return undefined;
       try {
-        const predecessorAt = seen && writtenAt(seen.lease);
-        return { asked: await claim(seen?.lease, signal), predecessorAt };
+        return await claim(seen?.lease, signal);
       } catch (error) {
         if (!isConflict(error)) throw error;
         // Another process was faster: read who.

@@ -41,11 +41,7 @@ export function candidatePause({ retryPeriodMs }: LeaderTimings): number {
 
 /** The fields of a Lease (coordination.k8s.io/v1) that leader election uses. The others stay as they are. */
 export interface Lease {
-  readonly metadata: {
-    readonly resourceVersion: string;
-    /** For each writer, when it last changed something: RFC 3339, by the API server's clock. */
-    readonly managedFields?: readonly { readonly time?: string }[];
-  };
+  readonly metadata: { readonly resourceVersion: string };
   readonly spec?: LeaseSpec;
 }
 
@@ -98,14 +94,6 @@ export function leaseStore(client: ApiClient, namespace: string, name: string): 
 /** The holder of the lease, or undefined for a released one. */
 export function holderOf({ spec }: Lease): string | undefined {
   return spec?.holderIdentity || undefined;
-}
-
-/** When it was last written, in milliseconds since the epoch and whole seconds. Undefined if the API server does not say. */
-export function writtenAt({ metadata }: Lease): number | undefined {
-  const times = (metadata.managedFields ?? [])
-    .map(({ time }) => Date.parse(time ?? ''))
-    .filter((at) => !Number.isNaN(at));
-  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 /** The new content of the Lease by its holder. The times are for users, and are not compared. */

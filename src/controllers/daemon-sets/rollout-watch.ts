@@ -1,6 +1,6 @@
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { countCovered, type SchedulingView } from '../../coverage/coverage.ts';
-import { isHealthy, isRolledOut, type Rollout } from '../../evictions/recovery.ts';
+import { isHealthy, isRolledOut, type Rollout } from '../../recovery/recovery.ts';
 
 type Rolling = Rollout & SchedulingView;
 type Unready = ReadonlyMap<string, ClusterNode>;

@@ -5,7 +5,6 @@ import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
-import { evictingTaints } from '../../evictions/eviction-pace.ts';
 import {
   historyAfter,
   historyAfterRepair,
@@ -22,14 +21,12 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import { reported } from '../../policy/status-conditions.ts';
 import { anyOf, type Source } from '../../runtime/source.ts';
 import { takeTurns } from '../../runtime/turns.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 import { type ExistingNodes, isNews, type WatchedDaemonSets } from '../sources.ts';
-import { startEvictions, type Turn } from './evictions.ts';
 import { eventsOfReturn, trackNodeReports } from './node-reports.ts';
 import { type NodeWrite, nodeWriter } from './node-writer.ts';
 import { startRecordStore } from './record-store.ts';
@@ -54,15 +51,11 @@ export interface NodeRepairOptions {
   readonly rights: Rights;
   /** Every policy is taken to be in mode Audit: no taint is set, and only startup taints are removed that were set before. */
   readonly audit: boolean;
-  /** How many nodes a second get a taint that evicts pods, in each zone. */
-  readonly evictionRate: number;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
 }
 
 export interface NodeRepair extends Controller {
-  /** How many nodes lack a taint of the TaintPolicy that evicts pods, including those whose turn it is. */
-  awaitingEviction(policy: string): number;
   /** Whether another writer removes the taint from the node repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
   /** What the startup taints of the node wait for, in words. */
@@ -77,7 +70,7 @@ export interface NodeRepair extends Controller {
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
   const { client, service, nodes, daemonSets, synced, nodeRecords, policies, rights } = options;
-  const { audit, evictionRate, recordEvent, reports } = options;
+  const { audit, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const histories = new Map<string, NodeHistory>();
@@ -89,17 +82,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const writer = nodeWriter(client, signal);
 
   const queue = startControllerQueue(run, 'node-repair', {
-    work: (name) => evictions.check(name, (turn) => repair(name, turn)),
+    work: repair,
     concurrency: CONCURRENCY,
-  });
-  const evictions = startEvictions(run, {
-    client,
-    nodes,
-    synced,
-    rate: evictionRate,
-    onTurn: (name) => queue.add(name),
-    recordEvent,
-    onChange: () => changes.next(),
   });
   const records = startRecordStore(run, {
     client,
@@ -138,11 +122,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   });
   const sweep = startController(run, 'node-sweep', sweepNodes);
   // After the reports of the record store and of startup taints: problems are reported in this order.
-  const changes = reports.add({
-    problems: () => [...problems.list(), ...evictions.problems()],
-    conditions: ({ kind, name }) =>
-      kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
-  });
+  const changes = reports.add({ problems: problems.list });
   nodes.changes.subscribe((change) => {
     if (isNews(change)) observe(change);
     // After a conflict, a heartbeat shows that the watch has a newer version.
@@ -154,7 +134,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }, signal);
 
   return {
-    awaitingEviction: (policy) => evictions.stateOf(policy).nodes,
     isInConflict(name, taint) {
       const history = histories.get(name);
       return history !== undefined && isInConflict(history, taint, performance.now());
@@ -162,7 +141,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     startupOn: startup.startupOn,
     changes: anyOf(changes, startup.changes),
     async stop() {
-      await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), records.stop(), startup.stop()]);
+      await Promise.all([sweep.stop(), queue.stop(), records.stop(), startup.stop()]);
     },
   };
 
@@ -190,7 +169,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const { losses, desired, additions, nextInMs } = takeStep(entry);
     const isWrong = losses.length + additions.length > 0 || desired !== undefined;
     // What was reported may have ended, also by a repair in progress.
-    const isKnown = nodeReports.has(name) || problems.has(name) || evictions.has(name) || queue.isInProgress(name);
+    const isKnown = nodeReports.has(name) || problems.has(name) || queue.isInProgress(name);
     if (isWrong || isKnown) add(name);
     else if (nextInMs !== undefined) queue.add(name, nextInMs);
   }
@@ -212,12 +191,11 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   /** Computes the step, and has its record stored. Only {@link repair} accepts additions, because it reports them. */
-  function takeStep(entry: NodeEntry, hasTurn = false): NodeStep {
+  function takeStep(entry: NodeEntry): NodeStep {
     const { name } = entry;
     const step = nodeStep(keptNode(entry), historyOf(entry), records.find(name), {
       ...keeping(),
       monotonicMs: performance.now(),
-      hasTurn,
       isSpread: (given) => records.isSpread(name, given),
       otherWriterOf: (taint) => problems.otherWriterOf(name, taint),
       refusal: problems.refusalOf(name),
@@ -260,7 +238,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     return isEarly ? Math.max(1, forgetsLostAt - performance.now()) : SWEEP_MS;
   }
 
-  async function repair(name: string, turn: Turn): Promise<number | undefined> {
+  async function repair(name: string): Promise<number | undefined> {
     await records.tried;
     const entry = nodes.get(name);
     if (!entry) {
@@ -270,15 +248,13 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     }
     // The watch will show the newer version.
     if (writer.isOutdated(entry)) return undefined;
-    const step = takeStep(entry, turn.granted);
+    const step = takeStep(entry);
     const { losses, desired, additions } = step;
     histories.set(name, { ...step.history, accepted: step.accepted });
     nodeReports.added(entry, additions);
-    const paced = losses.filter(({ blockedBy }) => blockedBy === 'WaitsForTurn');
-    evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
-    const result = desired === undefined || audit ? undefined : await write(entry, desired, step, turn);
-    // The refusal of an eviction stays until the next turn of the node.
-    if (desired !== undefined || paced.length === 0) problems.notRefused(name);
+    problems.withoutEvicting(name, losses);
+    const result = desired === undefined || audit ? undefined : await write(entry, desired, step);
+    problems.notRefused(name);
     await problems.inConflict(name, step.history.conflicts);
     nodeReports.staying(entry, losses);
     return result === 'Outdated' ? CONFLICT_PAUSE_MS : step.nextInMs;
@@ -290,11 +266,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     writer.forget(name);
     nodeReports.forget(name);
     problems.forget(name);
-    evictions.forget(name);
     startup.check(name);
   }
 
-  async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep, turn: Turn): Promise<NodeWrite> {
+  async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep): Promise<NodeWrite> {
     const { name } = entry;
     const { additions } = step;
     // An entry of the annotation may have to be deleted first. Then this write restores nothing.
@@ -304,12 +279,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     );
     // Before the write: the watch may show its result before the API server answers.
     const earlier = [...recordedTaints(step.record, entry.uid), ...step.history.lost];
-    turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     const result = await writer.write(entry, desired).catch((error) => {
       if (isFinal(error)) problems.refused(name, losses, error);
       throw error;
     });
-    if (result === 'Outdated') turn.used = false;
     if (result !== 'Written') return result;
     repaired(
       entry,

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { type EvictionBlocker, paceOf } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import { blockedText } from '../../judge/blocked.ts';
 import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
@@ -10,7 +9,7 @@ import type { UnseenAddition } from '../../judge/unseen-additions.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
-import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
+import { eventsOnBoth } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import { type ReportOnNode, reportOnNode } from './report-on-node.ts';
@@ -66,8 +65,7 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
     has: (name) => reported.has(name),
     forget: (name) => void reported.delete(name),
     staying(entry, losses) {
-      // A node that waits for its turn will get the taint. The status of the policy shows that nodes wait.
-      const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined && blockedBy !== 'WaitsForTurn');
+      const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined);
       const before = reported.get(entry.name);
       const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
       for (const loss of staying) {
@@ -101,12 +99,6 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
   };
 }
 
-const WHY_BLOCKED: Record<EvictionBlocker['reason'], string> = {
-  PodsWithoutNode: 'pods created since are unscheduled',
-  ZoneNotReady: 'too many nodes of their zone are not ready',
-  RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
-};
-
 const WHY_LEFT: Record<NonNullable<UnseenAddition['blockedBy']>, string> = {
   ModeDoesNotRevert: 'the policy does not remove it in its mode',
   RemovalRestricted: 'it is protected as well, and is removed only with permission',
@@ -131,18 +123,6 @@ function expiryEvent(entries: readonly string[]): Parameters<ReportOnNode>[1] {
   const named = atMost(MAX_NAMED, entries.map(printable)).join(', ');
   const note = `removed annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): it was not used within ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hours`;
   return { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
-}
-
-export function eventOfEvictions(
-  name: string,
-  blocker: EvictionBlocker['reason'] | undefined,
-  rate: number,
-): RecordedEvent {
-  const policy = policyReference({ kind: 'TaintPolicy', name });
-  const note = `nodes wait for a taint that evicts pods: ${blocker ? WHY_BLOCKED[blocker] : paceOf(rate)}`;
-  return blocker
-    ? { regarding: policy, type: 'Warning', reason: 'EvictionsBlocked', action: 'WaitToEvict', note }
-    : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
 }
 
 /** The Events about a node that registered again with taints that it carried before its deletion. */

@@ -2,7 +2,6 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { withTimeAdded } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
@@ -34,7 +33,7 @@ export interface NodeWriter {
   forget(name: string): void;
 }
 
-export function nodeWriter(client: Pick<ApiClient, 'request' | 'now'>, signal: AbortSignal): NodeWriter {
+export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
   /** The versions whose writes had a conflict, by the name of the Node. */
   const outdated = new Map<string, string>();
@@ -46,7 +45,7 @@ export function nodeWriter(client: Pick<ApiClient, 'request' | 'now'>, signal: A
         const answer = await client.request<StoredNode>('PATCH', `/api/v1/nodes/${name}`, {
           query: { fieldManager: FIELD_MANAGER },
           contentType: 'application/merge-patch+json',
-          body: patchOf(entry, desired, client.now()),
+          body: patchOf(entry, desired),
           ignoreAnswer: verify === undefined,
         });
         verify?.(answer.spec?.taints ?? []);
@@ -69,10 +68,8 @@ interface StoredNode {
 
 /**
  * A merge patch of what changes. The list of taints is atomic, so the resource version prevents that unseen changes are overwritten.
- * @param now by the clock of the API server
  */
-function patchOf({ resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode, now: Date): object {
+function patchOf({ resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode): object {
   const annotations = allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null };
-  const spec = { taints: withTimeAdded(value.taints, taints, now) };
-  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec }) };
+  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec: { taints } }) };
 }

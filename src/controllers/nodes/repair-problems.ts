@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ApiError } from '../../cluster/client/api-error.ts';
 import type { Loss } from '../../judge/node-drift.ts';
@@ -5,8 +6,9 @@ import type { Conflict, NodeHistory } from '../../judge/node-history.ts';
 import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { shellWord } from '../../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { problemsOf, type ReportedProblem } from '../reports.ts';
+import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
 import { trackRefusals } from './refusals.ts';
 
@@ -17,6 +19,8 @@ export interface RepairProblems {
    * @throws ApiError
    */
   inConflict(node: string, conflicts: NodeHistory['conflicts']): Promise<void>;
+  /** Sets which taints of the node are not set because that would evict pods. */
+  withoutEvicting(node: string, losses: readonly Loss[]): void;
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that restores the taints. */
@@ -27,7 +31,7 @@ export interface RepairProblems {
   notRefused(node: string): void;
   /** Whether more taints of the node are established than its record lists. */
   recordIsFull(node: string, isFull: boolean): void;
-  /** Whether the taints of the node are in conflict, or its updates are refused. */
+  /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
   has(node: string): boolean;
   forget(node: string): void;
   list(): readonly ReportedProblem[];
@@ -47,6 +51,8 @@ export function trackRepairProblems(options: {
   const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
   const refusals = trackRefusals(onChange);
   const full = new Set<string>();
+  /** By the name of the node: the policies, and the command that sets the taints. */
+  const evicting = new Map<string, Concern>();
 
   return {
     async inConflict(node, found) {
@@ -62,6 +68,13 @@ export function trackRepairProblems(options: {
       else conflicts.delete(node);
       onChange();
     },
+    withoutEvicting(node, losses) {
+      const concern = evictingConcern(node, losses);
+      if (isDeepStrictEqual(evicting.get(node), concern)) return;
+      if (concern) evicting.set(node, concern);
+      else evicting.delete(node);
+      onChange();
+    },
     otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
     refused(node, losses, error) {
       const concerned = losses.flatMap(({ policy, blockedBy }) => (blockedBy ? [] : [policy.name]));
@@ -70,11 +83,12 @@ export function trackRepairProblems(options: {
     refusalOf: refusals.messageOf,
     notRefused: refusals.delete,
     recordIsFull,
-    has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node),
+    has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
     forget(node) {
       refusals.delete(node);
       recordIsFull(node, false);
-      if (conflicts.delete(node)) onChange();
+      const wasKnown = [conflicts.delete(node), evicting.delete(node)];
+      if (wasKnown.includes(true)) onChange();
     },
     list: () => [
       ...problemsOf(
@@ -88,6 +102,12 @@ export function trackRepairProblems(options: {
         refusals.concerns((_node, message) => message),
         'RepairRefused',
         (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
+      ),
+      ...problemsOf(
+        [...evicting.values()],
+        'WouldEvictPods',
+        (commands) =>
+          `running nodes lack a NoExecute taint, which is not set there because it would evict pods; to set it: ${commands.join('; ')}`,
       ),
       ...problemsOf(
         Array.from(full, (node) => ({ policies: namesOfPatterns(), text: node })),
@@ -108,6 +128,16 @@ export function trackRepairProblems(options: {
     else full.delete(node);
     onChange();
   }
+}
+
+function evictingConcern(node: string, losses: readonly Loss[]): Concern | undefined {
+  const found = losses.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
+  if (found.length === 0) return undefined;
+  const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
+  return {
+    policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),
+    text: ['kubectl taint node', ...[node, ...taints].map(shellWord)].join(' '),
+  };
 }
 
 function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeHistory['conflicts']): boolean {

@@ -1,4 +1,4 @@
-import { failedAtOnce, type RecoveryAttempt } from '../../evictions/recovery.ts';
+import { failedAtOnce, type RecoveryAttempt } from '../../recovery/recovery.ts';
 
 interface KnownAttempt extends RecoveryAttempt {
   /** The uid of the pod. */

@@ -1,8 +1,8 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { LeftBecause } from '../../evictions/recovery.ts';
 import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';
+import type { LeftBecause } from '../../recovery/recovery.ts';
 import type { ReportedProblem } from '../reports.ts';
 
 /** Places that one message names. */

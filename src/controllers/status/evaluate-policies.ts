@@ -38,9 +38,7 @@ export interface EvaluationInput {
 }
 
 /** The policies, compared with the cluster. */
-export interface Evaluation extends Pick<EvaluationInput, 'daemonSets' | 'pods'> {
-  /** The nodes that each policy selects. */
-  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>;
+export interface Evaluation {
   /** The policies whose conditions all controllers know. */
   readonly policies: readonly EvaluatedPolicy[];
   /** Those of controllers, and those that the policies themselves have. */
@@ -49,8 +47,6 @@ export interface Evaluation extends Pick<EvaluationInput, 'daemonSets' | 'pods'>
 
 export interface EvaluatedPolicy {
   readonly policy: PolicyObject;
-  /** The compiled policy that is in force. */
-  readonly own: Compiled | undefined;
   readonly status: PolicyStatus;
   /** All of them, by name. The status names only the first few. */
   readonly violators: readonly string[];
@@ -131,9 +127,9 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
       findings,
       now: new Date(),
     });
-    policies.push({ policy, own, status, violators: findings?.violators ?? [] });
+    policies.push({ policy, status, violators: findings?.violators ?? [] });
   }
-  return { selected, daemonSets, pods, policies, problems };
+  return { policies, problems };
 
   function idle(own: Compiled | undefined): string[] {
     return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodes.length) : [];

@@ -7,7 +7,6 @@ import type { StuckPod } from '../../judge/findings.ts';
 import { withRecord } from '../../judge/node-record.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
-import { createSubject, type Source } from '../../runtime/source.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Reading, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
@@ -25,17 +24,10 @@ export interface PolicyStatusOptions {
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   readonly reports: Omit<Reports, 'add'>;
-  /** How many nodes lack a taint of the TaintPolicy that evicts pods, including those whose turn it is. */
-  readonly awaitingEviction: (policy: string) => number;
   /** The DaemonSets that the TolerationPolicy has patched. */
   readonly patchedBy: (policy: string) => readonly PatchedDaemonSet[];
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly stuckPods: () => readonly StuckPod[];
-}
-
-export interface PolicyStatusController extends Controller {
-  /** Emits each evaluation of the policies. */
-  readonly evaluations: Source<Evaluation>;
 }
 
 const NAME = 'policy-status';
@@ -45,11 +37,10 @@ const CHECK_AGAIN_MS = 60_000;
 const PAUSE_MS = 5_000;
 
 /** Evaluates the policies, and writes each status that has changed. */
-export function startPolicyStatus(run: Run, options: PolicyStatusOptions): PolicyStatusController {
+export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Controller {
   const { client, namespace, nodes, daemonSets, nodeRecords, policies, audit } = options;
-  const { reports, awaitingEviction, patchedBy, stuckPods } = options;
+  const { reports, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
-  const evaluations = createSubject<Evaluation>();
   /** All violators of each policy, by its uid. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
   /** The policies whose status is to be written, by uid. */
@@ -75,7 +66,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
       () => reconciler.trigger(),
       () => {},
     );
-  return { evaluations, stop: async () => void (await Promise.all([reconciler.stop(), writes.stop()])) };
+  return { stop: async () => void (await Promise.all([reconciler.stop(), writes.stop()])) };
 
   async function reconcile(): Promise<number> {
     await orAborted(Promise.all([nodes.tried, daemonSets.tried, reports.ready()]), signal);
@@ -96,7 +87,6 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     });
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
     count(evaluation);
-    evaluations.next(evaluation);
     outdated = new Map(
       evaluation.policies
         .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
@@ -117,12 +107,6 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
       evaluated.flatMap(({ policy: { kind, name }, violators: { length } }) =>
         kind === 'TolerationRestriction' ? [] : [{ kind, policy: name, count: length }],
       ),
-    );
-    metrics.awaitingEviction(
-      evaluated
-        .filter(({ policy }) => policy.kind === 'TaintPolicy')
-        .map(({ policy: { name } }) => ({ policy: name, count: awaitingEviction(name) }))
-        .filter(({ count }) => count > 0),
     );
   }
 

@@ -39,16 +39,10 @@ function byPolicies(found: readonly Disagreement[], policies: readonly CompiledT
 }
 
 function disagreementFinding(found: Disagreement): Finding {
-  const { about, first, second, isAudited } = found;
+  const { first, second, isAudited } = found;
   const [{ name: one }, { name: other }] = [first.policy, second.policy];
-  const what =
-    about === 'value'
-      ? `require ${first.text} and ${second.text}, and a node can have only one`
-      : `differ in mayEvict for ${first.text}; the one that allows it is enough to evict`;
-  const outcome =
-    about === 'value' && !isAudited
-      ? `. A node with neither gets ${first.text}: ${whyFirst(first.policy, second.policy)}`
-      : '';
+  const what = `require ${first.text} and ${second.text}, and a node can have only one`;
+  const outcome = isAudited ? '' : `. A node with neither gets ${first.text}: ${whyFirst(first.policy, second.policy)}`;
   const remedy = `choose one, or make its nodeSelector leave out what ${one} selects: kubectl edit taintpolicy ${other}`;
   const state = isContradiction(found) ? 'problem' : 'note';
   return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(found)}${outcome}`, remedy);

@@ -2,7 +2,6 @@ import type { Access } from '../../cluster/access-review.ts';
 import { shortName } from '../../cluster/own-names.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
 import { notPermitted } from '../../cluster/rights.ts';
-import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
@@ -61,32 +60,6 @@ function checkPolicy(
     .map(({ right, by }) =>
       finding('problem', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
     );
-}
-
-/** Checks that taintkeeper can write ClusterReports, if it runs with `--write-reports`. */
-export function checkReports({
-  rights,
-  installation,
-  foreignReports,
-  policies,
-}: Pick<Facts, 'rights' | 'installation' | 'foreignReports' | 'policies'>): readonly Finding[] {
-  if (!installation.writesReports) return [];
-  return needs({ rights, foreignReports }, ({ rights: { notPermitted: missing }, foreignReports: foreign }) => {
-    if (missing.includes('writeReports')) {
-      const evidence = notPermitted('writeReports', '--write-reports');
-      return [finding('problem', evidence, howToGrant('writeReports', installation))];
-    }
-    if (foreign === undefined) {
-      const remedy = 'install the CustomResourceDefinitions of OpenReports, or remove --write-reports';
-      return [finding('problem', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
-    }
-    return needs({ policies }, (known) => {
-      const taken = known.policies.filter((policy) => foreign.includes(reportName(policy))).map(nameTaken);
-      return taken.length > 0
-        ? taken.map(({ evidence, remedy }) => finding('problem', evidence, remedy))
-        : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
-    });
-  });
 }
 
 /** Such as `list, watch pods; get secrets taintkeeper-certs in taintkeeper`. */

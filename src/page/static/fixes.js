@@ -35,13 +35,11 @@ export function whyNot(blockedBy, column) {
     case 'ModeDoesNotRestore':
       return whyNotByMode(column);
     case 'WouldEvictPods':
-      return 'not restored, because it would evict pods: mayEvict in the policy allows that';
+      return 'not set on a running node, because it would evict pods';
     case 'OtherValuePresent':
       return 'not restored, because the value that it carries is protected as well';
     case 'Conflict':
       return 'another writer removes it repeatedly, so it is not restored for now';
-    case 'WaitsForTurn':
-      return 'waits for its turn, because it evicts pods';
   }
 }
 
@@ -56,7 +54,6 @@ export function taintFix(nodes, { taint, carries, blockedBy }) {
   const [first = ''] = nodes;
   switch (blockedBy) {
     case undefined:
-    case 'WaitsForTurn':
       return undefined;
     case 'Conflict':
       return fix(

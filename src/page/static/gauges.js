@@ -3,7 +3,7 @@
 /** @import { Level, Tab } from './problems.js' */
 import { hasProblem } from './node-rows.js';
 import { problems } from './problems.js';
-import { ago, counted, DAY_MS, number, outcomeWords, trialOf } from './words.js';
+import { ago, number, outcomeWords, trialOf } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
@@ -28,7 +28,6 @@ export function gauges(state, decisions, now) {
     nodes: nodeGauge(state, levelOf('nodes') ?? 'ok'),
     coverage: coverageGauge(state, levelOf('coverage') ?? 'plain'),
     decisions: decisionGauge(decisions, now),
-    trust: trustGauge(state, now, levelOf('trust') ?? 'ok'),
   };
 }
 
@@ -93,29 +92,6 @@ function decisionGauge(decisions, now) {
     figure: number(decisions.length),
     note: `${outcomeWords(trialOf(latest) ?? latest.result)} ${ago(now - Date.parse(latest.time))}`,
     level: 'plain',
-  };
-}
-
-/**
- * @param {PageState} state
- * @param {number} now
- * @param {GaugeLevel} level
- * @returns {Gauge}
- */
-function trustGauge({ certificate, webhooks, mode }, now, level) {
-  if (certificate === undefined) return { figure: '–', note: 'no certificate yet', level: 'failed' };
-  const days = Math.floor((Date.parse(certificate.notAfter) - now) / DAY_MS);
-  const distrusted = webhooks.filter(({ trusted }) => trusted === false).length;
-  const note =
-    mode === 'standalone'
-      ? 'certificate from files'
-      : distrusted > 0
-        ? `${number(distrusted)} of ${counted(webhooks.length, 'webhook')} not trusted`
-        : counted(webhooks.length, 'webhook');
-  return {
-    figure: days < 0 ? 'expired' : counted(days, 'day'),
-    note,
-    level: distrusted > 0 && level === 'ok' ? 'attention' : level,
   };
 }
 

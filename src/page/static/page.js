@@ -12,7 +12,7 @@ import { nodesView } from './nodes-view.js';
 import { copyButtons, fixLine, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
 import { headline, problems } from './problems.js';
-import { trustView } from './trust-view.js';
+import { trustLine } from './trust-line.js';
 import { number, span } from './words.js';
 
 /** Ages are shown by the second. */
@@ -37,7 +37,6 @@ const policies = policiesView();
 const nodes = nodesView((kind, name) => decisions.about(kind, name));
 const coverage = coverageView((kind, name) => decisions.about(kind, name));
 const decisions = decisionsView();
-const trust = trustView();
 tabs(byId('tabs'), (name) => {
   selected = name;
   showPanel();
@@ -49,7 +48,8 @@ byId('problems-all').addEventListener('click', () => {
   const folded = [...list.children].find((item) => item instanceof HTMLElement && item.offsetParent === null);
   list.classList.add('all');
   // The button disappears, so the focus moves to the first unfolded problem.
-  folded?.querySelector('a')?.focus();
+  const next = folded?.querySelector('a, button');
+  if (next instanceof HTMLElement) next.focus();
 });
 slashFocusesFilter();
 follow({
@@ -70,6 +70,7 @@ follow({
   },
 });
 setInterval(() => {
+  showTrust();
   showGauges();
   showSummary();
   showConnection();
@@ -82,6 +83,7 @@ function now() {
 
 function showAll() {
   showIdentity();
+  showTrust();
   showSummary();
   showGauges();
   showPanel();
@@ -98,8 +100,6 @@ function showPanel() {
       return nodes.show(state);
     case 'coverage':
       return coverage.show(state);
-    case 'trust':
-      return trust.show(state, now());
     default:
       return undefined;
   }
@@ -121,6 +121,16 @@ function showIdentity() {
     h('span', {}, role),
     h('span', {}, `version ${version}`),
     audit && h('span', { class: 'tag loud' }, 'audit: policies only report'),
+  ]);
+}
+
+function showTrust() {
+  if (!state) return;
+  const { text, level } = trustLine(state, now());
+  fill(byId('trust'), [text, level], () => [
+    drawn(`${SIGNS[level]} `),
+    h('span', { class: `is-${level}` }, text),
+    spoken(SPOKEN[level]),
   ]);
 }
 
@@ -155,7 +165,7 @@ function problemOf({ level, text, href, names = [], more = 0, why, fix }, index)
       h(
         'p',
         {},
-        h('a', { href, id }, text),
+        href === undefined ? h('span', { id }, text) : h('a', { href, id }, text),
         names.length > 0 && ': ',
         ...names.flatMap((name, at) => [
           at > 0 && ', ',

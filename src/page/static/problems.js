@@ -6,15 +6,15 @@ import { doctor, editPolicy, explain, patchExisting } from './fixes.js';
 import { counted, DAY_MS, hrefOf, number } from './words.js';
 
 /** @typedef {'ok' | 'attention' | 'failed'} Level the severity */
-/** @typedef {'policies' | 'nodes' | 'coverage' | 'decisions' | 'trust'} Tab */
+/** @typedef {'policies' | 'nodes' | 'coverage' | 'decisions'} Tab */
 
 /**
- * A problem, and the address with its details.
+ * A problem, and the address with its details if there is one.
  * @typedef {object} Problem
  * @property {'attention' | 'failed'} level
  * @property {string} text
- * @property {Tab} tab
- * @property {string} href what shows all of it
+ * @property {Tab} [tab] where it is shown; absent if no panel does
+ * @property {string} [href] what shows all of it
  * @property {readonly { readonly text: string; readonly href: string | undefined }[]} [names] the first few whom it concerns
  * @property {number} [more] how many there are besides those
  * @property {string} [why]
@@ -22,7 +22,7 @@ import { counted, DAY_MS, hrefOf, number } from './words.js';
  */
 
 /** By then a certificate should have been renewed: that happens when a third of its life is left. */
-const EXPIRY_CONCERN_MS = 14 * DAY_MS;
+export const EXPIRY_CONCERN_MS = 14 * DAY_MS;
 
 /**
  * All problems, the worst first.
@@ -64,8 +64,6 @@ export function headline(found, { mode }) {
 const NO_LEADER = {
   level: 'attention',
   text: 'No replica leads: nothing is repaired outside of requests',
-  tab: 'trust',
-  href: hrefOf('trust'),
   fix: doctor(),
 };
 
@@ -78,10 +76,12 @@ function checkProblems({ checks, policies, mode }) {
   return checks.flatMap(({ name, state, detail }) => {
     // Each policy that is not in force is a problem of its own.
     if (state === 'ok' || (name === 'policies' && state === 'degraded' && named)) return [];
-    const tab = name === 'policies' ? 'policies' : 'trust';
     const level = state === 'failed' ? 'failed' : 'attention';
     const fix = mode === 'cluster' ? doctor() : undefined;
-    return [{ level, text: `${capital(name)}: ${detail}`, tab, href: hrefOf(tab), fix }];
+    const text = `${capital(name)}: ${detail}`;
+    return [
+      name === 'policies' ? { level, text, tab: 'policies', href: hrefOf('policies'), fix } : { level, text, fix },
+    ];
   });
 }
 
@@ -98,7 +98,7 @@ function certificateProblems({ certificate, checks, mode }, now) {
   const text = left <= 0 ? 'has expired' : `expires in ${counted(Math.floor(left / DAY_MS), 'day')}`;
   const level = left <= 0 ? 'failed' : 'attention';
   const fix = mode === 'cluster' ? doctor() : undefined;
-  return [{ level, text: `The serving certificate ${text}`, tab: 'trust', href: hrefOf('trust'), fix }];
+  return [{ level, text: `The serving certificate ${text}`, fix }];
 }
 
 /**

@@ -53,23 +53,16 @@ export const restrict = fc.constantFrom(...RESTRICTED);
 
 const CILIUM = [{ namespace: 'kube-system', name: 'cilium' }];
 
-/** Rules that say `ensure`; of those with Always, the ones with NoExecute may say whether they evict. */
+/** Rules that say `ensure`. */
 export const presentRule = (all: fc.Arbitrary<string>) => {
   const keys = all.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
   const ensure = fc.constant('Always' as const);
   return fc.oneof(
     {
-      weight: 8,
+      weight: 16,
       arbitrary: fc.record(
         { key: keys, value, effect, ensure, restrict },
         { requiredKeys: ['key', 'effect', 'ensure'] },
-      ),
-    },
-    {
-      weight: 8,
-      arbitrary: fc.record(
-        { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), restrict },
-        { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
       ),
     },
     {

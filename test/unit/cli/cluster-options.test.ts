@@ -67,17 +67,12 @@ it.each(['status', 'rotate'])(
   },
 );
 
-it.each([
-  ['certs'],
-  ['certs', 'rotate', '--timeout', '-1'],
-  ['serve', '--shutdown-delay', '1.5'],
-  ['serve', '--node-eviction-rate', '-0.1'],
-  ['serve', '--node-eviction-rate', '101'],
-  ['serve', '--node-eviction-rate', 'slow'],
-  ['serve', '--node-eviction-rate', '0.1'],
-])('bad usage of %s ends in code 2', async (...args) => {
-  expect((await run(...args)).code).toBe(2);
-});
+it.each([['certs'], ['certs', 'rotate', '--timeout', '-1'], ['serve', '--shutdown-delay', '1.5']])(
+  'bad usage of %s ends in code 2',
+  async (...args) => {
+    expect((await run(...args)).code).toBe(2);
+  },
+);
 
 it('serve --cluster waits for an API server that is away: alive, not ready, and ended by SIGTERM', async () => {
   const port = await freePort();

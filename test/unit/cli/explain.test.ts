@@ -45,6 +45,7 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
   ],
   '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [policy('agents', AGENTS)],
   '/apis/taintkeeper.dev/v1alpha1/recoverypolicies': [],
+  '/api/v1/pods': [],
   '/api/v1/namespaces/ns/pods': [podOf('a-2', 'n2')],
 };
 const OBJECTS: Readonly<Record<string, object>> = {
@@ -92,6 +93,34 @@ it('a node: taints, who wrote them, policies, what could not be read, and what t
     /^TAINTPOLICY +MODE +THIS NODE\npool +Audit +is selected\n\nnote: Events were not read: .*403 Forbidden/m,
   );
   expect(stdout).toMatch(/\n\nnext: kubectl taint node n1 gpu:NoSchedule\n$/);
+});
+
+describe('the pods of a node', () => {
+  it('are listed if they do not tolerate its taints', async () => {
+    const pod = (name: string, spec: object, more: object = {}) => ({
+      metadata: { namespace: 'ns', name },
+      spec: { nodeName: 'n1', ...spec },
+      ...more,
+    });
+    const pods = [
+      pod('lone', {}),
+      pod('daemon', { tolerations: [{ operator: 'Exists' }] }),
+      pod('done', {}, { status: { phase: 'Succeeded' } }),
+    ];
+    const { stdout } = await explain(['node', 'n1'], { '/api/v1/pods': pods });
+    expect(stdout).toMatch(/^POD +DOES NOT TOLERATE\nns\/lone +edge:NoSchedule\n\n/m);
+  });
+
+  it('are not listed if the user may not read them, and a note says so', async () => {
+    const api = await startFakeApi((request, response) =>
+      request.path === '/api/v1/pods'
+        ? answer(response, refusal(403, 'Forbidden', 'not you'), 403)
+        : answer(response, OBJECTS[request.path] ?? { metadata: { resourceVersion: '1' }, items: [] }),
+    );
+    const { file: kubeconfig } = await clientFor(api.url);
+    const { stdout } = await run('explain', 'node', 'n1', '--kubeconfig', kubeconfig);
+    expect(stdout).toMatch(/^note: its pods were not read: .*403 Forbidden/m);
+  });
 });
 
 it('a node with Events of other writers, which lack what those of taintkeeper have', async () => {

@@ -55,7 +55,6 @@ function failingLeader() {
     rights: { permits: () => true, changes: createSubject() },
     audit: false,
     reports: createReports(),
-    awaitingEviction: () => 0,
     patchedBy: () => [],
     stuckPods: () => [],
     recordEvent: () => {},

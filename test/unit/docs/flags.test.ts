@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { syntaxOf } from '../../../scripts/command-syntax.ts';
 import { allCommands } from '../../../src/cli/commands.ts';
-import { syntaxOf } from '../../../src/cli/completion/syntax.ts';
 import { createProgram } from '../../../src/cli/main.ts';
 import { allPages, type Page } from './pages.ts';
 
 /** The flags of each command, by the words after the program's name: `coverage fix`, for example. */
 const FLAGS = new Map(
-  syntaxOf(createProgram(allCommands(() => {}))).map(({ path, options }) => [
+  syntaxOf(createProgram(allCommands(() => {}))).map(({ path, flags }) => [
     path.split(' ').slice(1).join(' '),
-    new Set(options.flatMap(({ flags }) => flags)),
+    new Set(flags),
   ]),
 );
 const ANY = new Set([...FLAGS.values()].flatMap((flags) => [...flags]));

@@ -8,7 +8,6 @@ const present = (value: string | undefined, more: object = {}) => ({
     { key: 'dedicated', ...(value === undefined ? {} : { value }), effect: 'NoSchedule', ensure: 'Always', ...more },
   ],
 });
-const evicting = (mayEvict: boolean) => present('a', { effect: 'NoExecute', mayEvict, restrict: ['Removal'] });
 const on = (labels: Record<string, string>) => ({ nodeSelector: { matchLabels: labels } });
 
 describe('two policies', () => {
@@ -63,13 +62,6 @@ describe('two policies', () => {
       b: { ...present('b'), ...on({ pool: 'new', zone: 'z' }) },
       expected: 'problem',
       evidence: /each node of q is one of p/,
-    },
-    {
-      what: 'one consents to evictions',
-      a: evicting(true),
-      b: evicting(false),
-      expected: 'note',
-      evidence: /differ in mayEvict for dedicated=a:NoExecute/,
     },
   ])('$what', ({ a, b, expected, evidence }) => {
     const policies = known([taintPolicy('p', a), taintPolicy('q', b)]);

@@ -142,7 +142,6 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
     grants: known(undefined),
-    foreignReports: known(undefined),
     metadataProtection: known(storedProtection()),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
@@ -188,7 +187,6 @@ export const INSTALLATION: Installation = {
   secret: 'taintkeeper-certs',
   defaultPolicies: 'taintkeeper-default-policies',
   audit: false,
-  writesReports: false,
   ownerClusterRole: 'taintkeeper',
   helmRelease: undefined,
 };

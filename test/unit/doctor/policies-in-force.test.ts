@@ -93,15 +93,6 @@ it.each([
     expected: ['problem', /stalled \(TaintConflict\)/, /^stop the writer that the message names/],
   },
   {
-    what: 'with misplaced pods',
-    policies: [
-      withStatus({
-        conditions: [CONDITION, { ...CONDITION, type: 'MisplacedPods', reason: 'PodsLanded', message: 'p' }],
-      }),
-    ],
-    expected: ['note', /is in force, pods misplaced \(PodsLanded\): p/, /^delete the pods/],
-  },
-  {
     what: 'with a condition that another check or Stalled reports',
     policies: [
       withStatus({
@@ -110,7 +101,6 @@ it.each([
           { ...CONDITION, type: 'Stalled', reason: 'RequiredValuesDiffer' },
           { ...CONDITION, type: 'PoolLacksTaint', reason: 'Undeclared' },
           { ...CONDITION, type: 'Backstop', status: 'False', reason: 'Unsupported' },
-          { ...CONDITION, type: 'Evicting', reason: 'Paced' },
         ],
       }),
     ],
@@ -164,6 +154,18 @@ it.each([
   const policies = known([policyObject(kind, 'p', spec, { status: { ...READY, violating: 1, violators: [one] } })]);
   expect(checkPolicies(healthyFacts({ policies }))).toMatchObject([
     { state: 'note', remedy: `taintkeeper explain ${explained}` },
+  ]);
+});
+
+it('a condition that another check reports is a note if that check cannot read what it needs', () => {
+  const condition = { ...CONDITION, type: 'PoolLacksTaint', reason: 'Undeclared', message: 'pool gpu' };
+  const policies = known([withStatus({ conditions: [CONDITION, condition] })]);
+  expect(checkPolicies(healthyFacts({ policies, nodePools: unseen('403 Forbidden', 403) }))).toMatchObject([
+    {
+      state: 'note',
+      evidence: 'TaintPolicy gpu is in force, not declared (Undeclared): pool gpu',
+      remedy: 'declare the taint in the template, as the message says',
+    },
   ]);
 });
 

@@ -1,11 +1,51 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
-import { explainNode, formatNode } from '../../../src/explain/explain-node.ts';
+import { explainNode, formatNode, type NodeFacts } from '../../../src/explain/explain-node.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { policyObject } from '../../e2e/policy-objects.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const TAINT = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
+
+const FACTS = { policies: [], audit: false, events: [], notes: [], record: undefined, now: NOW };
+
+describe('pods that do not tolerate the taints', () => {
+  const gpu = { key: 'gpu', effect: 'NoSchedule' };
+  const preparing = { key: 'example.com/preparing', effect: 'NoSchedule' };
+  const startup = policyObject('TaintPolicy', 'p', {
+    mode: 'Restore',
+    taints: [{ ...preparing, ensure: 'AtRegistration' }],
+  });
+  const policies = [
+    viewPolicy('TaintPolicy', { ...startup, metadata: { ...startup.metadata, uid: 'u', generation: 1 } }),
+  ];
+  const explained = (taints: readonly object[], pods: NodeFacts['pods']) =>
+    explainNode({ metadata: { name: 'n1' }, spec: { taints } }, 'n1', { ...FACTS, policies, pods });
+  const lone = { name: 'default/lone', tolerations: [] };
+  const daemon = { name: 'kube-system/daemon', tolerations: [{ operator: 'Exists' }] };
+
+  it('are listed with those taints, and the next step says how they move', () => {
+    const node = explained([gpu, preparing], [daemon, lone]);
+    expect(node.intolerantPods).toEqual([{ pod: 'default/lone', taints: [gpu] }]);
+    const { sections, next, isWell } = formatNode(node);
+    expect(sections).toContainEqual({
+      head: ['Pod', 'Does not tolerate'],
+      rows: [['default/lone', 'gpu:NoSchedule']],
+    });
+    expect(next.note).toContain('delete them');
+    expect(isWell).toBe(true);
+  });
+
+  it.each<{ why: string; taints: readonly object[]; pods: NodeFacts['pods'] }>([
+    { why: 'every pod tolerates the taint', taints: [gpu], pods: [daemon] },
+    { why: 'a startup taint is often set after the pods', taints: [preparing, TAINT], pods: [lone] },
+    { why: 'the pods were not read', taints: [gpu], pods: undefined },
+  ])('are none: $why', ({ taints, pods }) => {
+    const { sections, next } = formatNode(explained(taints, pods));
+    expect(JSON.stringify(sections)).not.toContain('Does not tolerate');
+    expect(next).toEqual({ note: 'nothing: the node carries what it should' });
+  });
+});
 
 const linesOf = (
   ready: { status: string; lastTransitionTime: string },
@@ -17,8 +57,7 @@ const linesOf = (
     spec: { taints },
     status: { conditions: [{ type: 'Ready', ...ready }] },
   };
-  const facts = { policies, audit: false, events: [], notes: [], record: undefined, now: NOW };
-  return formatNode(explainNode(node, 'n1', facts)).sections.flatMap((section) =>
+  return formatNode(explainNode(node, 'n1', { ...FACTS, policies })).sections.flatMap((section) =>
     'lines' in section ? section.lines : [],
   );
 };
@@ -87,7 +126,7 @@ it('says without the leader why a taint is not restored, as the record of the no
   const metadata = { ...policy.metadata, uid: 'u', generation: 1, resourceVersion: '1' };
   const policies = [viewPolicy('TaintPolicy', { ...policy, metadata })];
   const facts = { policies, audit: false, events: [], notes: [], record, now: NOW };
-  const leader = { isInConflict: () => false, misplacedPods: undefined, startup: undefined };
+  const leader = { isInConflict: () => false, startup: undefined };
   const textOf = (...more: [typeof leader] | []) => JSON.stringify(formatNode(explainNode(node, 'n1', facts, ...more)));
   expect(textOf()).toContain(
     'the leader does not restore it: another writer removes it repeatedly, last by user dev (Conflict)',

@@ -55,7 +55,7 @@ describe('isRequiredRemovalNamed', () => {
     { annotation: 'dedicated=gpu:NoSchedule-', anyValue: false, yes: true },
     { annotation: 'dedicated=cpu:NoSchedule-', anyValue: true, yes: true },
   ])('"$annotation" names dedicated=gpu:NoSchedule, any value: $anyValue? $yes', ({ annotation, anyValue, yes }) => {
-    const required = { taint: gpu, anyValue, mayEvict: false };
+    const required = { taint: gpu, anyValue };
     expect(isRequiredRemovalNamed(parseAllowedRemovals(annotation), required)).toBe(yes);
   });
 });

@@ -16,10 +16,9 @@ it.each<{ blockedBy: BlockedBy; writer?: string; text: string }>([
   { blockedBy: 'ModeDoesNotRestore', text: 'mode Deny does not restore it' },
   {
     blockedBy: 'WouldEvictPods',
-    text: 'it would evict pods: add it by hand, or require it with mayEvict: true',
+    text: 'it would evict pods, so it is set only when a node registers: add it by hand',
   },
   { blockedBy: 'OtherValuePresent', text: 'another value of it comes first' },
-  { blockedBy: 'WaitsForTurn', text: 'it evicts pods, and waits for its turn' },
   { blockedBy: 'Conflict', text: 'another writer removes it repeatedly' },
   { blockedBy: 'Conflict', writer: 'karpenter', text: 'another writer removes it repeatedly, last by karpenter' },
 ])('$blockedBy: $text', ({ blockedBy, writer, text }) => {

@@ -169,31 +169,12 @@ describe('where several policies require one taint', () => {
 });
 
 describe('a taint that evicts pods', () => {
-  const mayEvict = { ...EVICTING, mayEvict: true };
   const RECORDED = 'dedicated=gpu:NoExecute';
 
   it.each<{ why: string; policies: Policies; node: NodeView; recorded?: string; blockedBy: unknown[] }>([
     {
-      why: 'is not put on a node that never carried it',
-      policies: { p: rule('Restore', EVICTING) },
-      node: nodeOf([]),
-      blockedBy: ['WouldEvictPods'],
-    },
-    {
-      why: 'is with the consent of the policy',
-      policies: { p: rule('Restore', mayEvict) },
-      node: nodeOf([]),
-      blockedBy: [undefined],
-    },
-    {
-      why: 'is with that of one of two policies that repair',
-      policies: { a: rule('Restore', mayEvict), b: rule('Restore', EVICTING) },
-      node: nodeOf([]),
-      blockedBy: [undefined, undefined],
-    },
-    {
-      why: 'is not with that of a policy that only watches',
-      policies: { a: rule('Audit', mayEvict), b: rule('Restore', EVICTING) },
+      why: 'is not put on a node that never carried it, in whichever mode',
+      policies: { p: rule('Restore', EVICTING), q: rule('Deny', EVICTING) },
       node: nodeOf([]),
       blockedBy: ['WouldEvictPods', 'WouldEvictPods'],
     },
@@ -208,18 +189,11 @@ describe('a taint that evicts pods', () => {
       why: 'is not where a policy protects it and none requires it',
       policies: {
         p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }),
-        q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Always', mayEvict: true }),
+        q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Always' }),
       },
       node: nodeOf([{ key: 'other', effect: 'NoExecute' }]),
       recorded: RECORDED,
       blockedBy: ['WouldEvictPods'],
-    },
-    {
-      why: 'is with the consent of the policy, with the recorded value',
-      policies: { p: rule('Restore', mayEvict) },
-      node: nodeOf([]),
-      recorded: RECORDED,
-      blockedBy: [undefined],
     },
     {
       why: 'does not when it was recorded with another value: pods may tolerate that one only',

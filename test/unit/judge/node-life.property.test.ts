@@ -153,7 +153,7 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
     const carried = valuesOf(life.node.taints);
     const before = [...kept.values()];
     const isNew = ({ anyValue, taint }: { readonly anyValue: boolean; readonly taint: Taint }) =>
-      inOneStep.some((one) => isRequiredTaint(one, { taint, anyValue, mayEvict: false }));
+      inOneStep.some((one) => isRequiredTaint(one, { taint, anyValue }));
     for (const [text, taint] of kept) {
       const isCarried = carried.get(identity(taint)) === (taint.value ?? '');
       const isPermitted = (isNamed(taint) && mayBeAnnounced(taint)) || isNew({ taint, anyValue: false });

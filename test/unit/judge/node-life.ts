@@ -144,7 +144,6 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
         now: 0,
         monotonicMs: time,
         policiesUnchangedMs: Infinity,
-        hasTurn: true,
         otherWriterOf: () => undefined,
         refusal: undefined,
         isSpread: (given) => isDeepStrictEqual(given, stored) && isDeepStrictEqual(seen, stored),

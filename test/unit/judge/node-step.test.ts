@@ -73,7 +73,6 @@ function stepOf({ policies, node: fields, history, record, isUnread, audit = fal
     now: NOW,
     monotonicMs: AT,
     policiesUnchangedMs: Infinity,
-    hasTurn: true,
     isSpread: () => true,
     otherWriterOf: () => undefined,
     refusal: undefined,
@@ -509,43 +508,13 @@ describe('a recorded taint that the node lost', () => {
     expect(step.record?.taints.map(({ missingSince }) => missingSince !== undefined)).toEqual([true, false]);
   });
 
-  describe('and that waits for its turn', () => {
-    const evicting = rule('Restore', {
-      key: 'evict',
-      effect: 'NoExecute',
-      ensure: 'Always',
-      mayEvict: true,
-      restrict: ['Removal'],
+  it('and that evicts pods has the reason for which it is not set', () => {
+    const evicting = rule('Restore', { key: 'evict', effect: 'NoExecute', ensure: 'Always', restrict: ['Removal'] });
+    const step = stepOf({
+      policies: { p: evicting },
+      record: recordOf({ key: 'evict', value: 'x', effect: 'NoExecute', policies: ['p'], missingSince: 0 }),
     });
-    const WAITS = { reason: 'WaitsForTurn', message: 'turn' };
-    const EVICT: RecordedTaint = { key: 'evict', value: 'x', effect: 'NoExecute', policies: ['p'], missingSince: 0 };
-    const blockedWith = (earlier: RecordedTaint['blocked'], more: Partial<Situation> = {}) =>
-      stepOf({
-        policies: { p: evicting },
-        record: recordOf({ ...EVICT, ...(earlier ? { blocked: earlier } : {}) }),
-        ...more,
-      }).record?.taints[0]?.blocked;
-
-    it('keeps that reason while it has the turn, and no other reason', () => {
-      expect(blockedWith(WAITS)).toEqual(WAITS);
-      expect(blockedWith({ reason: 'UpdateRefused', message: 'no' })).toBeUndefined();
-      expect(blockedWith(undefined)).toBeUndefined();
-      expect(blockedWith(undefined, { hasTurn: false })).toEqual({
-        reason: 'WaitsForTurn',
-        message: 'it evicts pods, and waits for its turn',
-      });
-      expect(blockedWith(WAITS, { refusal: 'no' })).toEqual({ reason: 'UpdateRefused', message: 'no' });
-    });
-
-    it('has none where it was not recorded as missing before', () => {
-      const step = stepOf({
-        policies: { p: evicting },
-        record: recordOf({ key: 'evict', value: 'x', effect: 'NoExecute', policies: ['p'] }),
-        history: { ...newHistory(keptNode(), 0), missingSince: [{ taint: EVICT, at: 0 }] },
-      });
-      expect(step.record?.taints).toStrictEqual([
-        { key: 'evict', value: 'x', effect: 'NoExecute', policies: ['p'], missingSince: THIS_SECOND - AT },
-      ]);
-    });
+    expect(step.desired).toBeUndefined();
+    expect(step.record?.taints[0]?.blocked?.reason).toBe('WouldEvictPods');
   });
 });

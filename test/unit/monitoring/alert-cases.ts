@@ -208,26 +208,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [{ ...HERE, policy: 'gpu' }],
   },
   {
-    why: 'all of them wait for their turn, because the taint evicts pods',
-    alert: 'TaintkeeperDriftNotRepaired',
-    series: {
-      [`taintkeeper_drift_nodes{${A}, policy="gpu"}`]: '400-6x60',
-      [`taintkeeper_nodes_awaiting_eviction{${A}, policy="gpu"}`]: '400-6x60',
-    },
-    at: 40,
-    firing: [],
-  },
-  {
-    why: 'some wait for their turn, and others do not',
-    alert: 'TaintkeeperDriftNotRepaired',
-    series: {
-      [`taintkeeper_drift_nodes{${A}, policy="gpu"}`]: '402-6x60',
-      [`taintkeeper_nodes_awaiting_eviction{${A}, policy="gpu"}`]: '400-6x60',
-    },
-    at: 40,
-    firing: [{ ...HERE, policy: 'gpu' }],
-  },
-  {
     why: 'taints are put back',
     alert: 'TaintkeeperDriftNotRepaired',
     series: { [`taintkeeper_drift_nodes{${A}, policy="gpu"}`]: '2x10 0x2 1x10 0x30' },

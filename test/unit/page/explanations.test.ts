@@ -52,7 +52,6 @@ function explaining({ objects = {}, policies = [], nodes, inConflict = false, st
     nodes: () => [...nodes],
     daemonSets: () => [],
     isInConflict: () => inConflict,
-    misplacedPodsOn: () => '1 pod landed there',
     startupOn: () => startup,
   };
   const readObject = async (path: string) => {
@@ -90,7 +89,6 @@ describe('a node', () => {
     expect(textOf(explained)).toEqual([
       'gpu:NoSchedule | missing | required by pool (Restore, spec.taints[0]); the leader is about to restore it',
       'spec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
-      '1 pod landed there',
       'pool | Restore | is selected',
       'note: a replica may not read Events: the command reads them, with your rights',
     ]);
@@ -127,9 +125,7 @@ describe('a node', () => {
 
   it('is explained by another replica too, which says what it does not know', async () => {
     const texts = textOf(await explaining({ objects, policies: [RESTORE] })('node/n1'));
-    expect(texts[0]).toContain(
-      'the leader restores it, unless another writer removes it repeatedly or it waits for its turn',
-    );
+    expect(texts[0]).toContain('the leader restores it, unless another writer removes it repeatedly');
     expect(texts).toContainEqual(expect.stringMatching(/^note: this replica does not lead/));
   });
 });

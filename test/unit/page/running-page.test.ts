@@ -35,7 +35,7 @@ it('shows the policies of files as they are in force, and the certificate that i
     mode: 'standalone',
     audit: true,
     leader: { isThis: true },
-    certificate: { names: expect.arrayContaining(['webhook.test', '127.0.0.1', '::1']), renews: 'serving' },
+    certificate: { notAfter: expect.stringMatching(/^20.*Z$/) },
     webhooks: [],
     policies: [{ kind: 'TaintPolicy', name: 'keep-deny', mode: 'Audit', valid: true, problems: [] }],
   });

@@ -80,7 +80,6 @@ describe('nodes and coverage', () => {
       },
       daemonSets: () => [],
       isInConflict: () => false,
-      misplacedPodsOn: () => undefined,
       startupOn: () => undefined,
     };
     const spec = { mode: 'Deny' as const, taints: [{ key: 'keep', restrict: ['Removal'] as const }] };

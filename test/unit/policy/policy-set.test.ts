@@ -65,8 +65,8 @@ describe('a set of policies', () => {
         { key: 'c', effect: 'NoExecute', ensure: 'AtRegistration' },
       ],
     });
-    const b = { taint: { key: 'b', value: 'x', effect: 'NoSchedule' }, anyValue: false, mayEvict: false };
-    const c = { taint: { key: 'c', effect: 'NoExecute' }, anyValue: true, mayEvict: false };
+    const b = { taint: { key: 'b', value: 'x', effect: 'NoSchedule' }, anyValue: false };
+    const c = { taint: { key: 'c', effect: 'NoExecute' }, anyValue: true };
     expect(required).toEqual([{ value: b, field: 'spec.taints[1]' }]);
     expect(startup).toEqual([{ value: c, field: 'spec.taints[2]' }]);
     expect(ensured).toEqual([...required, ...startup]);

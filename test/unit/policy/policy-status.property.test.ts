@@ -28,7 +28,7 @@ const many = <T>(item: fc.Arbitrary<T>, max = 40) =>
   );
 
 const reported: fc.Arbitrary<ReportedCondition> = fc.record({
-  type: fc.constantFrom('Stalled', 'PoolLacksTaint', 'Evicting', 'Backstop', 'MisplacedPods', 'Unverified'),
+  type: fc.constantFrom('Stalled', 'PoolLacksTaint', 'Backstop', 'Unverified'),
   status: fc.constantFrom('True', 'False', 'Unknown'),
   reason: fc.constant('Reason'),
   message: text,

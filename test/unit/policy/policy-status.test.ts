@@ -94,12 +94,12 @@ it('says when nothing is enforced although the policy is in force', () => {
 });
 
 it('has the conditions that controllers report, in the order of their table, and no others', () => {
-  const evicting = { type: 'Evicting', status: 'True', reason: 'Paced', message: '2 nodes' } as const;
+  const pool = { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', message: 'gpu' } as const;
   const unverified = { type: 'Unverified', status: 'True', reason: 'ServiceNotReachable', message: 'no way' } as const;
-  expect(status({ reported: [evicting, unverified] }).conditions).toMatchObject([
+  expect(status({ reported: [pool, unverified] }).conditions).toMatchObject([
     { type: 'Ready', status: 'True' },
     unverified,
-    evicting,
+    pool,
   ]);
   expect(status().conditions).toHaveLength(1);
 });

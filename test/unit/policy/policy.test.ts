@@ -128,9 +128,7 @@ describe('parsePolicy says what is wrong, and where', () => {
         mode: 'Deny',
         taints: [{ key: 'a', efect: 'NoSchedule', restrict: ['Removal'] }],
       }),
-      [
-        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict, mayEvict',
-      ],
+      ['spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict'],
     ],
     [
       'no taints',

@@ -8,10 +8,9 @@ describe('a condition', () => {
     { type: 'Ready', status: 'False', reason: 'EarlierInForce', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'TaintConflict', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
-    { type: 'MisplacedPods', status: 'True', reason: 'PodsLanded', level: 'attention' },
     { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', level: 'attention' },
     { type: 'PoolLacksTaint', status: 'Unknown', reason: 'NotPermitted', level: 'quiet' },
-    { type: 'Evicting', status: 'True', reason: 'ZoneNotReady', level: 'quiet' },
+    { type: 'Stalled', status: 'True', reason: 'WouldEvictPods', level: 'problem' },
     // Of other versions, or with a name that every object has.
     { type: 'OfAnotherVersion', status: 'True', reason: 'A', level: 'quiet' },
     { type: 'constructor', status: 'False', reason: 'toString', level: 'quiet' },

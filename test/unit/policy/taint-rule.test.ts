@@ -12,7 +12,6 @@ const NODE_STATE = 'ensure: Always and UntilReady are not allowed for a taint th
 const FREE = 'a startup taint must be free to be removed';
 const LATER = 'taintkeeper may set the taint after the registration of the node';
 const ONLY_NO_SCHEDULE = 'ensure: UntilReady is only for effect NoSchedule';
-const ONLY_EVICTING = 'mayEvict is only for ensure: Always with effect NoExecute';
 const ONLY_PATTERN = 'except is only for a key with "*"';
 const EVERY_KEY = 'except excludes every key of the rule: narrow except, or delete the rule';
 
@@ -58,17 +57,6 @@ describe('a rule of a TaintPolicy', () => {
       why: 'sets until ready with another effect',
       rule: { ...startup, effect: 'NoExecute' },
       problems: [`spec.taints[0].effect: ${ONLY_NO_SCHEDULE}`],
-    },
-    { why: 'may evict', rule: { ...required, effect: 'NoExecute', mayEvict: true }, problems: [] },
-    {
-      why: 'may evict with an effect that evicts nothing',
-      rule: { ...required, mayEvict: true },
-      problems: [`spec.taints[0].mayEvict: ${ONLY_EVICTING}`],
-    },
-    {
-      why: 'may evict, at registration',
-      rule: { ...required, effect: 'NoExecute', ensure: 'AtRegistration', mayEvict: true },
-      problems: [`spec.taints[0].mayEvict: ${ONLY_EVICTING}`],
     },
     {
       why: 'excepts some keys of its pattern',

@@ -51,14 +51,6 @@ it('a project that is asked for has what the nightly run has only where a file i
   expect(excluded(['faults'])).toEqual([0]);
 });
 
-it('other shells than bash are for the nightly run', () => {
-  const shells = 'test/tools/other-shells.test.ts';
-  const tools = (tier: Tier) => partsOf(tier).others.filter(({ projects }) => [projects].flat().includes('tools'));
-  for (const tier of ['core', 'all'] as const) expect(tools(tier)[0]?.exclude).toContain(shells);
-  expect(tools('nightly')).toEqual([{ projects: 'tools', files: [shells] }]);
-  expect(['all', 'nightly'].map((tier) => needsOf(tier as Tier).shells)).toEqual([false, true]);
-});
-
 it('the files of core are there', () => {
   expect(globSync(CORE, { cwd: ROOT })).toHaveLength(CORE.length);
 });

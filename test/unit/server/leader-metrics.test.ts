@@ -47,18 +47,6 @@ it('what stalls is shown while it does, each reason once', async () => {
   expect(await samples(metrics)).toEqual(['stalled{kind="TaintPolicy",policy="gpu",reason="TaintConflict"} 1']);
 });
 
-it('nodes that are waiting for a taint that evicts pods are shown while there are any, and a leader leads', async () => {
-  const metrics = createMetrics('test');
-  const shown = () => metrics.registry.getSingleMetricAsString('taintkeeper_nodes_awaiting_eviction');
-  metrics.awaitingEviction([{ policy: 'gpu', count: 2 }]);
-  expect(await shown()).toContain('taintkeeper_nodes_awaiting_eviction{policy="gpu"} 2');
-  metrics.awaitingEviction([]);
-  expect(await shown()).not.toContain('policy=');
-  metrics.awaitingEviction([{ policy: 'gpu', count: 1 }]);
-  metrics.leadershipEnded();
-  expect(await shown()).not.toContain('policy=');
-});
-
 it('a queue is asked for its depth whenever the metrics are, as long as it is there', async () => {
   const metrics = createMetrics('test');
   let depth = 5;

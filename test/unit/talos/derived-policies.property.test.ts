@@ -33,7 +33,7 @@ const declareAll = (drawn: readonly Drawn[], labels: (index: number) => object =
   );
 
 function expectExact(declarations: readonly Declaration[]): void {
-  const taintsOf = registering(formatPolicies(derivePolicies(declarations, { mode: 'Restore', mayEvict: false })));
+  const taintsOf = registering(formatPolicies(derivePolicies(declarations, { mode: 'Restore' })));
   for (const declaration of declarations) {
     expect(taintsOf(declaration)).toEqual(declaration.taints.map(formatTaint).sort());
   }

@@ -7,7 +7,7 @@ import { formatPolicies, policiesAsObject } from '../../../src/talos/policy-text
 import { declare, machine } from './declarations.ts';
 import { registering } from './registering.ts';
 
-const OPTIONS: DerivationOptions = { mode: 'Restore', mayEvict: false };
+const OPTIONS: DerivationOptions = { mode: 'Restore' };
 
 const controlPlane = declare('cp.yaml', machine('controlplane'));
 const worker = declare('worker.yaml', machine('worker'));
@@ -102,15 +102,13 @@ describe('policies of machine configurations', () => {
     expect(text).toMatch(/^# Left out: node.cilium.io\/agent-not-ready=true:NoExecute \(gpu.yaml:/m);
   });
 
-  it('evict no pods unless asked to', () => {
-    const evicting = pool('gpu', { dedicated: 'gpu:NoExecute' });
-    const careful = formatPolicies(derivePolicies([evicting], OPTIONS));
-    expect(careful).toMatch(/# .*mayEvict: true/);
-    expect(careful).not.toMatch(/^ *mayEvict/m);
-    const asked = formatPolicies(derivePolicies([evicting], { ...OPTIONS, mayEvict: true }));
-    expect(asked).toMatch(/^ *mayEvict: true/m);
-    expect(asked).not.toContain('#  ');
-    expect(parsePolicies([{ name: 'asked.yaml', text: asked }])).toHaveLength(1);
+  it('say of a taint that evicts pods which nodes get it', () => {
+    const commentOf = (taint: string, mode: DerivationOptions['mode']) =>
+      formatPolicies(derivePolicies([pool('gpu', { dedicated: taint })], { mode }));
+    expect(commentOf('gpu:NoExecute', 'Restore')).toMatch(/# .*would evict their pods/);
+    // Neither sets any taint on a running node that would evict pods.
+    expect(commentOf('gpu:NoExecute', 'Audit')).not.toContain('evict');
+    expect(commentOf('gpu:NoSchedule', 'Restore')).not.toContain('evict');
   });
 
   it('quote what kubectl would not take for a text', () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { serverClock } from '../../../../src/cluster/client/api-client.ts';
 
 const OURS = '2026-06-01T12:00:00.000Z';
@@ -42,33 +42,4 @@ it('goes on from what the server told, however our own clock jumps', () => {
   expect(clock.now().toISOString()).toBe('2026-03-01T08:01:30.000Z');
   clock.heard('yesterday');
   expect(clock.now().toISOString()).toBe('2026-03-01T08:01:30.000Z');
-});
-
-describe('servers behind one address', () => {
-  const ahead = (ms: number) => new Date(Date.now() + ms).toUTCString();
-
-  it('disagree by the difference of their answers, less the second that a Date header cuts off', () => {
-    const clock = serverClock();
-    expect(clock.disagreementMs()).toBe(0);
-    clock.heard(ahead(0));
-    vi.advanceTimersByTime(999);
-    clock.heard(ahead(0));
-    expect(clock.disagreementMs()).toBe(0);
-    vi.advanceTimersByTime(1);
-    clock.heard(ahead(5_000));
-    expect(clock.disagreementMs()).toBeGreaterThanOrEqual(4_000);
-    clock.heard(ahead(0));
-    expect(clock.disagreementMs()).toBeGreaterThanOrEqual(4_000);
-    expect(clock.disagreementMs()).toBeLessThanOrEqual(5_000);
-  });
-
-  it('agree again some hours after the last such answer', () => {
-    const clock = serverClock();
-    for (const ms of [0, 5_000]) clock.heard(ahead(ms));
-    for (let hour = 0; hour < 3; hour++) {
-      vi.advanceTimersByTime(3_600_000);
-      clock.heard(ahead(0));
-    }
-    expect(clock.disagreementMs()).toBe(0);
-  });
 });

@@ -77,7 +77,6 @@ export function eventServer(
         throw new Error('not served here');
       },
       namespace: undefined,
-      clockDisagreementMs: () => 0,
       isClockConfirmed: () => true,
       now: () => new Date(),
       server: 'https://events.test',

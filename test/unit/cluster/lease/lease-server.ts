@@ -23,15 +23,13 @@ export function leaseServer(): LeaseServer {
   let version = 0;
   let spec: LeaseSpec | undefined;
   const history: (LeaseSpec | undefined)[] = [];
-  let writtenAt = 0;
   const lease = () => ({
-    metadata: { resourceVersion: String(version), managedFields: [{ time: new Date(writtenAt).toISOString() }] },
+    metadata: { resourceVersion: String(version) },
     spec,
   });
   const write = (next: LeaseSpec | undefined) => {
     spec = next;
     version++;
-    writtenAt = Date.now();
     history.push(next);
   };
 
@@ -78,7 +76,6 @@ export function leaseServer(): LeaseServer {
           throw new Error('not served here');
         },
         namespace: undefined,
-        clockDisagreementMs: () => 0,
         isClockConfirmed: () => true,
         now: () => new Date(),
         server: 'https://lease.test',

@@ -61,7 +61,7 @@ it.each<{
     situation: { policies: { p: rule('Restore', { ...REQUIRED, effect: 'NoExecute' }) } },
     blockedBy: 'WouldEvictPods',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoExecute: it would evict pods: add it by hand, or require it with mayEvict: true',
+    note: 'reports missing taint a=x:NoExecute: it would evict pods, so it is set only when a node registers: add it by hand',
   },
   {
     situation: { policies: { o: rule('Restore', { ...REQUIRED, value: 'y' }), p: rule('Restore', REQUIRED) } },

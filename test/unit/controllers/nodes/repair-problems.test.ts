@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-problems.ts';
+import type { Loss } from '../../../../src/judge/node-drift.ts';
 import type { NodeHistory } from '../../../../src/judge/node-history.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 
@@ -46,6 +47,39 @@ it('a message names only so many taints, and no writer where none is known', asy
   expect(problems.otherWriterOf('n1', { ...gpu, key: 'k0' })).toBeUndefined();
   const [{ message = '' } = {}] = problems.list();
   expect(message).toMatch(/: taint k0=gpu:NoSchedule of node n1, .*k3=gpu:NoSchedule of node n1, and 16 more$/);
+});
+
+it('taints that would evict pods are reported by each policy, with the commands that set them, while the node lacks them', () => {
+  const { problems, onChange } = track();
+  const taint = { key: 'out', effect: 'NoExecute' };
+  const evicting = (policy: string, more: Partial<Loss> = {}) =>
+    ({ policy: { name: policy }, field: '', taint, blockedBy: 'WouldEvictPods', ...more }) as unknown as Loss;
+  const losses = [
+    evicting('a'),
+    evicting('b'),
+    evicting('b', { taint: { key: 'also', value: 'x', effect: 'NoExecute' } }),
+    evicting('c', { blockedBy: 'Conflict' }),
+  ];
+  for (let time = 0; time < 2; time++) problems.withoutEvicting('n1', losses);
+  expect(onChange).toHaveBeenCalledTimes(1);
+  expect(problems.has('n1')).toBe(true);
+  const message =
+    'running nodes lack a NoExecute taint, which is not set there because it would evict pods; ' +
+    'to set it: kubectl taint node n1 also=x:NoExecute out:NoExecute';
+  expect(problems.list()).toEqual(
+    ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'WouldEvictPods', message })),
+  );
+
+  problems.withoutEvicting('n1', []);
+  expect({ has: problems.has('n1'), list: problems.list(), changes: onChange.mock.calls.length }).toEqual({
+    has: false,
+    list: [],
+    changes: 2,
+  });
+  problems.withoutEvicting('n1', losses);
+  problems.forget('n1');
+  expect(problems.list()).toEqual([]);
+  expect(onChange).toHaveBeenCalledTimes(4);
 });
 
 it.each([

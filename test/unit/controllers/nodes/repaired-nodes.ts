@@ -3,11 +3,9 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import { NODE_RECORDS } from '../../../../src/cluster/node-records.ts';
-import type { PolicyObject } from '../../../../src/cluster/policy-object.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
@@ -47,7 +45,7 @@ const FOREIGN_FIELDS = [
 export function startRepair(
   policies: Policies,
   nodes: readonly Entry<ClusterNode>[],
-  options: Partial<Pick<NodeRepairOptions, 'audit' | 'evictionRate' | 'synced'>> & {
+  options: Partial<Pick<NodeRepairOptions, 'audit' | 'synced'>> & {
     readonly isComplete?: () => boolean;
     /** The NodeTaintRecords. */
     readonly stored?: Readonly<Record<string, NodeRecord>>;
@@ -63,7 +61,6 @@ export function startRepair(
 ) {
   const {
     audit = false,
-    evictionRate = DEFAULT_EVICTION_RATE,
     isComplete = () => true,
     synced = Promise.resolve(),
     now = () => new Date(),
@@ -200,7 +197,6 @@ export function startRepair(
       changes: policyChanges,
     },
     audit,
-    evictionRate,
     recordEvent: (event) => void events.push(event),
     reports,
   });
@@ -208,12 +204,6 @@ export function startRepair(
     nodeChanged,
     policiesChanged: () => policyChanges.next(),
     problems: reports.problems,
-    evicting(name: string) {
-      const policy = { kind: 'TaintPolicy', name } as PolicyObject;
-      const [condition] = reports.conditions(policy);
-      if (typeof condition === 'string') throw new Error('pending');
-      return { nodes: controller.awaitingEviction(name), condition };
-    },
     isInConflict: controller.isInConflict,
     stop() {
       stopping.abort();

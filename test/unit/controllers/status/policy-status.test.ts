@@ -66,7 +66,6 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     },
     audit: false,
     reports,
-    awaitingEviction: () => 0,
     patchedBy: () => [],
     stuckPods() {
       onEvaluation();

@@ -33,7 +33,6 @@ it.each<{ why: string; nodes?: string[]; note: Parameters<typeof taintFix>[1]; c
     command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
   },
   { why: 'taintkeeper is about to restore it', note: { taint: TAINT } },
-  { why: 'it waits for its turn', note: { taint: TAINT, blockedBy: 'WaitsForTurn' } },
   { why: 'a name is not for a shell', nodes: ['n1;reboot'], note: { taint: TAINT, blockedBy: 'ModeDoesNotRestore' } },
 ])('a missing taint, where $why', ({ nodes = ['n1'], note, command, says }) => {
   const fix = taintFix(nodes, note);

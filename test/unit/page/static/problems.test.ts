@@ -20,7 +20,7 @@ const POLICY: PageState['policies'][number] = {
   conditions: [],
   spec: '',
 };
-const CERTIFICATE = { subject: 'CN=x', names: [], notBefore: after(-30), notAfter: after(60), renews: 'all' } as const;
+const CERTIFICATE = { notAfter: after(60) };
 const HEALTHY: PageState = {
   version: '1.0.0',
   replica: 'a',
@@ -77,7 +77,7 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
         { name: 'certificate', state: 'failed', detail: 'expired' },
       ],
     },
-    found: ['failed trust Certificate: expired', 'attention trust Webhooks: odd'],
+    found: ['failed - Certificate: expired', 'attention - Webhooks: odd'],
   },
   {
     why: 'a policy that cannot be used is named, and not told of twice',
@@ -108,11 +108,6 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
       ],
     },
     found: ['attention policies TaintPolicy gpu-pool is in force, not declared: why'],
-  },
-  {
-    why: 'pods that landed while a taint was missing',
-    change: { policies: [{ ...POLICY, conditions: [condition('MisplacedPods', 'True')] }] },
-    found: ['attention policies TaintPolicy gpu-pool is in force, pods misplaced: why'],
   },
   {
     why: 'files that cannot be read are told of by the check alone',
@@ -159,7 +154,7 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
   {
     why: 'a certificate near its end, of which the check does not say so yet',
     change: { certificate: { ...CERTIFICATE, notAfter: after(13.5) } },
-    found: ['attention trust The serving certificate expires in 13 days'],
+    found: ['attention - The serving certificate expires in 13 days'],
   },
   {
     why: 'that nothing is declared',
@@ -174,12 +169,12 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
   {
     why: 'that no replica leads',
     change: { leader: { isThis: false } },
-    found: ['attention trust No replica leads: nothing is repaired outside of requests'],
+    found: ['attention - No replica leads: nothing is repaired outside of requests'],
   },
 ])('tells of $why', ({ change, found }) => {
-  expect(problems({ ...HEALTHY, ...change }, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`)).toEqual(
-    found,
-  );
+  expect(
+    problems({ ...HEALTHY, ...change }, NOW).map(({ level, tab, text }) => `${level} ${tab ?? '-'} ${text}`),
+  ).toEqual(found);
 });
 
 describe('a problem of nodes', () => {
@@ -248,7 +243,8 @@ describe('a problem of DaemonSets', () => {
       answers: [{ kind: 'tainted', reasons: ['taint a:NoSchedule'], keys: ['a'] }],
     },
   });
-  const tell = (state: PageState) => problems(state, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`);
+  const tell = (state: PageState) =>
+    problems(state, NOW).map(({ level, tab, text }) => `${level} ${tab ?? '-'} ${text}`);
 
   it('is pods that are not available, and taints that keep it off', () => {
     expect(
@@ -364,13 +360,12 @@ it('sums up each panel in a figure and a few words', () => {
     violations: [],
     time: new Date(NOW - 4_000).toISOString(),
   } as unknown as PageDecision;
-  const state = { ...HEALTHY, nodes: nodesWith('mk', 'kk'), webhooks: [{ trusted: false }, { trusted: true }] };
+  const state = { ...HEALTHY, nodes: nodesWith('mk', 'kk') };
   expect(gauges(state as unknown as PageState, [decision], NOW)).toEqual({
     policies: { figure: '1', note: 'all in force', level: 'ok' },
     nodes: { figure: '4', note: '1 not as declared', level: 'failed' },
     coverage: { figure: '–', note: 'being read', level: 'plain' },
     decisions: { figure: '1', note: 'denied 4 s ago', level: 'plain' },
-    trust: { figure: '60 days', note: '1 of 2 webhooks not trusted', level: 'attention' },
   });
 });
 
@@ -381,7 +376,7 @@ it.each([
   [2, 0, '2 problems'],
   [2, 1, '2 problems, 1 warning'],
 ])('%d problems and %d warnings in one line', (wrong, others, line) => {
-  const problem = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust', href: '#trust' }) as const;
+  const problem = (level: 'failed' | 'attention') => ({ level, text: '' }) as const;
   const found = [...Array(wrong).fill(problem('failed')), ...Array(others).fill(problem('attention'))];
   expect(headline(found, HEALTHY)).toBe(line);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { CompiledRecoveryPolicy, RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import {
   isRecoverable,
   judgeFailedPod,
@@ -6,8 +7,7 @@ import {
   type RecoveryCase,
   type RecoveryDecision,
   type RecoveryScene,
-} from '../../../src/evictions/recovery.ts';
-import type { CompiledRecoveryPolicy, RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
+} from '../../../src/recovery/recovery.ts';
 import { policySet } from '../policy/policies.ts';
 
 const SCENE: RecoveryScene = {

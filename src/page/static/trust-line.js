@@ -1,0 +1,30 @@
+// @ts-check
+/** @import { PageState } from '../state.ts' */
+/** @import { Level } from './problems.js' */
+import { EXPIRY_CONCERN_MS } from './problems.js';
+import { counted, localTime, number } from './words.js';
+
+/**
+ * The serving certificate, and whether the registered webhooks trust it, in one line.
+ *
+ * @param {Pick<PageState, 'certificate' | 'webhooks'>} state
+ * @param {number} now milliseconds since the epoch
+ * @returns {{ readonly text: string; readonly level: Level }}
+ */
+export function trustLine({ certificate, webhooks }, now) {
+  if (certificate === undefined) return { text: 'no certificate yet', level: 'failed' };
+  const [day = ''] = localTime(certificate.notAfter).split(' ');
+  const left = Date.parse(certificate.notAfter) - now;
+  const distrusting = webhooks.filter(({ trusted }) => trusted === false).length;
+  const isKnown = webhooks.some(({ trusted }) => trusted !== undefined);
+  const all = counted(webhooks.length, 'webhook');
+  return {
+    text: [
+      left <= 0 ? `certificate expired on ${day}` : `certificate until ${day}`,
+      ...(webhooks.length === 0
+        ? []
+        : [distrusting > 0 ? `${number(distrusting)} of ${all} not trusted` : isKnown ? `${all} trusted` : all]),
+    ].join(', '),
+    level: left <= 0 ? 'failed' : distrusting > 0 || left < EXPIRY_CONCERN_MS ? 'attention' : 'ok',
+  };
+}

@@ -1,3 +1,0 @@
-import { describeCompletion } from './shell-completion.ts';
-
-describeCompletion('bash');

@@ -1,4 +1,0 @@
-import { describeCompletion } from './shell-completion.ts';
-
-describeCompletion('zsh');
-describeCompletion('fish');
