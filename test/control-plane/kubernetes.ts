@@ -39,6 +39,8 @@ export interface Need {
   readonly shells: boolean;
   readonly karpenter: boolean;
   readonly realNodes: boolean;
+  /** Of test/places, by name. */
+  readonly places: readonly string[];
   /** API servers of other versions. */
   readonly versions: readonly OtherVersion[];
 }

@@ -1,6 +1,7 @@
 import { findChromium } from '../browser/chromium.ts';
 import { buildAll } from '../control-plane/build.ts';
 import type { Need } from '../control-plane/kubernetes.ts';
+import { PLACES } from '../places/places.ts';
 import { provideRealNode } from '../real-node/provide.ts';
 import { isInstalled, SHELLS } from '../tools/shells.ts';
 import { installPackages } from './debian-packages.ts';
@@ -14,10 +15,11 @@ import { installPackages } from './debian-packages.ts';
  */
 export async function provide(
   report: (line: string) => void,
-  { browser, shells, realNodes, ...needs }: Need,
+  { browser, shells, realNodes, places, ...needs }: Need,
 ): Promise<void> {
   const missing = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
   installPackages([...(!browser || findChromium() ? [] : ['chromium']), ...(shells ? missing : [])], report);
   await buildAll(report, needs);
   if (realNodes) await provideRealNode(report);
+  for (const place of places) await PLACES[place]?.provide(report);
 }
