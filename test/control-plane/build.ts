@@ -72,7 +72,13 @@ async function build(module: GoModule, program: string): Promise<string | undefi
   try {
     const output = join(scratch, program);
     const command = module.compiledTests?.includes(program) ? ['test', '-c', '-vet=off'] : ['build'];
-    const flags = [...buildFlags(module, program), ...patchedSource(module, program, scratch)];
+    let flags: string[];
+    try {
+      flags = [...buildFlags(module, program), ...patchedSource(module, program, scratch)];
+    } catch (error) {
+      const { stderr, message } = error as Error & { stderr?: string };
+      return whyGoFailed(stderr || message);
+    }
     const go = spawn('go', [...command, ...flags, '-o', output, `${module.packages[program]}`], {
       cwd: module.folder,
       env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
