@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createWorkspace } from '../control-plane/workspace.ts';
@@ -34,8 +34,8 @@ export function imageOfFiles(name: string, ingredients: readonly string[], fill:
   });
 }
 
-/** A program and the libraries that it loads, as the loader finds them. */
+/** A program and the libraries that it loads, as the loader finds them: none for a static program, such as Docker's runc. */
 export function withLibraries(program: string): string[] {
-  const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return [program, ...[...listed.matchAll(/(\/\S+) \(0x/g)].map(([, library = '']) => library)];
+  const { stdout } = spawnSync('ldd', [program], { encoding: 'utf8' });
+  return [program, ...[...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, library = '']) => library)];
 }

@@ -17,17 +17,23 @@ export interface GeneratedConfigurations {
 
 export type RunTalosctl = (args: readonly string[]) => Promise<ToolResult>;
 
+export interface GenerateOptions {
+  /** For both configurations, as YAML. */
+  readonly patches?: readonly string[];
+  /** Such as `1.36.1`. */
+  readonly kubernetes?: string;
+}
+
 /**
  * Makes the configurations of a cluster with secrets of its own, in the workspace.
  *
- * @param patch for both configurations, as YAML
  * @throws Error with what talosctl printed when it fails
  */
 export async function generateConfigurations(
   workspace: Workspace,
   cluster: string,
   talosctl: RunTalosctl,
-  patch?: string,
+  { patches = [], kubernetes }: GenerateOptions = {},
 ): Promise<GeneratedConfigurations> {
   const run = async (args: readonly string[]) => {
     const { code, stderr } = await talosctl(args);
@@ -37,9 +43,12 @@ export async function generateConfigurations(
   if (!existsSync(folder)) mkdirSync(folder);
   const secrets = join(folder, 'secrets.yaml');
   await run(['gen', 'secrets', '--output-file', secrets]);
-  const patches = patch === undefined ? [] : ['--config-patch', patch];
+  const options = [
+    ...patches.flatMap((patch) => ['--config-patch', patch]),
+    ...(kubernetes === undefined ? [] : ['--kubernetes-version', kubernetes]),
+  ];
   const names = [cluster, `https://${CONTROL_PLANE}:6443`];
-  await run(['gen', 'config', ...names, '--with-secrets', secrets, '--output', folder, ...patches]);
+  await run(['gen', 'config', ...names, '--with-secrets', secrets, '--output', folder, ...options]);
   return {
     controlPlane: readFileSync(join(folder, 'controlplane.yaml'), 'utf8'),
     worker: readFileSync(join(folder, 'worker.yaml'), 'utf8'),

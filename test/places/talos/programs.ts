@@ -32,16 +32,16 @@ export const TALOS: GoModule = {
   // As in Talos' Dockerfile.
   tags: ['tcell_minimal', 'grpcnotrace'],
   linkerVariables: () => ({ 'golang.zx2c4.com/wireguard/ipc.socketDirectory': '/system/wireguard-sock' }),
-  patches: patchesFor({ lowersOomScores: hasCapability(CAP_SYS_RESOURCE), unifiedCgroups: hasUnifiedCgroups() }),
+  patches: patchesFor({ lowersOomScores: lowersOomScores(), unifiedCgroups: hasUnifiedCgroups() }),
 };
 
 /** The version of Talos, such as `1.13.0`. */
 export const TALOS_VERSION = lockedVersion(TALOS, 'machined').slice(1);
 
-/** Why there is no Talos, if so. */
-export function obstacleToTalos(): string | undefined {
-  const [absent] = unbuilt(TALOS).map((program) => whyNotBuilt(TALOS, program, 'npm run test:places -- talos'));
-  return absent;
+/** Why one of these programs of Talos is not there, if so. */
+export function obstacleToTalos(programs: readonly string[]): string | undefined {
+  const absent = unbuilt(TALOS).find((program) => programs.includes(program));
+  return absent && whyNotBuilt(TALOS, absent, 'npm run test:places -- talos');
 }
 
 /** The path of one of its programs, or of one of its files. */
@@ -67,9 +67,10 @@ function patchesFor(machine: { lowersOomScores: boolean; unifiedCgroups: boolean
   return patches;
 }
 
-function hasCapability(bit: bigint): boolean {
+/** Whether a process may lower the score by which the kernel chooses what it kills when memory is short. */
+export function lowersOomScores(): boolean {
   // Elsewhere than on Linux there are no machines of Talos, either.
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   const effective = /^CapEff:\s+(\w+)$/m.exec(status)?.[1] ?? '0';
-  return ((BigInt(`0x${effective}`) >> bit) & 1n) === 1n;
+  return ((BigInt(`0x${effective}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
 }

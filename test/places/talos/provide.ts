@@ -15,6 +15,9 @@ export async function provideTalos(report: (line: string) => void): Promise<void
 export function obstacleToTalosMachines(): string | undefined {
   const [missing] = missingPackages();
   return (
-    obstacleToNamespaces() ?? (missing && `there is no ${missing}`) ?? obstacleToTalos() ?? obstacleToNodePrograms()
+    obstacleToNamespaces() ??
+    (missing && `there is no ${missing}`) ??
+    obstacleToTalos(Object.keys(TALOS.packages)) ??
+    obstacleToNodePrograms()
   );
 }

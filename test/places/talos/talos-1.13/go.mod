@@ -11,20 +11,12 @@ tool (
 )
 
 replace (
-	// forked coredns so we don't carry caddy and other stuff into the Talos
 	github.com/coredns/coredns => github.com/siderolabs/coredns v1.14.53
-
-	// forked ethtool introduces missing APIs
 	github.com/mdlayher/ethtool => github.com/siderolabs/ethtool v0.4.0-sidero
-
-	// see https://github.com/mdlayher/kobject/pull/5
 	github.com/mdlayher/kobject => github.com/smira/kobject v0.0.0-20240304111826-49c8d4613389
-
-	// fork to add Talos-specific userspace socket location: https://github.com/siderolabs/talos/issues/8514
 	golang.zx2c4.com/wireguard/wgctrl => github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72
 )
 
-// Kubernetes dependencies sharing the same version.
 require (
 	k8s.io/api v0.35.3
 	k8s.io/apiextensions-apiserver v0.35.3
