@@ -49,6 +49,16 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
+      // The same, and each file starts with machines that boot.
+      {
+        test: {
+          ...endToEnd,
+          name: 'places',
+          include: ['test/places/**/*.test.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 4 },
+        },
+      },
       // On API servers of other versions. What needs components that are newer than its API server skips itself.
       ...OTHER_VERSIONS.map((version) => ({
         test: {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
-import { findApi } from '../cluster/client/find-object.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
@@ -25,7 +24,7 @@ import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { type ApiServer, askApiServers } from './api-servers.ts';
 import type { Installation } from './installation.ts';
-import { known, look, mapped, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
+import { known, look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
 

@@ -1,12 +1,20 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ACTIONLINT } from './actionlint.ts';
 import { findAssets, givenFolder } from './assets.ts';
 import { whyGoFailed } from './go-failure.ts';
-import { cacheFolder, type GoModule, lockedVersion, oldestGo, programName, unbuilt } from './go-modules.ts';
+import {
+  cacheFolder,
+  type GoModule,
+  lockedModule,
+  lockedVersion,
+  oldestGo,
+  programName,
+  unbuilt,
+} from './go-modules.ts';
 import { HELM, helmPath } from './helm.ts';
 import { KARPENTER } from './karpenter.ts';
 import { KUBERNETES, type Need, OTHER_VERSIONS, otherKubernetes, REQUIRED } from './kubernetes.ts';
@@ -64,7 +72,14 @@ async function build(module: GoModule, program: string): Promise<string | undefi
   try {
     const output = join(scratch, program);
     const command = module.compiledTests?.includes(program) ? ['test', '-c', '-vet=off'] : ['build'];
-    const go = spawn('go', [...command, ...buildFlags(module, program), '-o', output, `${module.packages[program]}`], {
+    let flags: string[];
+    try {
+      flags = [...buildFlags(module, program), ...patchedSource(module, program, scratch)];
+    } catch (error) {
+      const { stderr, message } = error as Error & { stderr?: string };
+      return whyGoFailed(stderr || message);
+    }
+    const go = spawn('go', [...command, ...flags, '-o', output, `${module.packages[program]}`], {
       cwd: module.folder,
       env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -89,6 +104,31 @@ function copyFiles(module: GoModule, program: string, folder: string): void {
   const args = ['list', '-f', '{{.Module.Dir}}', `${module.packages[program]}`];
   const root = execFileSync('go', args, { cwd: module.folder, encoding: 'utf8' }).trim();
   for (const file of module.files) copyFileSync(join(root, file), join(folder, basename(file)));
+}
+
+/**
+ * A patched copy of the source of the module that has the program. Go refuses to overlay files of its module cache.
+ *
+ * @returns the flags with which `go build` reads the copy
+ * @throws Error when a file does not have the text to replace exactly once
+ */
+function patchedSource(module: GoModule, program: string, scratch: string): string[] {
+  if (!module.patches?.length) return [];
+  const { path } = lockedModule(module, program);
+  const downloaded = execFileSync('go', ['mod', 'download', '-json', path], { cwd: module.folder, encoding: 'utf8' });
+  const { Dir } = JSON.parse(downloaded) as { Dir: string };
+  const copy = join(scratch, 'source');
+  execFileSync('cp', ['--recursive', '--no-preserve=mode', Dir, copy]);
+  for (const { file, from, to } of module.patches) {
+    const parts = readFileSync(join(copy, file), 'utf8').split(from);
+    if (parts.length !== 2) throw new Error(`${path}: ${file} has ${parts.length - 1} times: ${from}`);
+    writeFileSync(join(copy, file), parts.join(to));
+  }
+  const modfile = join(scratch, 'go.mod');
+  const goMod = readFileSync(join(module.folder, 'go.mod'), 'utf8');
+  writeFileSync(modfile, `${goMod}\nreplace ${path} => ${copy}\n`);
+  copyFileSync(join(module.folder, 'go.sum'), join(scratch, 'go.sum'));
+  return [`-modfile=${modfile}`];
 }
 
 function buildFlags(module: GoModule, program: string): string[] {

@@ -15,17 +15,33 @@ export interface GoModule {
   readonly compiledTests?: readonly string[];
   /** Build tags, if any. */
   readonly tags?: readonly string[];
+  /** Changes of the source of the module that has the programs. */
+  readonly patches?: readonly SourcePatch[];
   /** What a release build sets by `-X`, given the program's version as `v1.36.1`. */
   linkerVariables(version: string): Readonly<Record<string, string>>;
 }
 
+/** One text of a source file, and what replaces it. */
+export interface SourcePatch {
+  /** The path in the module. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
 /** A program's version as go.mod locks it, such as `v1.36.1`: that of the module which has its package. */
-export function lockedVersion({ folder, packages }: GoModule, program: string): string {
+export function lockedVersion(module: GoModule, program: string): string {
+  return lockedModule(module, program).version;
+}
+
+/** The module that has a program's package, with its version as go.mod locks it. */
+export function lockedModule({ folder, packages }: GoModule, program: string): { path: string; version: string } {
   const lines = readGoMod(folder).matchAll(/^(?:require)?\s*(\S+) (v\S+)/gm);
   const required = new Map([...lines].map(([, path = '', version = '']) => [path, version]));
-  const version = required.get(moduleOf(required.keys(), packages[program] ?? '') ?? '');
+  const path = moduleOf(required.keys(), packages[program] ?? '') ?? '';
+  const version = required.get(path);
   if (version === undefined) throw new Error(`${folder}/go.mod requires no module that has ${packages[program]}`);
-  return version;
+  return { path, version };
 }
 
 /** The module of a package: of those that are required, the one with the longest path that the package's path begins with. */
@@ -47,12 +63,13 @@ export function oldestGo({ folder }: GoModule): string {
 }
 
 /**
- * Where build.ts puts a module's programs: a folder for each set of locked versions. Go's own version is not part of
+ * Where build.ts puts a module's programs: a folder for each set of locked versions and patches. Go's own version is not part of
  * the key, so that a cache made elsewhere is found without Go; `go` in go.mod gives the oldest that will do.
  */
-export function cacheFolder({ folder }: GoModule): string {
+export function cacheFolder({ folder, patches = [] }: GoModule): string {
   const key = createHash('sha256').update(`${process.platform} ${process.arch}\n`);
   for (const file of ['go.mod', 'go.sum']) key.update(readFileSync(join(folder, file)));
+  if (patches.length > 0) key.update(JSON.stringify(patches));
   return join(cacheBase(), key.digest('hex').slice(0, 16));
 }
 

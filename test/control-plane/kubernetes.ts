@@ -37,6 +37,8 @@ export interface Need {
   readonly browser: boolean;
   readonly karpenter: boolean;
   readonly realNodes: boolean;
+  /** Of test/places, by name. */
+  readonly places: readonly string[];
   /** API servers of other versions. */
   readonly versions: readonly OtherVersion[];
 }

@@ -7,7 +7,7 @@ const ROOT = '/sys/fs/cgroup';
 const EMPTY_TIMEOUT_MS = 10_000;
 
 /** Whether this machine has the unified hierarchy alone. */
-function hasUnifiedCgroups(): boolean {
+export function hasUnifiedCgroups(): boolean {
   return existsSync(join(ROOT, 'cgroup.controllers'));
 }
 
@@ -26,14 +26,18 @@ export function sweepCgroups(): void {
   }
 }
 
-/** Makes a cgroup in which a kubelet can make those of its pods. See {@link cgroupOf}. */
-export function makeCgroup(name: string): void {
+/**
+ * Makes a cgroup in which a kubelet can make those of its pods. See {@link cgroupOf}.
+ *
+ * @param processes where processes will be. Of the unified hierarchy, a cgroup has processes itself, or its children have controllers.
+ */
+export function makeCgroup(name: string, processes: 'below' | 'itself' = 'below'): void {
   if (hasUnifiedCgroups()) {
     const controllers = readFileSync(join(ROOT, 'cgroup.controllers'), 'utf8').trim().split(' ').filter(Boolean);
     const enabling = controllers.map((controller) => `+${controller}`).join(' ');
     writeFileSync(join(ROOT, 'cgroup.subtree_control'), enabling);
     mkdirSync(join(ROOT, name));
-    writeFileSync(join(ROOT, name, 'cgroup.subtree_control'), enabling);
+    if (processes === 'below') writeFileSync(join(ROOT, name, 'cgroup.subtree_control'), enabling);
     return;
   }
   for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, name), { recursive: true });

@@ -107,8 +107,8 @@ export function cached(name: string, make: (file: string) => void): string {
 
 /** Each state of the sources has an image of its own, of 50 MB: the last few are kept. */
 function discardOld(folder: string, newest: string): void {
-  const [kind = ''] = newest.split('-');
-  const files = readdirSync(folder).filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.tar'));
+  const kindOf = (name: string) => name.slice(0, name.lastIndexOf('-'));
+  const files = readdirSync(folder).filter((name) => name.endsWith('.tar') && kindOf(name) === kindOf(newest));
   const byAge = files.map((name) => join(folder, name)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
   for (const old of byAge.slice(MAX_KEPT)) rmSync(old, { force: true });
 }

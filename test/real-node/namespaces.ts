@@ -26,11 +26,17 @@ export interface Namespaces {
 
 /**
  * @param outer the namespaces in which to make them: they end with those, too
+ * @param init the command that becomes their first process
  * @throws Error when the kernel refuses
  */
-export async function makeNamespaces(name: string, logFile: string, outer?: Namespaces): Promise<Namespaces> {
+export async function makeNamespaces(
+  name: string,
+  logFile: string,
+  outer?: Namespaces,
+  init: readonly string[] = INIT,
+): Promise<Namespaces> {
   const flags = ['--net', '--mount', '--pid', '--uts', '--fork', '--mount-proc', '--kill-child'];
-  const command = ['unshare', ...flags, ...INIT];
+  const command = ['unshare', ...flags, ...init];
   const [program, ...args] = outer ? outer.entering(command) : (command as [string, ...string[]]);
   const holder = await launch(name, program, args, { logFile });
   const depth = outer ? depthOf(outer.pid) + 1 : undefined;

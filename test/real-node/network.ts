@@ -12,8 +12,8 @@ export async function layWire(lab: Namespaces): Promise<void> {
   await lab.run(['ip', 'link', 'set', BRIDGE, 'up']);
 }
 
-/** Connects a node's namespaces with the wire, and tells the node where the pods of the others are. */
-export async function connectNode(lab: Namespaces, node: Namespaces, number: number, nodes: number): Promise<void> {
+/** Connects a node's namespaces with the wire: they get the interface `eth0`. */
+export async function plugIn(lab: Namespaces, node: Namespaces, number: number): Promise<void> {
   const cable = cableOf(number);
   const plug = `p${number}`;
   await lab.run(['ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', plug]);
@@ -36,6 +36,11 @@ export async function connectNode(lab: Namespaces, node: Namespaces, number: num
   await node.run(['ip', 'link', 'set', plug, 'name', 'eth0']);
   await node.run(['ip', 'address', 'add', `${nodeAddress(number)}/24`, 'dev', 'eth0']);
   await node.run(['ip', 'link', 'set', 'eth0', 'up']);
+}
+
+/** Connects a node's namespaces with the wire, and tells the node where the pods of the others are. */
+export async function connectNode(lab: Namespaces, node: Namespaces, number: number, nodes: number): Promise<void> {
+  await plugIn(lab, node, number);
   // Until kube-proxy has its rules, what is sent to a Service has to go nowhere, with an address that the others can answer.
   await node.run(['ip', 'link', 'add', 'services', 'type', 'bridge']);
   await node.run(['ip', 'link', 'set', 'services', 'up']);

@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { askedVersion, type Need, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
+import { PLACE_NAMES } from '../places/places.ts';
 
 /**
  * What runs when. `core` is `npm test`: an answer while somebody works. `all` runs before each merge; `rest` is `all` without `core`, which
@@ -40,7 +41,7 @@ export const CORE = files(
 const INSTALLED_TOOLS = ['action', 'npm-package'].map((name) => `test/tools/${name}.test.ts`);
 
 /**
- * What waits for minutes, keeps a machine busy, is about the rig itself, or needs the history. Real nodes are a project of
+ * What waits for minutes, keeps a machine busy, is about the rig itself, or needs the history. Real nodes and places are projects of
  * their own.
  */
 const ONLY_NIGHTLY = [
@@ -98,10 +99,10 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
   if (projects) return { others: [{ projects, files: filter, exclude: filter.length > 0 ? [] : ONLY_NIGHTLY }] };
   const unit: Part = { projects: 'unit', files: filter };
   if (filter.length > 0) {
-    const others = { projects: [...ALL_PROJECTS, 'real-node'], files: filter };
+    const others = { projects: [...ALL_PROJECTS, 'real-node', 'places'], files: filter };
     return {
       alone: areAsked(['test/unit/**/*.test.ts'], filter) ? unit : undefined,
-      others: areAsked(['test/{tools,browser,e2e,real-node}/**/*.test.ts'], filter) ? [others] : [],
+      others: areAsked(['test/{tools,browser,e2e,real-node,places}/**/*.test.ts'], filter) ? [others] : [],
     };
   }
   switch (tier) {
@@ -129,6 +130,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
         others: [
           { projects: 'e2e', files: filesLike([...ONLY_NIGHTLY, ...DRAWN]) },
           { projects: 'real-node' },
+          { projects: 'places' },
           ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
         ],
       };
@@ -138,8 +140,9 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
 /** What has to be built or installed for a tier, or for the files and projects that are asked for. */
 export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Need {
   const isAsked = filter.length > 0 || projects !== undefined;
-  if (tier === 'core' && !isAsked)
-    return { components: false, browser: false, karpenter: false, realNodes: false, versions: [] };
+  if (tier === 'core' && !isAsked) {
+    return { components: false, browser: false, karpenter: false, realNodes: false, places: [], versions: [] };
+  }
   const nightly = tier === 'nightly';
   const asked = [askedVersion(), ...[projects ?? []].flat().map(otherVersionOf)];
   return {
@@ -147,11 +150,13 @@ export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: s
     browser: true,
     karpenter: nightly || filter.some((file) => file.includes('karpenter')),
     realNodes: nightly || (isAsked && asksForRealNodes(filter, projects)),
+    places: PLACE_NAMES.filter((place) => nightly || (isAsked && asksForPlace(place, filter, projects))),
     versions: nightly ? OTHER_VERSIONS : asked.filter((version) => version !== undefined),
   };
 }
 
 const REAL_NODES = 'test/real-node/**/*.test.ts';
+const filesOfPlace = (place: string) => `test/places/${place}/**/*.test.ts`;
 
 /** What the other tiers have, for the last line of a run of `core`; nothing after the others. */
 export function contentsOf(tier: Tier): string | undefined {
@@ -161,10 +166,10 @@ export function contentsOf(tier: Tier): string | undefined {
     (file) => !CORE.includes(file) && !slow.includes(file),
   );
   const left = others.length + INSTALLED_TOOLS.length + filesLike(SLOW_UNIT).length;
-  const nightly = slow.length + filesLike([REAL_NODES]).length;
+  const nightly = slow.length + filesLike([REAL_NODES, filesOfPlace('*')]).length;
   return [
     `npm run test:all: ${left} more files (the other end-to-end tests, the page in a browser, many random cases)`,
-    `npm run test:nightly: ${nightly} more (faults, upgrades, real nodes), and Kubernetes ${OTHER_VERSIONS.join(', ')}`,
+    `npm run test:nightly: ${nightly} more (faults, upgrades, real nodes, Talos), and Kubernetes ${OTHER_VERSIONS.join(', ')}`,
   ].join('; ');
 }
 
@@ -185,8 +190,21 @@ export function asksForRealNodes(
   filter: readonly string[],
   projects: string | readonly string[] = 'real-node',
 ): boolean {
-  if (![projects].flat().some((project) => project.includes('real-node') || /[*!]/.test(project))) return false;
-  return filter.length === 0 || areAsked([REAL_NODES], filter);
+  return isProjectAsked('real-node', projects) && (filter.length === 0 || areAsked([REAL_NODES], filter));
+}
+
+/** The same of one of test/places. */
+export function asksForPlace(
+  place: string,
+  filter: readonly string[],
+  projects: string | readonly string[] = 'places',
+): boolean {
+  const its = filesOfPlace(place);
+  return isProjectAsked('places', projects) && (filter.length === 0 || areAsked([its], filter));
+}
+
+function isProjectAsked(name: string, projects: string | readonly string[]): boolean {
+  return [projects].flat().some((project) => project.includes(name) || /[*!]/.test(project));
 }
 
 /** Whether one of the files has one of these parts of paths, as vitest looks for them: with or without a line, whatever the case. */

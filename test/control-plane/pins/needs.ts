@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { TALOS } from '../../places/talos/programs.ts';
 import { PROMTOOL } from '../promtool.ts';
 import { type Go, parseObjects } from './go.ts';
 import { type GoMod, readGoMod } from './go-mod.ts';
@@ -42,7 +43,7 @@ export async function findNeeds(go: Go, folder: string, tags: readonly string[])
 
 /** The tags that a module's programs are built with: they decide what is imported. */
 export function buildTags(folder: string): readonly string[] {
-  return folder === PROMTOOL.folder ? (PROMTOOL.tags ?? []) : [];
+  return [PROMTOOL, TALOS].find((module) => module.folder === folder)?.tags ?? [];
 }
 
 /** As a pattern of Go's. */

@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { conformanceFile } from '../../control-plane/conformance.ts';
-import { createWorkspace } from '../../control-plane/workspace.ts';
-import { createBuildah } from '../../image/buildah.ts';
-import { BUSYBOX, cached } from '../images.ts';
+import { imageOfFiles, withLibraries } from '../image-of-files.ts';
+import { BUSYBOX } from '../images.ts';
 import type { ImageAlias } from '../real-node.ts';
 
 const AGNHOST = 'localhost/agnhost:1';
@@ -48,7 +46,7 @@ export function provideTestImages(): TestImages {
  */
 function agnhostImage(): string {
   const program = conformanceFile('agnhost');
-  return buildImage(AGNHOST, [program], (root) => {
+  return imageOf(AGNHOST, [program], (root) => {
     addShell(root);
     copyFileSync(program, join(root, 'agnhost'));
     symlinkSync('agnhost', join(root, 'agnhost-2'));
@@ -61,7 +59,7 @@ function agnhostImage(): string {
 }
 
 function shellImage(): string {
-  return buildImage(SHELL, [], (root) => {
+  return imageOf(SHELL, [], (root) => {
     addShell(root);
     return 'CMD ["sh"]\n';
   });
@@ -69,7 +67,7 @@ function shellImage(): string {
 
 /** It answers at port 80. */
 function webImage(): string {
-  return buildImage(WEB, [], (root) => {
+  return imageOf(WEB, [], (root) => {
     addShell(root);
     return 'CMD ["httpd", "-f", "-p", "80"]\n';
   });
@@ -78,12 +76,17 @@ function webImage(): string {
 /** Its program has the bit that gives it the rights of its owner, unless the pod does not allow that. */
 function noNewPrivilegesImage(): string {
   const program = conformanceFile('agnhost');
-  return buildImage(NO_NEW_PRIVILEGES, [program], (root) => {
+  return imageOf(NO_NEW_PRIVILEGES, [program], (root) => {
     const copy = join(root, 'agnhost');
     copyFileSync(program, copy);
     chmodSync(copy, 0o4755);
     return 'CMD ["/agnhost", "nonewprivs"]\n';
   });
+}
+
+function imageOf(name: string, programs: readonly string[], fill: (root: string) => string): string {
+  const path = 'ENV PATH=/bin:/\n';
+  return imageOfFiles(name, [import.meta.filename, BUSYBOX, ...PROGRAMS, ...programs], (root) => path + fill(root));
 }
 
 /** BusyBox under all of its names, {@link PROGRAMS}, and the folders and users that Alpine has. */
@@ -101,33 +104,6 @@ function addShell(root: string): void {
   }
   writeFileSync(join(root, 'etc', 'passwd'), PASSWD);
   writeFileSync(join(root, 'etc', 'group'), GROUP);
-}
-
-/** A program and the libraries that it loads, as the loader finds them. */
-function withLibraries(program: string): string[] {
-  const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return [program, ...[...listed.matchAll(/(\/\S+) \(0x/g)].map(([, library = '']) => library)];
-}
-
-/** @param fill puts the files into the image's root, and gives the end of its Dockerfile */
-function buildImage(name: string, programs: readonly string[], fill: (root: string) => string): string {
-  const key = createHash('sha256').update(readFileSync(import.meta.filename));
-  for (const file of [BUSYBOX, ...PROGRAMS, ...programs]) key.update(readFileSync(file));
-  const [kind] = name.replace('localhost/', '').split(':');
-  return cached(`${kind}-${key.digest('hex').slice(0, 16)}.tar`, (archive) => {
-    const workspace = createWorkspace('image');
-    try {
-      const root = workspace.path('root');
-      mkdirSync(root);
-      const end = fill(root);
-      const dockerfile = workspace.write('Dockerfile', `FROM scratch\nCOPY . /\nENV PATH=/bin:/\n${end}`);
-      const buildah = createBuildah(workspace);
-      buildah.build(name, { dockerfile, context: root });
-      buildah.save(name, archive);
-    } finally {
-      workspace.remove();
-    }
-  });
 }
 
 /** The names that the tests were compiled with. */

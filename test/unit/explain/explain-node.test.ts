@@ -43,7 +43,7 @@ describe('pods that do not tolerate the taints', () => {
   ])('are none: $why', ({ taints, pods }) => {
     const { sections, next } = formatNode(explained(taints, pods));
     expect(JSON.stringify(sections)).not.toContain('Does not tolerate');
-    expect(next).toEqual({ note: 'nothing: the node carries what it should' });
+    expect(next).toEqual({ note: 'nothing: no required taint is missing' });
   });
 });
 

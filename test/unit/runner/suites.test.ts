@@ -1,7 +1,16 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { asksForRealNodes, CORE, contentsOf, needsOf, type Part, partsOf, type Tier } from '../../runner/suites.ts';
+import {
+  asksForPlace,
+  asksForRealNodes,
+  CORE,
+  contentsOf,
+  needsOf,
+  type Part,
+  partsOf,
+  type Tier,
+} from '../../runner/suites.ts';
 
 it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
   { filter: [], asked: true },
@@ -17,8 +26,19 @@ it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
   expect(asksForRealNodes(filter, project)).toBe(asked);
 });
 
+it.each<{ filter: string[]; project?: string; asked: boolean }>([
+  { filter: [], project: 'places', asked: true },
+  { filter: ['test/places/talos/'], project: 'places', asked: true },
+  { filter: ['test/places/kubeadm/'], project: 'places', asked: false },
+  { filter: ['test/places/talos/validate.test.ts'], asked: true },
+  { filter: ['test/e2e/talos.test.ts'], asked: false },
+  { filter: [], project: 'real-node', asked: false },
+])('Talos is needed for $filter in $project: $asked', ({ filter, project, asked }) => {
+  expect(asksForPlace('talos', filter, project)).toBe(asked);
+});
+
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const PROJECTS = ['unit', 'e2e', 'tools', 'browser', 'real-node'] as const;
+const PROJECTS = ['unit', 'e2e', 'tools', 'browser', 'real-node', 'places'] as const;
 
 const allOf = (project: (typeof PROJECTS)[number]) => globSync(`test/${project}/**/*.test.ts`, { cwd: ROOT }).sort();
 
