@@ -153,6 +153,13 @@ describe(`a cluster of Talos ${TALOS_VERSION}`, skipFor(obstacleToTalosMachines(
     async () => {
       // It is in mode Restore, and the default policy in mode Deny.
       await cluster.kubectl(['delete', 'taintpolicy', 'talos-control-planes']);
+      const removal = ['taint', 'node', 'cp1', `${ROLE}:NoSchedule-`, '--dry-run=server'];
+      const isDenied = () =>
+        cluster.kubectl(removal).then(
+          () => undefined,
+          (error: unknown) => `${error}`.includes('is not allowed') || undefined,
+        );
+      await waitUntil(isDenied, { timeoutMs: LOG_TIMEOUT_MS, otherwise: () => 'the removal is not denied' });
       await apply('controlPlane', {
         'cluster.allowSchedulingOnControlPlanes': true,
         'machine.nodeLabels': { late: 'yes' },
