@@ -1,7 +1,16 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { asksForPlace, asksForRealNodes, CORE, contentsOf, needsOf, type Part, partsOf, type Tier } from '../../runner/suites.ts';
+import {
+  asksForPlace,
+  asksForRealNodes,
+  CORE,
+  contentsOf,
+  needsOf,
+  type Part,
+  partsOf,
+  type Tier,
+} from '../../runner/suites.ts';
 
 it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
   { filter: [], asked: true },
