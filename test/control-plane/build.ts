@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ACTIONLINT } from './actionlint.ts';
@@ -98,12 +98,12 @@ async function build(module: GoModule, program: string): Promise<string | undefi
   }
 }
 
-/** The module's own files, out of Go's cache. */
+/** The module's own files and folders, out of Go's cache. */
 function copyFiles(module: GoModule, program: string, folder: string): void {
   if (!module.files) return;
   const args = ['list', '-f', '{{.Module.Dir}}', `${module.packages[program]}`];
   const root = execFileSync('go', args, { cwd: module.folder, encoding: 'utf8' }).trim();
-  for (const file of module.files) copyFileSync(join(root, file), join(folder, basename(file)));
+  for (const file of module.files) cpSync(join(root, file), join(folder, basename(file)), { recursive: true });
 }
 
 /**

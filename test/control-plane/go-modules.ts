@@ -9,7 +9,7 @@ export interface GoModule {
   readonly folder: string;
   /** The Go package of each program. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Files of the module that has the programs, by their path in it: they are put beside the programs. */
+  /** Files and folders of the module that has the programs, by their path in it: they are put beside the programs. */
   readonly files?: readonly string[];
   /** The programs that are a package's compiled tests (`go test -c`), not a `main` package. */
   readonly compiledTests?: readonly string[];

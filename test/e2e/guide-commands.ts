@@ -31,6 +31,17 @@ export function guideLines(page: string, heading: string, block = 0): string[] {
   return blockOf(page, heading, 'sh', block).trim().split('\n');
 }
 
+/**
+ * The text of a yaml block: a file, as users copy it.
+ * @param page the name of its file in docs/
+ * @param heading of the section that the block is in, of the second level or below
+ * @param block the number of the block in the section, from 0. Only yaml blocks count
+ * @throws Error when there is no such block
+ */
+export function guideFile(page: string, heading: string, block = 0): string {
+  return blockOf(page, heading, 'yaml', block);
+}
+
 /** The text of a block, with continued lines joined. A section ends at the next heading of its level or above. */
 function blockOf(page: string, heading: string, language: string, block: number): string {
   const guide = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');

@@ -1,3 +1,4 @@
+import { provideKubeadm } from './kubeadm/provide.ts';
 import { provideTalos } from './talos/provide.ts';
 
 /** One of the places where users run clusters: the tests in the folder of its name run on machines as they are there. */
@@ -14,6 +15,7 @@ export interface Place {
 
 /** By the folder's name. */
 export const PLACES: Readonly<Record<string, Place>> = {
+  kubeadm: { what: 'clusters that kubeadm makes, with Flannel by its chart', provide: provideKubeadm },
   talos: { what: 'machines that run Talos, without Kubernetes and with it', provide: provideTalos },
 };
 

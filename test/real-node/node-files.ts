@@ -41,7 +41,11 @@ export const CNI_ASIDE = '10-pods.aside';
 
 export const SANDBOX_IMAGE = 'localhost/busybox:1';
 
-export function containerdConfig(folders: NodeFolders): string {
+/** @param cni where the plugins of the network are, and their configuration */
+export function containerdConfig(
+  folders: Pick<NodeFolders, 'containerd' | 'socket'>,
+  cni = { plugins: '/usr/lib/cni', configuration: CNI_FOLDER },
+): string {
   return `version = 3
 root = "${folders.containerd}/root"
 state = "${folders.containerd}/state"
@@ -57,8 +61,8 @@ state = "${folders.containerd}/state"
   # Without CAP_SYS_RESOURCE no process may lower its oom_score_adj, and runc ends with "can't get final child's PID from pipe: EOF".
   restrict_oom_score_adj = true
 [plugins.'io.containerd.cri.v1.runtime'.cni]
-  bin_dirs = ["/usr/lib/cni"]
-  conf_dir = "${CNI_FOLDER}"
+  bin_dirs = ["${cni.plugins}"]
+  conf_dir = "${cni.configuration}"
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]

@@ -1,0 +1,98 @@
+import { expect } from 'vitest';
+import { parse } from 'yaml';
+import { NAMESPACE } from '../../../scripts/chart.ts';
+import { createAuthority } from '../../control-plane/credentials.ts';
+import { guideFile, guideLines } from '../../e2e/guide-commands.ts';
+import type { KubeadmCluster } from './cluster.ts';
+import { FLANNEL_NAMESPACE, installFlannel, nodeState } from './flannel.ts';
+import {
+  CONTROL_PLANE_TAINT,
+  doctorContent,
+  installBeforeNetwork,
+  MASTER_TAINT,
+  nodesReady,
+  removalDenied,
+  taintsOf,
+} from './product.ts';
+import { describeOnMachines } from './steps.ts';
+
+const GUIDE = ['security.md', 'Client certificates'] as const;
+
+describeOnMachines('taintkeeper before the first CNI', ['cp-1', 'node-2', 'cp-3'], (step, cluster) => {
+  const kubectl = (...args: readonly string[]) => cluster().kubectl(args, { timeoutMs: 180_000 });
+  const authority = createAuthority();
+
+  step('kubeadm init, with the client certificate of docs/security.md', ['kubelet', 'kube-apiserver'], async () => {
+    await giveClientCertificate(cluster(), 'cp-1', await authority);
+    const { apiServer } = parse(guideFile(...GUIDE, 2)) as { apiServer: object };
+    await cluster().init({ apiServer });
+    await cluster().join('node-2');
+    await kubectl('wait', '--for=create', 'node/node-2', '--timeout=90s');
+    return undefined;
+  });
+
+  step('the host-network preset runs on nodes without a network', ['taintkeeper', 'kubelet'], async () => {
+    await kubectl('create', 'namespace', NAMESPACE);
+    await kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=privileged');
+    const [create = ''] = guideLines(...GUIDE);
+    await cluster()
+      .machine('cp-1')
+      .write('/etc/kubernetes/test/webhook-client-ca.crt', (await authority).cert);
+    await cluster()
+      .machine('cp-1')
+      .run(['bash', '-c', `cd /etc/kubernetes/test && ${create}`]);
+    await installBeforeNetwork(cluster());
+    const states = await Promise.all(['cp-1', 'node-2'].map((name) => nodeState(cluster(), name)));
+    expect(states).toEqual(['NotReady', 'NotReady']);
+    return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);
+  });
+
+  step(
+    'Flannel gets the toleration when it is created, and the nodes get Ready',
+    ['kube-flannel', 'taintkeeper', 'kube-apiserver'],
+    async () => {
+      await installFlannel(cluster());
+      const path = 'jsonpath={.metadata.generation} {.spec.template.spec.tolerations[*].key}';
+      const created = await kubectl(
+        '--namespace',
+        FLANNEL_NAMESPACE,
+        'get',
+        'daemonset/kube-flannel-ds',
+        '--output',
+        path,
+      );
+      expect(created).toMatch(new RegExp(`^1 .*${MASTER_TAINT}`));
+      await nodesReady(cluster(), 'cp-1', 'node-2');
+      return doctorContent(cluster());
+    },
+  );
+
+  step('a second control plane joins, with the client certificate', ['kube-apiserver', 'etcd', 'kubelet'], async () => {
+    await giveClientCertificate(cluster(), 'cp-3', await authority);
+    await cluster().join('cp-3', { controlPlane: true });
+    await nodesReady(cluster(), 'cp-3');
+    expect(await taintsOf(cluster(), 'cp-3')).toEqual([`${CONTROL_PLANE_TAINT}:NoSchedule`]);
+    // Each API server calls the webhook with a certificate of its own.
+    const machine = cluster().machine('cp-3');
+    const { stderr } = await machine.exec([
+      ...['kubectl', '--server', `https://${machine.address}:6443`],
+      ...['taint', 'node', 'cp-3', `${CONTROL_PLANE_TAINT}-`, '--dry-run=server'],
+    ]);
+    expect(stderr).toContain('is not allowed');
+    return undefined;
+  });
+});
+
+/** What docs/security.md says that an API server needs, on one control plane. */
+async function giveClientCertificate(
+  cluster: KubeadmCluster,
+  name: string,
+  authority: Awaited<ReturnType<typeof createAuthority>>,
+): Promise<void> {
+  const machine = cluster.machine(name);
+  const { cert, key } = await authority.client({ name: 'kube-apiserver', groups: [] });
+  await machine.write('/etc/kubernetes/admission/configuration.yaml', guideFile(...GUIDE, 0));
+  await machine.write('/etc/kubernetes/admission/webhooks.kubeconfig', guideFile(...GUIDE, 1));
+  await machine.write('/etc/kubernetes/pki/webhook-client.crt', cert);
+  await machine.write('/etc/kubernetes/pki/webhook-client.key', key);
+}
