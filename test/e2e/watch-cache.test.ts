@@ -168,6 +168,8 @@ describeWithControlPlane('watch cache: faults', {}, (cp) => {
     let compacted = false;
     const watched = await watchObjects(cp(), {
       pageSize: 10,
+      // A list in two states is followed by another one.
+      timings: { ...SHORT, relistMs: 1_000 },
       async beforeList(query) {
         if (!query.continue || compacted) return;
         compacted = true;
