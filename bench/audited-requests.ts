@@ -49,7 +49,7 @@ export function auditedRequests(file: string, user: User): AuditedRequests {
 }
 
 /** What is listed by name; the rest is the same however many nodes there are. */
-const NAMED: readonly string[] = ['nodes', 'nodetaintrecords', 'daemonsets', 'pods', 'events', 'leases'];
+const NAMED: readonly string[] = ['nodes', 'daemonsets', 'pods', 'events', 'leases'];
 
 /** Such as `5000 patch nodes, 3 list nodes, 12 others`, the most frequent first; failed ones with their status. */
 export function summaryOf(requests: readonly AuditEvent[]): string {

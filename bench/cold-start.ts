@@ -188,7 +188,7 @@ function policyFile(count: number): string {
       `metadata: { name: policy-${n} }`,
       'spec:',
       '  mode: Deny',
-      `  taints: [{ key: ${n === 0 ? 'example.com/dedicated' : `example.com/team-${n}`}, restrict: [Removal] }, { key: "team-${n}.example.com/*", restrict: [Removal] }]`,
+      `  taints: [{ key: ${n === 0 ? 'example.com/dedicated' : `example.com/team-${n}`} }, { key: "team-${n}.example.com/*" }]`,
       '',
     ].join('\n'),
   );

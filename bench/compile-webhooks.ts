@@ -36,7 +36,7 @@ function ordinary(index: number): Policy {
       nodeSelector: { matchLabels: { 'example.com/pool': `pool-${index}` } },
       taints: [
         { key: `example.com/dedicated-${index}`, value: 'yes', effect: 'NoSchedule', ensure: 'Always' },
-        { key: `team-${index}.example.com/*`, restrict: ['Removal'] },
+        { key: `team-${index}.example.com/*` },
       ],
       ...(index % 3 === 0 ? { exempt: { users: [`system:serviceaccount:team-${index}:*`] } } : {}),
     },
@@ -63,7 +63,6 @@ function atMaxima(wild: boolean): (index: number) => Policy {
         value: longest(n),
         effect: pick(EFFECTS, n),
         ...(wild && n % 2 === 1 ? {} : { ensure: 'Always' as const }),
-        restrict: ['Removal'],
       })),
       exempt: { users: names(index), groups: names(index) },
     },
@@ -89,7 +88,7 @@ function tolerationsAtMaxima(index: number): Policy {
 
 /** No selector: the same nodes, and so one question about all of the keys. */
 function keysAtMaxima(index: number): Policy {
-  const taints = times(MOST, (n) => ({ key: longestKey(index * MOST + n), restrict: ['Removal'] as const }));
+  const taints = times(MOST, (n) => ({ key: longestKey(index * MOST + n) }));
   return { kind: 'TaintPolicy', name: `policy-${index}`, spec: { mode: 'Deny', taints } };
 }
 

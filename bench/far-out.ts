@@ -17,10 +17,9 @@ import { stopwatch } from './stopwatch.ts';
  * stands what a bare loop with the same client takes to list, to follow and to patch the same nodes, and the memory of a replica that does not
  * lead. Prints a Markdown table. Linux only.
  *
- *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--records] [--memory-limit MIB] [--program FILE ...] [NODES ...]
+ *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--memory-limit MIB] [--program FILE ...] [NODES ...]
  *
- * With --records, the policies ask for a NodeTaintRecord of each node; --memory-limit is the chart's memoryLimitMiB. With several programs, such as the bundles of two versions, each is
- * measured in turn.
+ * --memory-limit is the chart's memoryLimitMiB. With several programs, such as the bundles of two versions, each is measured in turn.
  */
 const NODE_COUNTS = [1_000, 5_000, 10_000, 20_000];
 const REST_MS = 15_000;
@@ -38,7 +37,6 @@ const { values: flags, positionals } = parseArgs({
   options: {
     policies: { type: 'string', default: '20' },
     'daemon-sets': { type: 'string', default: '200' },
-    records: { type: 'boolean', default: false },
     'memory-limit': { type: 'string' },
     program: { type: 'string', multiple: true },
   },
@@ -65,7 +63,7 @@ printHead(
 for (const count of counts) for (const program of programs) await measure(count, program);
 
 async function measure(count: number, program: string): Promise<void> {
-  const size = { nodes: count, policies, daemonSets: Number(flags['daemon-sets']), records: flags.records };
+  const size = { nodes: count, policies, daemonSets: Number(flags['daemon-sets']) };
   await using simulated = await simulateCluster(size);
   const bare = await bareLoop();
   let other: Replica | undefined;
@@ -79,10 +77,6 @@ async function measure(count: number, program: string): Promise<void> {
     ...(await simulated.state()),
   });
   other = await simulated.start('b', program, memoryLimitMiB);
-  if (flags.records) {
-    const isRecorded = ({ records }: SimulatedState) => records === count;
-    await during('until every node has its record', () => simulated.until('nodes had a record', isRecorded));
-  }
   await delay(SETTLE_MS);
   await simulated.control('heartbeats', { perSecond: count / HEARTBEAT_SECONDS });
   await during('at rest, with heartbeats', async () => void (await delay(REST_MS)), bare.follow);
@@ -117,7 +111,7 @@ async function measure(count: number, program: string): Promise<void> {
     { cpu, bareCpu, requests = {} }: { cpu: number; bareCpu?: number | undefined } & Partial<SimulatedState>,
   ): void {
     const { now, peak } = memoryOf(leader.pid);
-    const writes = Object.entries(requests).filter(([name]) => /^(patch nodes|post nodetaintrecords) |429/.test(name));
+    const writes = Object.entries(requests).filter(([name]) => /^patch nodes |429/.test(name));
     printRow(
       ...(programs.length > 1 ? [program] : []),
       count.toLocaleString('en'),

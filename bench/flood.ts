@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
-import { BODY_LIMIT_BYTES, WHOLE_BYTES } from '../src/server/json-body.ts';
+import { BODY_LIMIT_BYTES } from '../src/server/json-body.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { taintRemovalReview } from '../test/unit/reviews.ts';
 import { withJson } from '../test/unit/server/review-texts.ts';
@@ -28,20 +28,17 @@ const onNode = (metadata: object) =>
 /** As long as a body may be: one text that is kept, in which a character makes V8 take two bytes for each. */
 const longest = Buffer.from(JSON.stringify(onNode({ uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 10_000)}` })));
 /** As many taints as a body may have, with such a character, too. */
-const taints = Array.from({ length: 150_000 }, (_, n) => ({
+const taints = Array.from({ length: 55_000 }, (_, n) => ({
   key: n.toString(36).padStart(4, '-'),
   effect: 'NoExecute',
 }));
 const fullest = Buffer.from(
   JSON.stringify(taintRemovalReview({ object: { metadata: { name: 'cp-1', uid: '€' }, spec: { taints } } })),
 );
-/** As much as is parsed whole, of what V8 makes the most of. */
-const densest = Buffer.from(
-  withJson(
-    taintRemovalReview({ options: 'HERE' }),
-    `[${Array(Math.floor((WHOLE_BYTES - 2_000) / 9)).fill('{"33":0}')}]`,
-  ),
-);
+/** As many maps as are parsed, of the kind that V8 makes the most of. */
+const densest = Buffer.from(withJson(taintRemovalReview({ options: 'HERE' }), `[${Array(59_900).fill('{"33":0}')}]`));
+/** What an API server may send of a Node that etcd accepts: it is received and discarded. */
+const tooLarge = Buffer.from(JSON.stringify(taintRemovalReview({ options: 'x'.repeat(25_000_000) })));
 buildBundle();
 
 type Flood = (port: number) => Promise<void>;
@@ -61,8 +58,9 @@ const bodies =
 const floods: readonly [string, Flood][] = [
   [`${SILENT.toLocaleString('en')} TLS connections that say nothing`, silence],
   [`${SENDERS} clients that send 2 bodies of ${mb(longest)} each`, bodies(longest, 2)],
-  [`${SENDERS} clients that send a body with 150,000 taints each`, bodies(fullest, 1)],
-  [`${SENDERS} clients that send 4 bodies of ${mb(densest)}, parsed whole, each`, bodies(densest, 4)],
+  [`${SENDERS} clients that send a body with 55,000 taints each`, bodies(fullest, 1)],
+  [`${SENDERS} clients that send 4 bodies of ${mb(densest)} with 59,900 maps each`, bodies(densest, 4)],
+  [`${SENDERS} clients that send 2 bodies of ${mb(tooLarge)} each, which are too large`, bodies(tooLarge, 2)],
   [
     'the first two, and 500 connections that asked once',
     async (port) => {

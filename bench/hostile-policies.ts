@@ -10,18 +10,9 @@ export function hostilePolicies(count: number): Policy[] {
         mode: n % 2 ? 'Deny' : 'Restore',
         nodeSelector: { matchExpressions: [{ key: `left-${n}`, operator: 'DoesNotExist' }] },
         taints: [
-          {
-            key: `example.com/team-${n}`,
-            effect: 'NoSchedule',
-            ensure: 'Always',
-            value: 'x',
-            restrict: ['Addition'],
-          },
-          {
-            key: `team-${n}.example.com/*`,
-            restrict: n % 3 ? ['Removal', 'Addition'] : ['Removal', 'Addition', 'Unselection'],
-          },
-          { key: '*', except: ['spare.example.com/*', '*.local/*'], restrict: ['Removal', 'Addition'] },
+          { key: `example.com/team-${n}`, effect: 'NoSchedule', ensure: 'Always', value: 'x' },
+          { key: `team-${n}.example.com/*` },
+          { key: 'example.com/*', except: ['example.com/spare', `example.com/team-${n + 1}`] },
         ],
         exempt: {
           users: ['system:serviceaccount:*:autoscaler'],

@@ -42,7 +42,7 @@ function policiesOf(count: number): (TaintPolicy | TolerationPolicy)[] {
       {
         kind: 'TaintPolicy',
         name: `taint-${index}`,
-        spec: { mode: 'Restore', nodeSelector, taints: [{ key: taint.key, restrict: ['Removal'] }] },
+        spec: { mode: 'Restore', nodeSelector, taints: [{ key: taint.key }] },
       },
       { kind: 'TolerationPolicy', name: `toleration-${index}`, spec: { mode: 'Mutate', daemonSets: { namespaces } } },
     ] satisfies Policy[];

@@ -15,7 +15,7 @@ import { stopwatch } from './stopwatch.ts';
  *
  *     npx node bench/scale-curve.ts [--svg FILE]
  */
-const USUAL: SimulatedSize = { nodes: 5_000, policies: 20, daemonSets: 200, records: false };
+const USUAL: SimulatedSize = { nodes: 5_000, policies: 20, daemonSets: 200 };
 const SERIES = {
   nodes: [1_000, 5_000, 10_000, 20_000],
   policies: [1, 20, 100, 200],

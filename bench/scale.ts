@@ -25,9 +25,8 @@ import { type Stopwatch, stopwatch } from './stopwatch.ts';
  * away with the webhook out of reach. Beside it stands what the same API server takes for the same writes from a bare loop.
  * Prints the rows of a Markdown table. Linux only.
  *
- *     npx node bench/scale.ts [--kubelets] [--records] [--rounds N] [--rest] [--before FOLDER] [NODES ...]
+ *     npx node bench/scale.ts [--kubelets] [--rounds N] [--rest] [--before FOLDER] [NODES ...]
  *
- * With --records, the policy asks for a NodeTaintRecord of each node.
  * With --kubelets, controller manager, scheduler and kubelets run besides, and every node has its heartbeat. With --rest, no taints
  * are taken away: only a start and a minute after it are looked at, with --before those of an earlier bundle (a copy of its `dist`), too.
  */
@@ -56,7 +55,6 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     kubelets: { type: 'boolean' },
-    records: { type: 'boolean' },
     rounds: { type: 'string', default: '3' },
     rest: { type: 'boolean' },
     before: { type: 'string' },
@@ -104,13 +102,11 @@ async function measure(count: number): Promise<void> {
   }
   rows.print();
 
-  /** It notes on every node what it carries. */
   async function firstStart(): Promise<void> {
     const start = stopwatch();
     const replica = await startLeader(installation);
     await firstSweep(replica);
     await queueEmpty(replica);
-    if (flags.records) await allRecorded(count, () => requests.since(start.at));
     report('first start to nothing left to do', start, replica);
     withdraw(installation);
     await replica.stop();
@@ -184,8 +180,7 @@ async function ready(cp: ControlPlane): Promise<void> {
 /** A policy by which every node of the pool must have the taint, though nothing waits for taintkeeper. */
 async function protect(cp: ControlPlane): Promise<void> {
   const taints = [{ ...TAINT, ensure: 'Always' }];
-  const retention = flags.records ? { deletedNodeRetentionSeconds: 86_400 } : {};
-  const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector: { matchLabels: POOL }, taints, ...retention };
+  const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector: { matchLabels: POOL }, taints };
   const policy = policyObject('TaintPolicy', 'workers', spec);
   await succeeded(
     waitUntil(
@@ -244,20 +239,6 @@ async function allWritten(count: number, requests: () => readonly AuditEvent[]):
     timeoutMs: REPAIR_TIMEOUT_MS,
     intervalMs: POLL_MS,
     otherwise: () => `${written()} of ${count} nodes were repaired within ${REPAIR_TIMEOUT_MS / 1000} s`,
-  });
-}
-
-/** Waits until each node has a NodeTaintRecord. */
-async function allRecorded(count: number, requests: () => readonly AuditEvent[]): Promise<void> {
-  const recorded = () =>
-    requests().filter(
-      ({ verb, objectRef, responseStatus }) =>
-        verb === 'create' && objectRef?.resource === 'nodetaintrecords' && responseStatus?.code === 201,
-    ).length;
-  await waitUntil(() => (recorded() === count ? true : undefined), {
-    timeoutMs: REPAIR_TIMEOUT_MS,
-    intervalMs: POLL_MS,
-    otherwise: () => `${recorded()} of ${count} nodes have a record after ${REPAIR_TIMEOUT_MS / 1000} s`,
   });
 }
 

@@ -37,8 +37,6 @@ export interface Controls {
 export interface SimulatedState {
   /** How many nodes carry the taint of their pool. */
   readonly tainted: number;
-  /** How many NodeTaintRecords there are. */
-  readonly records: number;
   /** How many policies have a status. */
   readonly statuses: number;
   /** Those of taintkeeper, by verb, resource and status, such as `patch nodes 200`. */
@@ -57,7 +55,7 @@ const SERVED = new Set([
   '/apis/events.k8s.io/v1/events',
   '/apis/discovery.k8s.io/v1/endpointslices',
   '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ...[...POLICY_RESOURCES, 'nodetaintrecords'].map((resource) => `${POLICY_API}/${resource}`),
+  ...POLICY_RESOURCES.map((resource) => `${POLICY_API}/${resource}`),
   ...['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'].map(
     (one) => `/apis/admissionregistration.k8s.io/v1/${one}`,
   ),
@@ -282,11 +280,10 @@ function control(what: string, body: Partial<Controls[keyof Controls]> & { perSe
   const tainted = states.filter(({ taints }, index) =>
     taints.some(({ key }) => key === taintOf(index % pools).key),
   ).length;
-  const records = store.list(`${POLICY_API}/nodetaintrecords`, '').length;
   const statuses = POLICY_RESOURCES.flatMap((resource) => store.list(`${POLICY_API}/${resource}`, '')).filter(
     ({ status }) => status !== undefined,
   ).length;
-  return { tainted, records, statuses, requests } satisfies SimulatedState;
+  return { tainted, statuses, requests } satisfies SimulatedState;
 }
 
 function beat(perSecond: number): void {

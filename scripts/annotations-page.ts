@@ -17,7 +17,7 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     on: 'Node',
     by: 'users; the webhook and native policies',
     meaning:
-      '`key=value:Effect`, several separated by commas: allows [one removal of each taint](../operating.md#removing-a-protected-taint). With a `-` at the end, it is a notice that the taint [was removed with permission](../repairs.md#taints-that-were-removed-with-permission). The leader deletes notices that it has recorded, and the annotation after 24 hours.',
+      '`key=value:Effect`, several separated by commas: [each of these taints may be removed](../operating.md#removing-a-protected-taint), and is not set again. An entry ends when a request sets its taint, or when both have stood together for an hour.',
   },
   created: {
     on: 'ConfigMap with the default policies',

@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
-import type { NodeRecords } from './cluster/node-records.ts';
 import type { ClusterPolicies } from './cluster/policies.ts';
 import type { CertificateSecret } from './cluster/secret-keeper.ts';
 import type { ServiceRef } from './cluster/service-endpoint.ts';
@@ -43,7 +42,6 @@ export interface LeaderOptions {
   readonly audit: boolean;
   readonly policies: ClusterPolicies;
   readonly webhooks: RegisteredWebhooks;
-  readonly nodeRecords: NodeRecords;
   readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
   /** The Secret of the certificates, which taintkeeper renews. Undefined where they are in files. */
   readonly secret: CertificateSecret | undefined;
@@ -106,7 +104,7 @@ function startControllers(
   started: <T extends Controller>(controller: T) => T,
 ): ClusterState {
   const { client, namespace, identity, service, audit, ownerClusterRole } = options;
-  const { policies, webhooks, nodeRecords, certificates, secret, caOverlapMs, recordEvent } = options;
+  const { policies, webhooks, certificates, secret, caOverlapMs, recordEvent } = options;
   const { nodes, daemonSets, synced } = started(watchCluster(run, client));
   const reports = createReports();
 
@@ -132,11 +130,10 @@ function startControllers(
       service,
       nodes,
       daemonSets,
-      synced: nodes.synced,
-      nodeRecords,
+      nodesSynced: nodes.synced,
+      daemonSetsSynced: daemonSets.synced,
       policies,
       rights,
-      audit,
       recordEvent,
       reports,
     }),
@@ -167,7 +164,6 @@ function startControllers(
       namespace,
       nodes,
       daemonSets,
-      nodeRecords,
       policies,
       audit,
       reports,

@@ -24,8 +24,6 @@ export interface SimulatedSize {
   /** Each has a pool of nodes. */
   readonly policies: number;
   readonly daemonSets: number;
-  /** Whether the policies ask for a NodeTaintRecord of each node. */
-  readonly records: boolean;
 }
 
 /** A simulated API server with nodes, DaemonSets and policies. */
@@ -119,16 +117,12 @@ export async function firstSweep(leader: Replica): Promise<void> {
  * For each pool a policy by which its nodes have its taint, and for every tenth one by which DaemonSets tolerate it.
  * @returns how many
  */
-async function createPolicies(client: ApiClient, { policies, records }: SimulatedSize): Promise<number> {
+async function createPolicies(client: ApiClient, { policies }: SimulatedSize): Promise<number> {
   let created = 0;
   for (let pool = 0; pool < policies; pool++) {
-    const taints = [
-      { ...taintOf(pool), ensure: 'Always' },
-      { key: `team-${pool}.example.com/*`, restrict: ['Removal'] },
-    ];
+    const taints = [{ ...taintOf(pool), ensure: 'Always' }, { key: `team-${pool}.example.com/*` }];
     const nodeSelector = { matchLabels: { [POOL_LABEL]: `pool-${pool}` } };
-    const retention = records ? { deletedNodeRetentionSeconds: 86_400 } : {};
-    const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector, taints, ...retention };
+    const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector, taints };
     await create('TaintPolicy', `pool-${pool}`, spec);
     if (pool % 10 > 0) continue;
     const daemonSets = { namespaces: ['kube-system'], names: [`agent-${pool}*`] };

@@ -3,13 +3,11 @@ import jsonPatch from 'fast-json-patch';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
 import { judgeNodeCreation } from '../judge/node-creation.ts';
-import { type NodeRecord, withRecord } from '../judge/node-record.ts';
-import { retainedTaints } from '../judge/node-return.ts';
 import { judgeNodeUpdate } from '../judge/node-update.ts';
-import type { DesiredNode, NodeView } from '../judge/node-view.ts';
+import type { DesiredNode } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { NodeObject } from '../objects/node-object.ts';
-import { asNode, machineOf, patchNode, viewNode } from '../objects/node-object.ts';
+import { asNode, patchNode, viewNode } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type AdmissionRequest, requesterOf } from './review.ts';
 
@@ -22,72 +20,37 @@ export interface Judgement {
   readonly patch: readonly Operation[];
 }
 
-/** The NodeTaintRecords. */
-export interface Records {
-  /** The record of the node of that name, also of a deleted node. */
-  recordOf(name: string): NodeRecord | undefined;
-  /** In milliseconds since the epoch, by the clock of the API server, which the times of the records use. */
-  now(): number;
-}
-
-const NO_RECORDS: Records = { recordOf: () => undefined, now: () => 0 };
-
 const UNTOUCHED: Judgement = { kind: undefined, decision: allow(), patch: [] };
 
 /**
  * Judges one request. Only CREATE and UPDATE of nodes and of apps' daemonsets count, without subresources.
  *
- * @param records none by default: patterns then protect nothing
  * @throws MalformedObjectError if the object is not of the kind that its resource names
  */
-export function judge(
-  request: AdmissionRequest,
-  phase: Phase,
-  policies: PolicySet,
-  records: Records = NO_RECORDS,
-): Judgement {
+export function judge(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {
   const { operation, resource, subResource } = request;
   if (subResource || (operation !== 'CREATE' && operation !== 'UPDATE')) return UNTOUCHED;
-  if (resource.group === '' && resource.resource === 'nodes')
-    return judgeNodeRequest(request, phase, policies, records);
+  if (resource.group === '' && resource.resource === 'nodes') return judgeNodeRequest(request, phase, policies);
   if (resource.group === 'apps' && resource.resource === 'daemonsets') {
     return judgeDaemonSetRequest(request, phase, policies);
   }
   return UNTOUCHED;
 }
 
-function judgeNodeRequest(
-  request: AdmissionRequest,
-  phase: Phase,
-  { taintPolicies }: PolicySet,
-  records: Records,
-): Judgement {
+function judgeNodeRequest(request: AdmissionRequest, phase: Phase, { taintPolicies }: PolicySet): Judgement {
   const { name = '' } = request;
   const requester = requesterOf(request);
   const object = asNode(request.object, ['request', 'object']);
   const node = viewNode(object, name);
   if (request.operation === 'CREATE') {
-    const retained = retainedFor(object, node, taintPolicies, records);
-    return nodeJudgement(object, judgeNodeCreation({ phase, requester, node, retained }, taintPolicies));
+    return nodeJudgement(object, judgeNodeCreation({ phase, requester, node }, taintPolicies));
   }
-  const oldObject = asNode(request.oldObject, ['request', 'oldObject']);
-  const view = viewNode(oldObject, name);
-  const oldNode = withRecord(view, records.recordOf(view.name), oldObject.metadata.uid ?? undefined);
+  const oldNode = viewNode(asNode(request.oldObject, ['request', 'oldObject']), name);
   return nodeJudgement(object, judgeNodeUpdate({ phase, requester, node, oldNode }, taintPolicies));
 }
 
 function nodeJudgement(object: NodeObject, decision: Decision<DesiredNode>): Judgement {
   return { kind: 'Node', decision, patch: decision.action === 'patch' ? patchNode(object, decision.desired) : [] };
-}
-
-function retainedFor(
-  object: NodeObject,
-  { name, labels }: NodeView,
-  policies: PolicySet['taintPolicies'],
-  records: Records,
-) {
-  const record = records.recordOf(name);
-  return record ? retainedTaints(record, { labels, machine: machineOf(object) }, policies, records.now()) : [];
 }
 
 function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {
@@ -120,10 +83,10 @@ export interface Admission {
  * Judges a request as the API server calls the webhooks: mutation first, then validation of the result. The request does not change.
  * @throws MalformedObjectError
  */
-export function admit(request: AdmissionRequest, policies: PolicySet, records: Records = NO_RECORDS): Admission {
-  const mutation = judge(request, 'mutate', policies, records);
+export function admit(request: AdmissionRequest, policies: PolicySet): Admission {
+  const mutation = judge(request, 'mutate', policies);
   const object = applyPatch(request.object, mutation.patch);
-  const validation = judge({ ...request, object }, 'validate', policies, records);
+  const validation = judge({ ...request, object }, 'validate', policies);
 
   const found = {
     violations: [...mutation.decision.violations, ...validation.decision.violations],

@@ -42,7 +42,6 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
 
 function wordingOf({ outcome }: Violation, kind: 'Node' | 'DaemonSet', operation: string): Wording | undefined {
   const { change, result, audit, event } = partsOf(outcome);
-  if (event === undefined) return undefined;
   const isAdded = result === 'Added' && audit === undefined;
   // An object that is created without a taint or a toleration has not lost it.
   const isAuditedAsMissing = outcome === 'audited' && (kind === 'DaemonSet' || operation === 'CREATE');
@@ -64,8 +63,6 @@ function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
       return 'DenyRequest';
     case 'Restored':
       return `Restore${what}`;
-    case 'Reverted':
-      return `Revert${what}`;
     case 'Added':
       return `Add${what}`;
     case 'Audited':

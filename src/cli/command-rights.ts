@@ -1,5 +1,4 @@
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
-import { NODE_RECORDS } from '../cluster/node-records.ts';
 import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 
@@ -46,7 +45,6 @@ export const COMMAND_RIGHTS = {
       core('list', 'pods'),
       apps('get', 'daemonsets'),
       own('list', TaintPolicy),
-      own('get', NODE_RECORDS),
       EVENTS,
     ],
   },
@@ -110,7 +108,7 @@ export const COMMAND_RIGHTS = {
     inCluster: [
       core('get, list, patch', 'nodes'),
       apps('get, list, patch', 'daemonsets'),
-      own('list', NODE_RECORDS),
+      own('list', TaintPolicy),
       WEBHOOKS,
       { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
     ],

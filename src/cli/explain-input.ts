@@ -4,7 +4,6 @@ import { findObject } from '../cluster/client/find-object.ts';
 import { projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn, listNodePods } from '../cluster/node-pods.ts';
-import { getRecord } from '../cluster/node-records.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policy-object.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
@@ -21,8 +20,7 @@ import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import type { NodeRecord } from '../judge/node-record.ts';
-import { daemonSetName, type StartupFacts, startupStep, waitingText } from '../judge/startup-progress.ts';
+import { daemonSetName, type StartupFacts, startupStep, waitingText } from '../judge/startup-step.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
@@ -37,17 +35,15 @@ import { installedPolicies } from './cluster-options.ts';
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
-  const [facts, { record, notes }, pods] = await Promise.all([
+  const [facts, pods] = await Promise.all([
     readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name }),
-    readRecord(client, name),
     readPods(client, name),
   ]);
-  const waiting = await readWaiting(client, object, record, facts);
+  const waiting = await readWaiting(client, object, facts);
   return explainNode(object, name, {
     ...facts,
-    record,
     pods: pods.pods,
-    notes: [...facts.notes, ...notes, ...pods.notes, ...waiting.notes],
+    notes: [...facts.notes, ...pods.notes, ...waiting.notes],
     now: client.now().getTime(),
     ...(waiting.text === undefined ? {} : { startup: waiting.text }),
   });
@@ -57,17 +53,15 @@ export async function readNodeExplanation(client: ApiClient, name: string): Prom
 async function readWaiting(
   client: ApiClient,
   object: unknown,
-  record: NodeRecord | undefined,
   { policies, audit }: Facts,
 ): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
-  const { uid } = (object as { readonly metadata: { readonly uid: string } }).metadata;
   const { createdAt = 0, ...projected } = projectNode(object);
-  const node = { ...projected, createdAt, uid };
-  const now = client.now().getTime();
+  const node = { ...projected, createdAt };
+  const apiTime = client.now().getTime();
   const stepWith = (blockers: StartupFacts['blockers']) =>
-    startupStep(node, record, taintPolicies, { blockers, unrequiredForMs: () => 0, now });
+    startupStep(node, taintPolicies, { blockers, awaited: [], isComplete: true, now: 0, apiTime });
   try {
     const { waiting, removable } = stepWith(() => undefined);
     if (waiting.length + removable.length === 0) return { notes: [] };
@@ -99,19 +93,6 @@ async function readPods(
   } catch (error) {
     if (!isForbidden(error)) throw error;
     return { pods: undefined, notes: [`its pods were not read: ${error.message}`] };
-  }
-}
-
-/** The record of a node, or why it could not be read. @throws ApiError */
-async function readRecord(
-  client: ApiClient,
-  name: string,
-): Promise<{ readonly record: NodeRecord | undefined; readonly notes: readonly string[] }> {
-  try {
-    return { record: (await getRecord(client, name))?.record, notes: [] };
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return { record: undefined, notes: [`the NodeTaintRecord was not read: ${error.message}`] };
   }
 }
 

@@ -122,9 +122,9 @@ function nameOf({ resource, namespace, name }: Pick<ReviewedObject, 'resource' |
 
 /** Allowed exceptions are notes. */
 function levelOf(outcome: Outcome): CiResult['level'] {
-  const { result, reason } = partsOf(outcome);
+  const { result } = partsOf(outcome);
   if (result === 'Denied') return 'error';
-  return result === 'Allowed' || reason === 'Deleted' ? 'note' : 'warning';
+  return result === 'Allowed' ? 'note' : 'warning';
 }
 
 function refusalText({ field, message }: Refusal): string {

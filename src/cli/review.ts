@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { type Admission, admit, type Records } from '../admission/admit.ts';
-import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
+import { type Admission, admit } from '../admission/admit.ts';
+import { nestedTooDeep } from '../admission/review.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../coverage/authorization.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { type FilesRead, readDocuments, readEachFile, type SourceDocument } from '../files/documents.ts';
@@ -8,11 +8,8 @@ import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, type Reviewables, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { toleratorsIn } from '../files/tolerators.ts';
-import { withRecord } from '../judge/node-record.ts';
-import { notesNotEstablished, patternNotes } from '../judge/pattern-notes.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, refusedTolerations } from '../objects/daemon-set-object.ts';
-import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { formatPath } from '../policy/problem.ts';
@@ -43,7 +40,7 @@ interface ReviewOptions {
 export function reviewCommand(exit: (code: number) => void): Command {
   return new Command('review')
     .description(
-      'Judge files as the webhook would: AdmissionReviews, or manifests (Nodes, DaemonSets and lists of them, as being created). A key with * protects what the NodeTaintRecords among them list. Changes nothing.',
+      'Judge files as the webhook would: AdmissionReviews, or manifests (Nodes, DaemonSets and lists of them, as being created). Changes nothing.',
     )
     .argument('[file...]', 'YAML or JSON, or directories of it (without subdirectories); - is standard input')
     .addOption(filenameOption())
@@ -80,8 +77,7 @@ Examples:
       // A pipeline without input must not pass.
       if (found.every(({ reviewables, others }) => reviewables.length + others.length === 0))
         throw new InputError([...faults, `${inputOf(files, options)}: nothing to judge`]);
-      const records = new Map(found.flatMap((each) => [...each.records]));
-      const judged = judgeEach(found, policies, { recordOf: (name) => records.get(name), now: Date.now }, options);
+      const judged = judgeEach(found, policies, options);
       const { reviewed, others, notes } = judged;
       const problems = [...faults, ...judged.faults];
       if (reviewed.length + others.length === 0) throw new InputError(problems);
@@ -103,29 +99,7 @@ function refusalsOf({ request: { resource, operation, object }, placeOf }: Revie
 }
 
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
-  const policies = parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies()));
-  for (const policy of policies) {
-    for (const note of patternNotes(policy)) tell(`${policy.kind} ${policy.name}: ${note}`);
-  }
-  return compilePolicies(policies);
-}
-
-/** Notes on updates that a policy does not deny although the user might expect it. */
-function notesOf(
-  { operation, resource, name, object, oldObject }: AdmissionRequest,
-  policies: PolicySet,
-  records: Records,
-): string[] {
-  if (operation !== 'UPDATE' || resource.resource !== 'nodes') return [];
-  const before = asNode(oldObject, []);
-  const view = viewNode(before, name ?? '');
-  const after = viewNode(asNode(object, []), name ?? '');
-  const notes = notesNotEstablished(
-    withRecord(view, records.recordOf(view.name), before.metadata.uid ?? undefined),
-    after,
-    policies.taintPolicies,
-  );
-  return notes.map((note) => `nodes/${name}: ${note}`);
+  return compilePolicies(parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies())));
 }
 
 /** A note on TolerationRestrictions, which only an API server can evaluate. */
@@ -158,7 +132,6 @@ interface ReviewInput extends Reviewables {
 function judgeEach(
   files: readonly ReviewInput[],
   policies: PolicySet,
-  records: Records,
   { namespace }: Pick<ReviewOptions, 'namespace'>,
 ) {
   const reviewed: ReviewedObject[] = [];
@@ -167,8 +140,7 @@ function judgeEach(
   const faults: string[] = [];
   for (const file of files) {
     try {
-      const judged = file.reviewables.map((reviewable) => review(reviewable, policies, records));
-      notes.push(...file.reviewables.flatMap(({ request }) => notesOf(request, policies, records)));
+      const judged = file.reviewables.map((reviewable) => review(reviewable, policies));
       notes.push(...authorizationNotes(file.documents, policies, namespace));
       reviewed.push(...judged);
       others.push(...file.others);
@@ -197,7 +169,7 @@ function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): s
   return (files.length > 0 ? files : [old, next]).join(', ');
 }
 
-function review(reviewable: Reviewable, policies: PolicySet, records: Records): ReviewedObject {
+function review(reviewable: Reviewable, policies: PolicySet): ReviewedObject {
   const { request, place, locate } = reviewable;
   const describe = (admission: Admission): ReviewedObject => ({
     resource: request.resource.resource,
@@ -209,7 +181,7 @@ function review(reviewable: Reviewable, policies: PolicySet, records: Records): 
     refusals: refusalsOf(reviewable),
   });
   try {
-    return describe(admit(request, policies, records));
+    return describe(admit(request, policies));
   } catch (thrown) {
     const error = nestedTooDeep(thrown, request) ?? thrown;
     if (!(error instanceof MalformedObjectError)) throw error;

@@ -2,9 +2,8 @@ import type { SchedulingView } from '../coverage/coverage.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import type { Machine } from '../kubernetes/machine.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objects/node-object.ts';
+import { asNode, taintedSince, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import type { Rollout } from '../recovery/recovery.ts';
@@ -16,14 +15,10 @@ export interface ClusterNode extends NodeView {
   readonly uid?: string;
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
-  /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
-  readonly announcedAt?: number;
   /** Since when it has had its taints though it is Ready, in milliseconds since the epoch. */
   readonly taintedSince?: number;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
-  /** Absent where nothing is known of it. */
-  readonly machine?: Machine;
   /** When the Node was created, in milliseconds since the epoch. Absent where that is not known. */
   readonly createdAt?: number;
 }
@@ -59,16 +54,13 @@ export function projectNode(object: unknown): ClusterNode {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
   const node = asNode(object, []);
   const machineCluster = machineClusterOf(node);
-  const announced = announcedAt(node);
   const since = taintedSince(node);
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
   return {
     ...viewNode(node, ''),
     ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
-    machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
-    ...(announced === undefined ? {} : { announcedAt: announced }),
     ...(since === undefined ? {} : { taintedSince: since }),
     ...(Number.isNaN(createdAt) ? {} : { createdAt }),
   };

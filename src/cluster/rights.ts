@@ -3,7 +3,6 @@ import { type Access, isAllowed, whoAmI } from './access-review.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isForbidden, isNotServed } from './client/api-error.ts';
 import { NATIVE_RESOURCES } from './native-policies.ts';
-import { NODE_RECORDS } from './node-records.ts';
 import { POLICY_RESOURCES } from './policy-paths.ts';
 import { CONFIGURATIONS } from './webhook-configurations.ts';
 
@@ -64,16 +63,10 @@ export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly Nee
       why: 'The leader writes into their status what they match, and whether they are in force.',
     },
     {
-      group: 'taintkeeper.dev',
-      resources: [NODE_RECORDS],
-      verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
-      why: 'The leader writes what nodes carried that [come back](node-comes-back.md#the-record-of-a-node). Every replica reads it.',
-    },
-    {
       group: '',
       resources: ['nodes'],
       verbs: ['get', 'list', 'watch', 'patch'],
-      why: 'The leader restores missing taints.',
+      why: 'The leader sets missing taints, and removes startup taints.',
     },
     {
       group: 'apps',

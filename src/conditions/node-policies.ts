@@ -43,32 +43,28 @@ export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
   return exists({ items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 }, 'l', item);
 }
 
-interface Asked {
-  /** Also for a requester whom the policy exempts. */
-  readonly ignoresExemptions?: boolean;
-  /** The rules to check: by default those that protect taints. */
-  readonly rules?: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[];
-}
-
 /** True for one of the policies. Policies with the same nodes, and by default the same exemptions, share one condition. */
 export function anyPolicy(
   policies: readonly CompiledTaintPolicy[],
   condition: (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) => Expression,
-  { ignoresExemptions = false, rules = rulesOf }: Asked = {},
+  {
+    ignoresExemptions = false,
+  }: { /** Also for a requester whom the policy exempts. */ readonly ignoresExemptions?: boolean } = {},
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
     return ignoresExemptions ? nodes : nodes + exempt;
   });
-  return any([...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rules(alike)))));
+  return any(
+    [...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rulesOf(alike)))),
+  );
 }
-
-type Condition = Parameters<typeof anyPolicy>[1];
 
 /** True if a policy protects one of the removed taints, whichever user removes it. */
 export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition: Condition = (policy, rules) => all([hasProtected('removed', rules), selectsBeforeOrAfter(policy)]);
-  return anyPolicy(policies, condition, { ignoresExemptions: true });
+  return anyPolicy(policies, (policy, rules) => all([hasProtected('removed', rules), selectsBeforeOrAfter(policy)]), {
+    ignoresExemptions: true,
+  });
 }
 
 /** The same, without policies that exempt the requester. */
@@ -78,35 +74,7 @@ export function removesProtectedUnlessExempt(policies: readonly CompiledTaintPol
   );
 }
 
-/** True if a policy restricts one of the `additions`, whichever user adds it. */
-export function addsRestricted(policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition: Condition = (policy, rules) => all([hasProtected('additions', rules), selectsBeforeOrAfter(policy)]);
-  return anyPolicy(policies, condition, { ignoresExemptions: true, rules: additionRulesOf });
-}
-
-/** The same, without policies that exempt the requester. */
-export function addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition: Condition = (policy, rules) =>
-    all([hasProtected('additions', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]);
-  return anyPolicy(policies, condition, { rules: additionRulesOf });
-}
-
-/**
- * True if a policy with `deletedNodeRetentionSeconds` selects the node that registers. No expression can know whether the node existed before.
- */
-export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression {
-  const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
-  return anyPolicy(surviving, (policy) => conditionsOf(policy).selects.after, { ignoresExemptions: true });
-}
-
+/** The rules of the policies that protect taints. */
 export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
-  return policies.flatMap(({ removalRules }) => removalRules);
-}
-
-export function unselectionRulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
-  return policies.flatMap(({ unselectionRules }) => unselectionRules);
-}
-
-export function additionRulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
-  return policies.flatMap(({ additionRules }) => additionRules);
+  return policies.flatMap(({ protectionRules }) => protectionRules);
 }

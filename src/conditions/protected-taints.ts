@@ -11,10 +11,7 @@ const KEY: Operand = { value: cel(1)`t.key`, maxLength: 317 };
 const EFFECT: Operand = { value: cel(1)`t.effect`, maxLength: 16 };
 const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
 
-/**
- * True if the list of taints contains one that a rule protects, or would protect once it is established. Expressions cannot read the records. For
- * patterns see {@link lasting}.
- */
+/** True if the list of taints contains one that a rule protects. For patterns see {@link lasting}. */
 export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
   const { names, patterns } = sorted(rules);
   return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
@@ -25,9 +22,8 @@ function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns
 }
 
 /**
- * True for a taint `t` that a rule protects, or whose addition it restricts.
+ * True for a taint `t` that a rule protects.
  *
- * @param rules without rules that wait until a taint is established
  * @param transient true for a taint that a pattern never matches; by default true for every such taint
  */
 export function isProtected(rules: readonly CompiledTaintRule[], transient?: Expression): Expression {

@@ -9,24 +9,25 @@ import {
   type Expression,
   FALSE,
   LIST_COST,
+  not,
   reference,
   TRUE,
   type Variable,
 } from '../cel/expression.ts';
 import { indented } from '../cel/layout.ts';
 import { exists, listOf, overItems } from '../cel/lists.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import type { Corrections } from './corrected-values.ts';
 import { conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting } from './protected-taints.ts';
-import { ADDITIONS } from './restricted-additions.ts';
 import {
   ADDED,
-  LACKS_REQUIRED,
+  lacksRequired,
   NAMES_AFTER,
   NAMES_BEFORE,
   presentLiteral,
-  REMOVED,
+  removed,
   TAINTS_AFTER,
   TAINTS_BEFORE,
   TAINTS_CHANGE,
@@ -65,18 +66,47 @@ function listed(items: readonly string[]) {
 
 /** True if the new node, with its `taints`, lacks a required or a startup taint of a policy that selects its labels. */
 export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Expression {
+  return lacksTaintOf(
+    policies,
+    'taints',
+    ({ ensured }) => ensured,
+    ({ selects }) => selects.after,
+  );
+}
+
+/**
+ * True if the update makes a policy select a node that lacks a required taint of it. A taint that would evict the pods of the node does not count: it is
+ * set when a node registers.
+ */
+export function lacksTaintOnSelection(policies: readonly CompiledTaintPolicy[]): Expression {
+  return lacksTaintOf(policies, 'after', settableOnSelection, ({ selects }) =>
+    all([selects.after, not(selects.before)]),
+  );
+}
+
+/** The required taints that a running node gets when the policy begins to select it. */
+export function settableOnSelection({ required }: CompiledTaintPolicy): readonly Stated<EnsuredTaint>[] {
+  return required.filter(({ value }) => value.taint.effect !== 'NoExecute');
+}
+
+function lacksTaintOf(
+  policies: readonly CompiledTaintPolicy[],
+  taints: string,
+  declared: (policy: CompiledTaintPolicy) => readonly Stated<EnsuredTaint>[],
+  when: (conditions: ReturnType<typeof conditionsOf>) => Expression,
+): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const required = [...groups.values()].map((alike) => ({
-    condition: any(alike.slice(0, 1).map((policy) => conditionsOf(policy).selects.after)),
-    items: [...new Set(alike.flatMap(({ ensured }) => ensured.map(({ value }) => presentLiteral(value))))].sort(),
+    condition: any(alike.slice(0, 1).map((policy) => when(conditionsOf(policy)))),
+    items: [...new Set(alike.flatMap((policy) => declared(policy).map(({ value }) => presentLiteral(value))))].sort(),
   }));
-  return existsAmong(required, LACKS_REQUIRED);
+  return existsAmong(required, lacksRequired(taints));
 }
 
 /** Cost of a comprehension that keeps items, for each item. */
 const FILTER_ITEM_COST = 20;
 
-/** The keys of protected and restricted taints. The condition is expensive to write, so it is written once for all sizes of lists. */
+/** The keys of protected taints. The condition is expensive to write, so it is written once for all sizes of lists. */
 export interface ProtectedKeys {
   readonly rules: readonly CompiledTaintRule[];
   /** See {@link keyCondition}. */
@@ -89,12 +119,9 @@ export function protectedKeys(rules: readonly CompiledTaintRule[]): ProtectedKey
 
 /** A question about the taints that an update removes or adds. */
 interface Question {
-  /**
-   * In terms of `removed`, `added` and `additions`, and for patterns of `lastingRemoved`, `lastingAdded` and `lastingAdditions`.
-   */
+  /** In terms of `removed` and `added`, and for patterns of `lastingRemoved`. */
   readonly exact: Expression;
-  /** The definition of `additions`: see {@link additionVariables}. */
-  readonly additions?: readonly Variable[];
+  readonly corrections: Corrections;
   readonly protectedKeys: ProtectedKeys;
   /** The number of taints on a node up to which the exact question is asked. */
   readonly size: number;
@@ -107,8 +134,8 @@ interface Question {
 export function whenTaintsChange(question: Question): Expression {
   const {
     exact,
+    corrections: { variables: corrected, isCorrected },
     protectedKeys: { rules, condition: key },
-    additions = [],
     size,
   } = question;
   if (exact === FALSE) return FALSE;
@@ -119,16 +146,8 @@ export function whenTaintsChange(question: Question): Expression {
     cel(LONG_LIST_BUDGET)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
   ]);
   const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
-  const variables = [
-    NAMES_AFTER,
-    REMOVED,
-    lasting(REMOVED.name, rules),
-    NAMES_BEFORE,
-    ADDED,
-    lasting(ADDED.name, rules),
-    ...additions,
-    lasting(ADDITIONS, rules),
-  ];
+  const removedTaints = removed(isCorrected);
+  const variables = [NAMES_AFTER, ...corrected, removedTaints, lasting(removedTaints.name, rules), NAMES_BEFORE, ADDED];
   // Most updates of a node do not change its taints, and end here.
   return all([TAINTS_CHANGE, choose(long, changed, bind(variables, exact))]);
 }

@@ -1,5 +1,5 @@
-import { all, bind, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
-import { each, exists, those } from '../cel/lists.ts';
+import { all, bind, cel, type Expression, FALSE, literal, not, reference, type Variable } from '../cel/expression.ts';
+import { each, exists, literals, those } from '../cel/lists.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
 
 /** The taints of the node before an update, and after it. */
@@ -27,8 +27,13 @@ export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each('aft
 const IS_REMOVED = notAmong(EXACT_NAME, NAMES_AFTER.name);
 const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE.name);
 
-/** The taints that an update removes, {@link removedTaints} in CEL. Their `timeAdded` does not count. */
-export const REMOVED: Variable = { name: 'removed', definition: those('before', IS_REMOVED) };
+/**
+ * The taints that an update removes, {@link removedTaints} in CEL. Their `timeAdded` does not count.
+ * @param isCorrected true for one whose value changes to the value that a policy requires: it does not count as removed
+ */
+export function removed(isCorrected: Expression): Variable {
+  return { name: 'removed', definition: those('before', all([IS_REMOVED, not(isCorrected)])) };
+}
 /** The taints that an update adds. */
 export const ADDED: Variable = { name: 'added', definition: those('after', IS_ADDED) };
 
@@ -38,12 +43,19 @@ export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 3)`${TAINTS_B
 /** True if the update removes a taint, protected or not. */
 export const REMOVES_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_REMOVED))]);
 
-/** True if the update adds a taint, restricted or not. A changed value is an addition. */
+/** True if the update adds a taint, protected or not. A changed value is an addition. */
 export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists('after', 't', IS_ADDED))]);
 
 /** True if the name of the taint `t` is not in the list, a variable. */
 export function notAmong(name: Expression, list: string): Expression {
   return cel((size) => name.cost(size) + size + 3)`!(${name} in ${reference(list)})`;
+}
+
+/** True if the name of the taint `t` is one of these texts. */
+export function isOneOfNames(name: Expression, names: readonly string[]): Expression {
+  const distinct = [...new Set(names)].sort();
+  if (distinct.length === 0) return FALSE;
+  return cel((size) => name.cost(size) + distinct.length + 12)`(${name}) in ${literals(distinct)}`;
 }
 
 /** The taints of a node, a variable of the API server. */
@@ -62,7 +74,9 @@ export function presentLiteral({ taint: { key, value, effect }, anyValue }: Ensu
 /** Cost of comparing the keys of two maps, at their greatest length. */
 const COMPARISON_COST = 50;
 
-/** True if the node, with its `taints`, lacks the required taint named `required`, a map from {@link presentLiteral}. */
-export const LACKS_REQUIRED: Expression = cel((size) => 5 + size * COMPARISON_COST)`!${reference('taints')}.exists(t,
+/** True if the node, with these taints, a variable, lacks the required taint named `required`, a map from {@link presentLiteral}. */
+export function lacksRequired(taints: string): Expression {
+  return cel((size) => 5 + size * COMPARISON_COST)`!${reference(taints)}.exists(t,
   t.key == required.key && t.effect == required.effect &&
   (!has(required.value) || required.value == ${VALUE}))`;
+}

@@ -17,7 +17,9 @@ export interface ClusterState {
   startupOn(node: string): string | undefined;
 }
 
-interface ClusterStateOptions extends ClusterSources, Pick<ClusterState, 'isInConflict' | 'startupOn'> {
+interface ClusterStateOptions
+  extends Pick<ClusterSources, 'nodes' | 'daemonSets' | 'synced'>,
+    Pick<ClusterState, 'isInConflict' | 'startupOn'> {
   readonly policies: { readonly changes: Source };
   /** Emits when the answers of the controllers about nodes may have changed. */
   readonly changes: Source;

@@ -3,7 +3,7 @@ import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
 import { MAX_POLICY_TOLERATIONS } from './fix.ts';
@@ -75,10 +75,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
   for (const { name, labels, taints } of nodes) {
     for (const taint of oldOnes(taints)) {
       const guards = taintPolicies.filter(
-        (policy) =>
-          policy.mode !== 'Audit' &&
-          policy.selectsNode(labels) &&
-          policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
+        (policy) => policy.mode !== 'Audit' && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
       );
       const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
@@ -169,9 +166,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const [compiled] = compilePolicies([policy]).taintPolicies;
   const carriers = nodes
     .filter(({ labels }) => compiled?.selectsNode(labels))
-    .filter(({ taints }) =>
-      oldOnes(taints).some((taint) => compiled?.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
-    );
+    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled?.protectedBy(taint) !== undefined));
   const givesUp =
     compiled?.allowsRemovalByAnnotation === false &&
     compiled.mode !== 'Audit' &&
@@ -180,7 +175,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
     );
   const coversNew = ({ value, effect = 'NoSchedule' }: TaintRule) =>
-    compiled?.removalRestrictedBy({ key: NEW_ROLE, value, effect }, ONCE_ESTABLISHED) !== undefined;
+    compiled?.protectedBy({ key: NEW_ROLE, value, effect }) !== undefined;
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
   // From the end, so that the indexes of the others stay.
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);

@@ -35,7 +35,6 @@ export type CheckName =
   | 'selectors'
   | 'contradictions'
   | 'node pools'
-  | 'patterns'
   | 'other webhooks'
   | 'rights'
   | 'optional rights'

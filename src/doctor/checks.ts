@@ -7,7 +7,7 @@ import { checkLeader, checkPermissions, checkRegistration, checkRights } from '.
 import { checkNodeMetadata } from './checks/node-metadata.ts';
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
-import { checkPatterns, checkPolicies } from './checks/policies.ts';
+import { checkPolicies } from './checks/policies.ts';
 import { checkReplicas } from './checks/replicas.ts';
 import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
@@ -62,7 +62,6 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'selectors', dependsOn: [], run: checkSelectors },
   { ...CONFIGURATION, name: 'contradictions', dependsOn: [], run: checkContradictions },
   { ...CONFIGURATION, name: 'node pools', dependsOn: [], run: checkNodePools },
-  { ...CONFIGURATION, name: 'patterns', dependsOn: [], run: checkPatterns },
   { ...CONFIGURATION, name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
   { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },
   // A right that only some policies need is not needed for leader election.

@@ -3,7 +3,6 @@ import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
-import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
 import { listPolicies } from '../cluster/policies.ts';
 import { undefinedKinds } from '../cluster/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
@@ -98,8 +97,6 @@ export interface ClusterFacts {
   /** The policies that the program contains. */
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
-  /** By node name. */
-  readonly nodeRecords: Reading<ReadonlyMap<string, StoredRecord>>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
   /** The ValidatingAdmissionPolicy that protects the annotation allow-removal of nodes, and its binding. Undefined for one that is missing. */
@@ -144,37 +141,24 @@ export async function gatherCluster(client: UserClient, installation: Installati
       ),
     ),
   );
-  const [
-    builtin,
-    nodeRecords,
-    daemonSets,
-    nodePools,
-    grants,
-    configurations,
-    rights,
-    lease,
-    apiServerPods,
-    version,
-    metrics,
-  ] = await Promise.all([
-    readBuiltinPolicies(),
-    read(() => listRecords(client)),
-    read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
-    nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
-    policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
-    read(() => listConfigurations(client)),
-    read(() => reviewRights(client, installation)),
-    read(() => watchLease(client, installation)),
-    read(() => listApiServerPods(client)),
-    read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
-    read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
-  ]);
+  const [builtin, daemonSets, nodePools, grants, configurations, rights, lease, apiServerPods, version, metrics] =
+    await Promise.all([
+      readBuiltinPolicies(),
+      read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
+      nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+      policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
+      read(() => listConfigurations(client)),
+      read(() => reviewRights(client, installation)),
+      read(() => watchLease(client, installation)),
+      read(() => listApiServerPods(client)),
+      read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
+      read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
+    ]);
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
     undefinedKinds: await missing,
     nodes: await nodes,
-    nodeRecords,
     daemonSets,
     nodePools,
     grants,

@@ -1,18 +1,15 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../coverage/intolerant-pods.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { rfc3339 } from '../kubernetes/time.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
-import { announcedAt, asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
+import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import {
-  type Announced,
-  type KeptValue,
+  type AllowEntry,
   type PoliciesOnNode,
   policiesOnNode,
   type TaintOnNode,
@@ -39,8 +36,6 @@ export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'>
   readonly name: string;
   /** The last field manager of `spec.taints`. */
   readonly writtenBy: ManagedFields | undefined;
-  /** When the allow-removal annotation was last written, in RFC 3339, if that is known. */
-  readonly announcedAt?: string;
   readonly problems: readonly PolicyProblem[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
   readonly remainingStartupTaints?: {
@@ -62,8 +57,6 @@ export interface NodeFacts extends Facts {
   readonly startup?: string;
   /** The pods that run on the node; undefined if they were not read. */
   readonly pods?: readonly NodePod[] | undefined;
-  /** The NodeTaintRecord of that name; undefined if there is none, or if it could not be read. */
-  readonly record: NodeRecord | undefined;
 }
 
 /** What only the leader knows of a node. */
@@ -81,27 +74,21 @@ export interface LeaderOnNode {
 export function explainNode(
   object: unknown,
   name: string,
-  { policies, now, record, pods, ...facts }: NodeFacts,
+  { policies, now, pods, ...facts }: NodeFacts,
   leader?: LeaderOnNode,
 ): NodeExplanation {
   const node = asNode(object, []);
   const view = viewNode(node, name);
-  const explained = policiesOnNode(
-    withRecord(view, record, node.metadata.uid ?? undefined),
-    policiesInForce(policies),
-    {
-      audit: facts.audit,
-      isInConflict: leader?.isInConflict,
-    },
-  );
-  const announced = announcedAt(node);
+  const explained = policiesOnNode(view, policiesInForce(policies), {
+    audit: facts.audit,
+    isInConflict: leader?.isInConflict,
+  });
   const remaining = remainingOn(node, view, policies, facts.audit, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
-    ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupOf(view, policies, facts.audit)) } : {}),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
@@ -131,11 +118,9 @@ function startupOf(view: NodeView, policies: Facts['policies'], audit: boolean):
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {
   missing: 'failed',
-  'not-established': 'attention',
-  removed: 'attention',
-  protected: 'ok',
+  'kept-off': 'attention',
   startup: 'attention',
-  'addition-restricted': 'quiet',
+  protected: 'ok',
   free: 'quiet',
 };
 
@@ -157,7 +142,7 @@ export function formatNode(explained: NodeExplanation): FormattedExplanation {
       {
         lines: [
           ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
-          ...announcement(explained),
+          ...allowedText(explained),
           ...(startup
             ? [`${remainingText(startup.taints, startup.forMs)}: check the agent or controller that removes it`]
             : []),
@@ -172,10 +157,10 @@ export function formatNode(explained: NodeExplanation): FormattedExplanation {
         ? { lines: ['there are no TaintPolicies'] }
         : {
             head: ['TaintPolicy', 'Mode', 'This node'],
-            rows: selectingFirst(policies).map(({ policy, mode, unmet, refusesLeaving }) => [
+            rows: selectingFirst(policies).map(({ policy, mode, unmet }) => [
               { text: policy, policy: `TaintPolicy/${policy}` },
               mode,
-              `${selectedText(unmet)}${refusesLeaving && unmet.length === 0 ? ', and may not leave with a protected taint' : ''}`,
+              selectedText(unmet),
             ]),
           },
       ...closing(explained),
@@ -185,79 +170,64 @@ export function formatNode(explained: NodeExplanation): FormattedExplanation {
   };
 }
 
-const WHAT_ANNOUNCED: Record<Announced['state'], string> = {
-  allowed: 'may be removed once',
-  forbidden: 'may not be removed: a policy allows no removal (spec.removalByAnnotation: Forbidden)',
-  idle: 'names no taint of this node that a policy protects',
+const WHAT_ALLOWED: Record<AllowEntry['state'], string> = {
+  allowed: `may be removed; the leader deletes the entry once both have stood together for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`,
+  'kept-off': 'is not set again while the entry stands',
+  forbidden: 'has no effect: a policy does not allow removal by annotation (spec.removalByAnnotation: Forbidden)',
+  idle: 'names no taint that a policy protects or requires on this node',
   unreadable: 'cannot be read',
 };
 
-/** The removals that the allow-removal annotation announces, with their times. */
-function announcement({ announced, announcedAt: since }: NodeExplanation): string[] {
-  if (announced.length === 0) return [];
-  const entries = announced.map(({ text, state }) => `${text} ${WHAT_ANNOUNCED[state]}`).join(', ');
-  const hours = ALLOW_REMOVAL_LIFE_MS / 3_600_000;
-  const end =
-    since === undefined
-      ? `the leader removes it ${hours} hours after it has first seen it`
-      : `written at ${since}, the leader removes it at ${rfc3339(Date.parse(since) + ALLOW_REMOVAL_LIFE_MS)}`;
-  return [`annotation ${ALLOW_REMOVAL_ANNOTATION}, not used yet: ${entries}; ${end}`];
+/** What the annotation allow-removal says. */
+function allowedText({ allowed }: NodeExplanation): string[] {
+  if (allowed.length === 0) return [];
+  return [
+    `annotation ${ALLOW_REMOVAL_ANNOTATION}: ${allowed.map(({ text, state }) => `${text} ${WHAT_ALLOWED[state]}`).join(', ')}`,
+  ];
 }
 
-const policiesOf = ({ by }: TaintOnNode) => [...new Set(by.map(({ policy }) => policy))].join(' and ');
 const named = ({ by }: TaintOnNode) => namedBy(by);
 
 function why(one: TaintOnNode, node: PoliciesOnNode): string {
-  const { guards = [] } = one;
-  const text = taintText(one, node);
-  return guards.length === 0 || one.state === 'addition-restricted'
-    ? text
-    : `${text}; additions restricted by ${namedBy(guards)}`;
-}
-
-function taintText(one: TaintOnNode, node: PoliciesOnNode): string {
   switch (one.state) {
     case 'free':
       return 'no policy covers it';
     case 'startup':
       return `startup taint of ${named(one)}, which ${one.untilReady ? 'waits for DaemonSets' : 'taintkeeper does not remove'}`;
-    case 'addition-restricted':
-      return `every user may remove it; only users that ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;
-    case 'not-established':
-      return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
-    case 'removed':
-      return `removed with permission, by a user that ${policiesOf(one)} exempts, or by annotation, as its NodeTaintRecord says`;
+    case 'kept-off':
+      return `required by ${named(one)}; an entry of annotation ${ALLOW_REMOVAL_ANNOTATION} keeps it off`;
     case 'missing':
-      return [`required by ${named(one)}`, whyNotRestored(one, node), ...contradictionText(one)].join('; ');
+      return [`required by ${named(one)}`, whyNotSet(one, node), ...contradictionText(one)].join('; ');
   }
 }
 
 function contradictionText({ contradiction }: TaintOnNode): string[] {
-  return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
+  return contradiction ? [`a node that registers gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function whyNotRestored({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
-  if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
+function whyNotSet({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
+  if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
   switch (blockedBy) {
     case undefined:
-      if (recorded && !fromLeader) return `the leader does not restore it: ${recorded.message} (${recorded.reason})`;
-      return fromLeader ? RESTORING : 'the leader restores it, unless another writer removes it repeatedly';
+      return fromLeader ? SETTING : 'the leader sets it, unless another writer removes it repeatedly';
     case 'ModeDoesNotRestore':
       return onlyAudit
-        ? 'only --audit keeps it from being restored'
-        : 'no policy requires it in mode Deny or Restore, and none protects it in mode Restore, so it is not restored';
+        ? 'only --audit keeps it from being set'
+        : 'no policy requires it in mode Deny or Restore, so it is not set';
     case 'WouldEvictPods':
-      return 'it would evict pods, so it is set only when the node registers';
+      return 'it would evict pods, so a node gets it only when it registers';
     case 'OtherValuePresent':
-      return 'another value of it comes first';
+      return 'the node carries another value of it, which another policy protects';
+    case 'ValuesDiffer':
+      return 'policies require different values of it, so it is not set';
     case 'Conflict':
-      return 'another writer removes it repeatedly, so it is not restored for now';
+      return 'another writer removes it repeatedly, so it is not set for now';
   }
 }
 
-const RESTORING = 'the leader is about to restore it';
+const SETTING = 'the leader is about to set it';
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
@@ -269,11 +239,10 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
       note: `${winner} and ${loser} require different values: choose one, or let one of the policies leave out this node`,
     };
   }
-  const changed = missing.find(({ kept }) => kept);
-  if (changed?.kept) return changeBack(name, changed, changed.kept);
-  const left = missing.find(({ blockedBy }) => blockedBy === 'ModeDoesNotRestore' || blockedBy === 'WouldEvictPods');
+  // A change to the value that a policy requires always passes; the leader leaves the decision to a user.
+  const left = missing.find(({ blockedBy }) => blockedBy !== undefined && blockedBy !== 'Conflict');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  if (missing.some(({ blockedBy, recorded }) => blockedBy === 'Conflict' || recorded?.reason === 'Conflict')) {
+  if (missing.some(({ blockedBy }) => blockedBy === 'Conflict')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
       note: 'says who removes it',
@@ -281,12 +250,12 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
   }
   const [waiting] = missing;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${RESTORING}` };
-  const removed = taints.find(({ state }) => state === 'removed');
-  if (removed) {
+  if (waiting) return { note: `nothing: ${SETTING}` };
+  const keptOff = taints.find(({ state }) => state === 'kept-off');
+  if (keptOff) {
     return {
-      command: taintCommand(name, removed),
-      note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it`,
+      command: taintCommand(name, keptOff),
+      note: `${evicts(keptOff) ? `${EVICTS}; ` : ''}sets it again, and ends the entry of the annotation`,
     };
   }
   return { note: pods.length > 0 ? PODS_STAY : 'nothing: no required taint is missing' };
@@ -294,25 +263,6 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
 
 const PODS_STAY =
   'no required taint is missing; to move the pods that do not tolerate the taints, delete them, or run the descheduler with RemovePodsViolatingNodeTaints';
-
-/** The user announces the removal of one value and sets the other in one request, so that no other addition comes between. */
-function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounced, isRecorded }: KeptValue): Step {
-  const kept = formatTaint(taint);
-  if (closedBy !== undefined) {
-    return {
-      command: `kubectl edit taintpolicy ${shellWord(closedBy)}`,
-      note: `it protects ${kept} and allows no removal (spec.removalByAnnotation: Forbidden)`,
-    };
-  }
-  const announce = `kubectl annotate --overwrite node ${shellWord(node)} ${ALLOW_REMOVAL_ANNOTATION}=${shellWord(kept)}`;
-  const notes = [
-    isAnnounced ? 'changes it back' : 'changes it back, in this order',
-    ...(evicts(one) ? [EVICTS] : []),
-    ...(isRecorded ? [`to keep ${kept} instead: kubectl delete nodetaintrecord ${shellWord(node)}`] : []),
-  ];
-  const change = taintCommand(node, one);
-  return { command: isAnnounced ? change : `${announce} && ${change}`, note: notes.join('; ') };
-}
 
 /** A warning for the user who copies a command that sets a NoExecute taint. */
 export const EVICTS = 'evicts the pods there that do not tolerate it';

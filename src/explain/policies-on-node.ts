@@ -1,14 +1,12 @@
-import { announcementsIn, isRemovalAllowed, parseAllowedRemovals } from '../judge/allow-removal.ts';
+import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/contradictions.ts';
-import { isRequiredTaint, requiredTaints } from '../judge/declared-taints.ts';
-import { type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
-import { type Blocked, type BlockedBy, lostTaints } from '../judge/node-record.ts';
-import type { NodeWithRecord } from '../judge/node-view.ts';
+import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import type { NodeView } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
-import { equalTaints, formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
 
@@ -18,8 +16,6 @@ export interface PolicyOnNode {
   readonly mode: TaintMode;
   /** The requirements of its node selector that the labels do not meet, such as `pool=gpu`. Empty if it selects the node. */
   readonly unmet: readonly string[];
-  /** True if a node that carries a protected taint may not change its labels so that the policy does not select it any more. */
-  readonly refusesLeaving?: true;
 }
 
 /** The state of a taint on a node. */
@@ -28,16 +24,12 @@ export type TaintState =
   | 'free'
   /** Carried, and set by a policy for the time until the node is ready. Every user may remove it. */
   | 'startup'
-  /** Carried. Every user may remove it, and only exempt users may add it. */
-  | 'addition-restricted'
   /** Carried, and protected by a policy. */
   | 'protected'
-  /** Carried, and protected by a pattern once it is established. */
-  | 'not-established'
   /** Required, and not carried. */
   | 'missing'
-  /** Not carried, because it was removed with permission. */
-  | 'removed';
+  /** Required, not carried, and kept off by an entry of the annotation allow-removal. */
+  | 'kept-off';
 
 export interface TaintOnNode {
   readonly taint: Taint;
@@ -46,13 +38,9 @@ export interface TaintOnNode {
   readonly by: readonly PolicyField[];
   /** For a startup taint: the leader removes it when DaemonSets are ready. */
   readonly untilReady?: true;
-  /** The policies that restrict its addition, if there are any. */
-  readonly guards?: readonly PolicyField[];
-  /** For a missing taint: why it is not restored. Undefined if it is about to be, as far as is known without the leader. */
+  /** For a missing taint: why it is not set. Undefined if it is about to be, as far as is known without the leader. */
   readonly blockedBy?: BlockedBy | undefined;
-  /** Why the leader does not restore it, as the NodeTaintRecord says. */
-  readonly recorded?: Blocked;
-  /** For a missing taint that a policy would restore if taintkeeper ran without --audit. */
+  /** For a missing taint that a policy would set if taintkeeper ran without --audit. */
   readonly onlyAudit?: true;
   /** For a missing taint: the node carries the same key and effect with another value. */
   readonly otherValue?: boolean;
@@ -66,52 +54,49 @@ export interface TaintOnNode {
 export interface KeptValue {
   readonly taint: Taint;
   readonly by: readonly PolicyField[];
-  /** The first of the policies that protect it and allow no removal by annotation. */
-  readonly closedBy?: string;
-  /** The allow-removal annotation names it. */
-  readonly isAnnounced?: true;
-  /** Whether the missing value is one that the node is recorded to have carried, and no policy requires. */
-  readonly isRecorded: boolean;
 }
 
 /** Two policies that require different values of one taint. */
 export interface ContradictoryPolicies {
-  /** The value of a node that carries neither, as kubectl writes the taint. */
+  /** The value of a node that registers, as kubectl writes the taint. */
   readonly winner: string;
   readonly policies: readonly [winner: string, loser: string];
   readonly why: string;
 }
 
-/** An unused entry of the allow-removal annotation. */
-export interface Announced {
+/** An entry of the annotation allow-removal. */
+export interface AllowEntry {
   /** As it is written there. */
   readonly text: string;
-  /** `idle`: it names no taint of the node that a policy protects. `forbidden`: such a policy allows no removal. */
-  readonly state: 'allowed' | 'forbidden' | 'idle' | 'unreadable';
+  /**
+   * `allowed`: the node carries the taint, which may be removed. `kept-off`: a policy requires the taint, which is not set. `forbidden`: a policy that
+   * protects the taint reads no annotation. `idle`: it names no taint that a policy protects on the node.
+   */
+  readonly state: 'allowed' | 'kept-off' | 'forbidden' | 'idle' | 'unreadable';
 }
 
 /** How the TaintPolicies apply to one node. */
 export interface PoliciesOnNode {
   /** Whether taintkeeper runs with --audit. */
   readonly audit: boolean;
-  /** Whether the leader's knowledge is part of it: conflicts, and taints that wait for their turn. */
+  /** Whether the leader's knowledge of conflicts is part of it. */
   readonly fromLeader: boolean;
   readonly policies: readonly PolicyOnNode[];
   readonly taints: readonly TaintOnNode[];
-  /** The removals that are announced. */
-  readonly announced: readonly Announced[];
+  /** What the annotation allow-removal says. */
+  readonly allowed: readonly AllowEntry[];
 }
 
 export interface PoliciesOnNodeOptions {
   /** Whether taintkeeper runs with --audit. */
   readonly audit?: boolean;
   /** Known to the leader only. */
-  readonly isInConflict?: Circumstances['isInConflict'] | undefined;
+  readonly isInConflict?: ((taint: Taint) => boolean) | undefined;
 }
 
 /** How the TaintPolicies apply to a node in its present state. */
 export function policiesOnNode(
-  node: NodeWithRecord,
+  node: NodeView,
   policies: readonly Policy[],
   { audit = false, isInConflict }: PoliciesOnNodeOptions = {},
 ): PoliciesOnNode {
@@ -119,137 +104,106 @@ export function policiesOnNode(
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
   const carried = node.taints.map((taint): TaintOnNode => {
-    const policiesWith = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
-      selecting.flatMap((policy): PolicyField[] => {
-        const field = fieldOf(policy);
-        return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
-      });
-    const by = policiesWith((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED));
-    const protecting = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
-    const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
-    const guarded = guards.length > 0 ? { guards } : {};
-    if (protecting.length > 0) return { taint, state: 'protected', by: protecting, ...guarded };
-    if (by.length > 0) return { taint, state: 'not-established', by, ...guarded };
-    const startup = startupOf(taint, selecting);
-    if (startup) return { taint, state: 'startup', ...startup, ...guarded };
-    return { taint, state: guards.length > 0 ? 'addition-restricted' : 'free', by: [], ...guarded };
+    const by = protectionsOf(taint, selecting);
+    if (by.length > 0) return { taint, state: 'protected', by };
+    return { taint, ...(startupOf(taint, selecting) ?? { state: 'free', by: [] }) };
   });
-  const { losses, removed } = nodeDrift(node, compiled, isInConflict ? { isInConflict } : {});
+  const { losses, keptOff } = nodeDrift(node, compiled, isInConflict);
   const present = valuesOf(node.taints);
-  const lost = lostTaints(node.recorded, node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   const contradictory = contradictions(selecting, [node]);
   return {
     audit,
-    announced: announcementsIn(parseAllowedRemovals(node.allowRemoval)).map(({ text, taint }) => ({
-      text,
-      state: taint === undefined ? 'unreadable' : effectOf(text, node, selecting),
-    })),
+    allowed: allowEntries(node, selecting),
     fromLeader: isInConflict !== undefined,
-    policies: compiled.map(({ name, mode, unselectionRules }) => ({
-      policy: name,
-      mode,
-      unmet: unmetBy(declared, name, node.labels),
-      ...(unselectionRules.length > 0 && mode !== 'Audit' ? { refusesLeaving: true } : {}),
-    })),
+    policies: compiled.map(({ name, mode }) => ({ policy: name, mode, unmet: unmetBy(declared, name, node.labels) })),
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => {
         const found = missing(group, present);
-        const recorded = lost.find((taint) => equalTaints(taint, found.taint))?.blocked;
-        return {
-          ...found,
-          ...(recorded ? { recorded } : {}),
-          ...inTheWay(found.taint, node, selecting, contradictory),
-        };
+        return { ...found, ...inTheWay(found.taint, node, selecting, contradictory) };
       }),
-      ...removed
-        .filter(({ taint }) => !present.has(identity(taint)))
-        .map(
-          ({ taint, policy: { name, mode }, field }): TaintOnNode => ({
-            taint,
-            state: 'removed',
-            by: [{ policy: name, mode, field }],
-          }),
-        ),
+      ...keptOff.map(
+        ({ taint, policy: { name, mode }, field }): TaintOnNode => ({
+          taint,
+          state: 'kept-off',
+          by: [{ policy: name, mode, field }],
+        }),
+      ),
     ],
   };
+}
+
+function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]): PolicyField[] {
+  return selecting.flatMap(({ name, mode, protectedBy }): PolicyField[] => {
+    const field = protectedBy(taint);
+    return field === undefined ? [] : [{ policy: name, mode, field }];
+  });
 }
 
 /** The policies that set the taint as a startup taint. In mode Audit, they set none. */
 function startupOf(
   taint: Taint,
   selecting: readonly CompiledTaintPolicy[],
-): Pick<TaintOnNode, 'by' | 'untilReady'> | undefined {
+): Pick<TaintOnNode, 'state' | 'by' | 'untilReady'> | undefined {
   const isIt = ({ value }: { readonly value: { readonly taint: Taint } }) => identity(value.taint) === identity(taint);
   const setting = selecting.filter(({ mode }) => mode !== 'Audit');
   const by = setting.flatMap(({ name, mode, startup }) =>
     startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
   );
   if (by.length === 0) return undefined;
-  return { by, ...(setting.some(({ untilReady }) => untilReady.some(isIt)) ? { untilReady: true } : {}) };
+  const isUntilReady = setting.some(({ untilReady }) => untilReady.some(isIt));
+  return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
 function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>): TaintOnNode {
   const [first] = losses;
   if (first === undefined) throw new Error('a group without a loss');
-  const restored = losses.some(({ blockedBy }) => blockedBy === undefined);
+  const isSet = losses.some(({ blockedBy }) => blockedBy === undefined);
   return {
     taint: first.taint,
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-    blockedBy: restored ? undefined : first.blockedBy,
-    ...(losses.some(isHeldUpByAudit) ? { onlyAudit: true } : {}),
+    blockedBy: isSet ? undefined : first.blockedBy,
+    ...(losses.some(({ policy }) => policy.mode === 'Audit' && policy.declared !== 'Audit') ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };
 }
 
-function isHeldUpByAudit({ policy, taint }: Loss): boolean {
-  const isRequired = policy.required.some(({ value }) => isRequiredTaint(taint, value));
-  return policy.mode === 'Audit' && isRestoredBy(policy.declared, isRequired);
-}
-
-function effectOf(entry: string, { taints, established }: NodeWithRecord, selecting: readonly CompiledTaintPolicy[]) {
-  const allowed = parseAllowedRemovals(entry);
-  const protecting = taints
-    .filter((taint) => isRemovalAllowed(allowed, taint))
-    .flatMap((taint) =>
-      selecting.filter(
-        (policy) => policy.mode !== 'Audit' && policy.removalRestrictedBy(taint, established) !== undefined,
-      ),
+function allowEntries(
+  { taints, allowRemoval }: NodeView,
+  selecting: readonly CompiledTaintPolicy[],
+): readonly AllowEntry[] {
+  return parseAllowedRemovals(allowRemoval).entries.map(({ text, taint }): AllowEntry => {
+    if (taint === undefined) return { text, state: 'unreadable' };
+    const named = parseAllowedRemovals(formatTaint(taint));
+    const enforcing = selecting.filter(({ mode }) => mode !== 'Audit');
+    const isCarried = taints.some((one) => isRemovalAllowed(named, one));
+    const concerned = enforcing.filter(({ protectedBy, required }) =>
+      isCarried ? protectedBy(taint) !== undefined : required.some(({ value }) => keepsOff(named, value)),
     );
-  if (protecting.length === 0) return 'idle';
-  return protecting.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation) ? 'allowed' : 'forbidden';
+    if (concerned.length === 0) return { text, state: 'idle' };
+    if (!concerned.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation)) {
+      return { text, state: 'forbidden' };
+    }
+    return { text, state: isCarried ? 'allowed' : 'kept-off' };
+  });
 }
 
 /** What blocks a missing taint: the value that the node carries, or what another policy requires. */
 function inTheWay(
   missed: Taint,
-  { taints, labels, established, allowRemoval }: NodeWithRecord,
+  { taints }: NodeView,
   selecting: readonly CompiledTaintPolicy[],
   contradictory: readonly Disagreement[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
   const contradiction = contradictory.find(({ first, second }) => first.text === text || second.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
-  const protecting = selecting.flatMap((policy) => {
-    const field = taint && policy.mode !== 'Audit' ? policy.removalRestrictedBy(taint, established) : undefined;
-    return field === undefined ? [] : [{ policy, field }];
-  });
-  const closed = protecting.find(({ policy }) => !policy.allowsRemovalByAnnotation);
+  const enforcing = selecting.filter(({ mode }) => mode !== 'Audit');
+  const by = taint === undefined ? [] : protectionsOf(taint, enforcing);
   return {
-    ...(taint && protecting.length > 0
-      ? {
-          kept: {
-            taint,
-            by: protecting.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-            ...(closed ? { closedBy: closed.policy.name } : {}),
-            ...(isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) ? { isAnnounced: true } : {}),
-            isRecorded:
-              established(missed) && !requiredTaints(labels, selecting).some((one) => isRequiredTaint(missed, one)),
-          },
-        }
-      : {}),
+    ...(taint && by.length > 0 ? { kept: { taint, by } } : {}),
     ...(contradiction
       ? {
           contradiction: {

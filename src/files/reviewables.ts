@@ -1,7 +1,4 @@
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
-import type { NodeRecord } from '../judge/node-record.ts';
-import { NODE_RECORD_KIND, viewRecord } from '../objects/node-record.ts';
-import { MalformedObjectError } from '../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
@@ -23,8 +20,6 @@ export interface Reviewables {
   readonly reviewables: readonly Reviewable[];
   /** The kinds of the other objects, one by one. */
   readonly others: readonly string[];
-  /** The NodeTaintRecords, by name. */
-  readonly records: ReadonlyMap<string, NodeRecord>;
 }
 
 /** What the input does not say about requests made from manifests. */
@@ -39,14 +34,12 @@ export interface RequestContext {
 const NAME: Path = ['metadata', 'name'];
 
 /**
- * The requests of documents: AdmissionReviews as they are, and Nodes and DaemonSets, also within lists, as creations. NodeTaintRecords are the
- * records of the nodes.
- * @throws InputError for a document that is no Kubernetes object, or a review or record that cannot be read
+ * The requests of documents: AdmissionReviews as they are, and Nodes and DaemonSets, also within lists, as creations.
+ * @throws InputError for a document that is no Kubernetes object, or a review that cannot be read
  */
 export function reviewablesOf(documents: readonly SourceDocument[], context: RequestContext): Reviewables {
   const reviewables: Reviewable[] = [];
   const others: string[] = [];
-  const records = new Map<string, NodeRecord>();
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
       const { apiVersion, kind } = object;
@@ -66,12 +59,6 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
           locate: ([, , ...below]) => locateField(document, [...path, ...below]),
           placeOf: (below) => document.locate([...path, ...below]),
         });
-      } else if (apiVersion === POLICY_API_VERSION && kind === NODE_RECORD_KIND) {
-        const { name = '' } = (object.metadata ?? {}) as { readonly name?: string };
-        records.set(
-          name,
-          recordIn(object, (below) => locateField(document, [...path, ...below])),
-        );
       } else if (apiVersion === POLICY_API_VERSION) {
         throw new InputError([`${document.locate(path)}: this is a ${kind}: name its file with --policies`]);
       } else {
@@ -79,7 +66,7 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
       }
     }
   }
-  return { reviewables, others, records };
+  return { reviewables, others };
 }
 
 /**
@@ -91,7 +78,7 @@ export function updatesBetween(
   newDocuments: readonly SourceDocument[],
   context: RequestContext,
 ): Reviewables {
-  const { reviewables: before, records } = reviewablesOf(oldDocuments, context);
+  const { reviewables: before } = reviewablesOf(oldDocuments, context);
   const after = reviewablesOf(newDocuments, context);
   const olds = byIdentity(before);
   byIdentity(after.reviewables);
@@ -111,16 +98,7 @@ export function updatesBetween(
   for (const [identity, { locate }] of olds) {
     throw new InputError([`${locate([])}: ${identity} has no new object to compare with`]);
   }
-  return { reviewables, others: after.others, records: new Map([...records, ...after.records]) };
-}
-
-function recordIn(object: unknown, locate: (path: Path) => string): NodeRecord {
-  try {
-    return viewRecord(object);
-  } catch (error) {
-    if (error instanceof MalformedObjectError) throw new InputError([`${locate(error.path)}: ${error.problem}`]);
-    throw new InputError([`${locate([])}: ${(error as Error).message}`]);
-  }
+  return { reviewables, others: after.others };
 }
 
 function byIdentity(reviewables: readonly Reviewable[]): Map<string, Reviewable> {

@@ -21,7 +21,7 @@ interface RequiredByPolicy {
   readonly text: string;
 }
 
-/** Two policies that require different values of one taint, of nodes that both select or could select. */
+/** Two policies that require different values of one taint, of nodes that both select or could select. A node can have only one of them. */
 export interface Disagreement {
   /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
   readonly first: RequiredByPolicy;
@@ -66,8 +66,8 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
     alike.flatMap((first, index) =>
       alike.slice(index + 1).flatMap((second): Disagreement[] => {
-        if (!requireDifferentValues(first, second)) return [];
-        const { meeting } = meetings(first.policy)(second.policy);
+        if (first.policy === second.policy) return [];
+        const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
         if (!meeting) return [];
         const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
         return [{ first: asText(first), second: asText(second), meeting, isAudited }];
@@ -76,7 +76,7 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
   );
 }
 
-function requireDifferentValues(a: EnsuredTaint, b: EnsuredTaint): boolean {
+function differ(a: EnsuredTaint, b: EnsuredTaint): boolean {
   return !a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint);
 }
 
@@ -86,7 +86,7 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
 
 type Named = Pick<NodeView, 'name' | 'labels'>;
 
-/** All contradictions among the policies. A node that carries neither value gets that of the first policy. */
+/** All contradictions among the policies. A node that registers gets the value of the first policy; the leader leaves a running node alone. */
 export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
   // Not those that only report, and are compared with all others for nothing.
   return disagreements(policies.filter(isEnforced), nodes).filter(isContradiction);
@@ -101,9 +101,7 @@ export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledT
   return others.filter(
     (other) =>
       isEnforced(other) &&
-      other.required.some(({ value }) =>
-        own.get(identity(value.taint))?.some((mine) => requireDifferentValues(mine.value, value)),
-      ),
+      other.required.some(({ value }) => own.get(identity(value.taint))?.some((mine) => differ(mine.value, value))),
   );
 }
 
@@ -136,7 +134,7 @@ export function contradictionText({ first, second, meeting: { nodes } }: Disagre
       : `select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   return (
     `TaintPolicies ${first.policy.name} and ${second.policy.name} ${where} and require ${first.text} and ${second.text}: ` +
-    `a node that carries neither gets ${first.text}, because ${whyFirst(first.policy, second.policy)}; a node that carries one of them keeps it`
+    `a node that registers gets ${first.text}, because ${whyFirst(first.policy, second.policy)}; a running node keeps what it carries`
   );
 }
 

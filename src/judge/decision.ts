@@ -9,24 +9,14 @@ import type { Outcome } from './outcomes.ts';
 /** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
 export function taintViolation(policy: CompiledTaintPolicy, field: string, taint: Taint, outcome: Outcome): Violation {
   const { name, mode } = policy;
-  const shown = trialOutcome(policy, field, outcome);
+  const shown = trialOutcome(policy, outcome);
   return { policyKind: 'TaintPolicy', policy: name, field, mode, outcome: shown, subject: formatTaint(taint) };
 }
 
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
-function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, outcome: Outcome): Outcome {
-  switch (outcome) {
-    case 'audited':
-      if (trial(field) === 'Audit') return outcome;
-      return trial(field) === 'Restore' ? 'would-restore' : 'would-deny';
-    case 'addition-audited':
-      if (declared === 'Audit') return outcome;
-      return declared === 'Restore' ? 'addition-would-revert' : 'addition-would-deny';
-    case 'unselection-audited':
-      return declared === 'Audit' ? outcome : 'unselection-would-deny';
-    default:
-      return outcome;
-  }
+function trialOutcome({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcome {
+  if (outcome !== 'audited' || declared === 'Audit') return outcome;
+  return declared === 'Restore' ? 'would-restore' : 'would-deny';
 }
 
 /**

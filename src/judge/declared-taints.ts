@@ -4,7 +4,7 @@ import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
-/** A required taint that a policy sets on a node. */
+/** A taint that a policy sets on a node. */
 export interface DeclaredTaint extends EnsuredTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
@@ -20,17 +20,24 @@ export function missingRequired(
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
   policies: readonly CompiledTaintPolicy[],
 ): DeclaredTaint[] {
-  const required = requiredTaints(labels, policies);
-  const carried = valuesAmong(
-    taints,
-    required.map(({ taint }) => taint),
-  );
-  return required.filter((one) => !satisfies(carried, one));
+  return missingOf(requiredTaints(labels, policies), taints);
 }
 
 /** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
 export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
   return declaredTaints('ensured', labels, policies);
+}
+
+/**
+ * The taints to set for missing ones, each key and effect once: with the value of the first policy that names one. Policies come with the strongest
+ * mode first.
+ */
+export function taintsToSet<Missing extends DeclaredTaint>(missing: readonly Missing[]): Missing[] {
+  const groups = Map.groupBy(missing, ({ taint }) => identity(taint));
+  return [...groups.values()].flatMap((alike) => {
+    const first = alike.find(({ anyValue }) => !anyValue) ?? alike[0];
+    return first === undefined ? [] : [first];
+  });
 }
 
 function declaredTaints(
@@ -41,6 +48,14 @@ function declaredTaints(
   return selectingPolicies(policies, labels).flatMap((policy) =>
     policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })),
   );
+}
+
+function missingOf(declared: readonly DeclaredTaint[], taints: readonly Taint[]): DeclaredTaint[] {
+  const carried = valuesAmong(
+    taints,
+    declared.map(({ taint }) => taint),
+  );
+  return declared.filter((one) => !satisfies(carried, one));
 }
 
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */

@@ -1,11 +1,12 @@
 import { atMost, count } from '../kubernetes/text.ts';
-import { type CompiledTaintPolicy, type CompiledTolerationPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
+import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from './allow-removal.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
-import type { NodeView, NodeWithRecord } from './node-view.ts';
+import type { NodeView } from './node-view.ts';
 
 /** Nodes that a warning names. */
 const MAX_NAMED = 3;
@@ -42,9 +43,9 @@ export function selectionWarnings(left: readonly string[]): string[] {
  * Whether the policy, as it was before a change, protected a taint that the node carries.
  * @param node one that the changed policy does not select
  */
-export function isLeft(before: CompiledTaintPolicy, { labels, taints, established }: NodeWithRecord): boolean {
+export function isLeft(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
   if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
-  return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
+  return taints.some((taint) => before.protectedBy(taint) !== undefined);
 }
 
 /**
@@ -52,14 +53,13 @@ export function isLeft(before: CompiledTaintPolicy, { labels, taints, establishe
  * @param nodes the number of all nodes
  */
 export function idleNotes(
-  { removalRules, required, removalRestrictedBy }: CompiledTaintPolicy,
+  { protectionRules, required, protectedBy }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
   if (selected.length === 0) return selectsNone(nodes);
-  const isForSome = removalRules.length === 0 || required.length > 0;
-  const holds = ({ taints }: NodeView) =>
-    taints.some((taint) => removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined);
+  const isForSome = protectionRules.length === 0 || required.length > 0;
+  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 
@@ -74,16 +74,31 @@ function selectsNone(nodes: number): string[] {
  */
 export function nodeFindings(
   policy: CompiledTaintPolicy,
-  nodes: Iterable<NodeWithRecord>,
+  nodes: Iterable<NodeView>,
   before: readonly string[],
 ): PolicyFindings {
   const alone = [policy];
-  return find(
+  let removalAllowed = 0;
+  const findings = find(
     nodes,
     (node) => policy.selectsNode(node.labels),
-    (node) => nodeDrift(node, alone).losses.length > 0,
+    (node) => {
+      if (allowsRemovalOn(node, policy)) removalAllowed++;
+      return nodeDrift(node, alone).losses.length > 0;
+    },
     ({ name }) => name,
     before,
+  );
+  return { ...findings, removalAllowed };
+}
+
+/** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. */
+function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTaintPolicy): boolean {
+  if (allowRemoval === undefined || !readsAllowRemoval(policy) || !policy.allowsRemovalByAnnotation) return false;
+  const allowed = parseAllowedRemovals(allowRemoval);
+  return (
+    taints.some((taint) => isRemovalAllowed(allowed, taint) && policy.protectedBy(taint) !== undefined) ||
+    policy.required.some(({ value }) => keepsOff(allowed, value))
   );
 }
 

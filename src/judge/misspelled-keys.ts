@@ -88,11 +88,11 @@ export function misspelledKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): st
   );
 }
 
-export function misspellingsIn({ removalRules, nodeSelector }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
+export function misspellingsIn({ protectionRules, nodeSelector }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
   // With NotIn or DoesNotExist, it is correct that no node has the label.
   const labels = requirementsOf(nodeSelector).filter(({ operator }) => operator === 'In' || operator === 'Exists');
   // A required taint comes from the policy itself.
-  const exact = removalRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
+  const exact = protectionRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
   return [
     ...labels.map(({ key }) => ({ field: 'spec.nodeSelector', key, of: 'label' as const })),
     ...exact.map(({ key, field }) => ({ field: `${field}.key`, key, of: 'taint' as const })),

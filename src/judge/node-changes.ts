@@ -1,12 +1,11 @@
-import { removedTaints, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
+import { removedTaints, type Taint, valuesOf, withoutEqualEnds } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { RecordedState } from './node-record.ts';
+import { isReplaced, requiredTaints } from './declared-taints.ts';
 import { type NodeUpdate, sameLabels } from './node-view.ts';
 
 /**
- * The most taints of one update that are compared with the rules of all policies: of those that it removes, of those that it adds, and of
- * those that the node carries when its labels change. No real node has as many. A request with thousands must not block the replica, nor
- * bypass the policies: taints beyond the limit count as protected.
+ * The most removed taints of one update that are compared with the rules of all policies. No real node has as many. A request with thousands must
+ * not block the replica, nor bypass the policies: an update beyond the limit counts as one that removes protected taints.
  */
 export const MAX_JUDGED = 128;
 
@@ -20,8 +19,7 @@ export const MAX_COMPARED = 8_192;
 export interface NodeChanges {
   readonly removed: readonly Taint[];
   readonly added: readonly Taint[];
-  /** Whether something changes: these taints, the labels, or the annotation `allow-removal`. */
-  readonly isAny: boolean;
+  readonly labelsChange: boolean;
 }
 
 /** An update of more taints than are compared, or judged. */
@@ -30,8 +28,6 @@ export interface TooManyChanges {
   readonly limit: string;
   /** How many taints it may remove. None of them is judged. */
   readonly mayRemove: number;
-  /** How many taints it may add. None of them is judged. */
-  readonly mayAdd: number;
 }
 
 /** Compares the Node of a request with the stored one. */
@@ -42,32 +38,32 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
       what: `${before.length} taints in a row are replaced by ${after.length} in one update`,
       limit: `at most ${MAX_COMPARED} of each are compared`,
       mayRemove: before.length,
-      mayAdd: after.length,
     };
   }
   const removed = removedTaints(oldNode.taints, node.taints);
-  const added = removedTaints(node.taints, oldNode.taints);
-  if (Math.max(removed.length, added.length) > MAX_JUDGED) {
+  if (removed.length > MAX_JUDGED) {
     return {
-      what: `${removed.length} taints are removed and ${added.length} added in one update`,
-      limit: `at most ${MAX_JUDGED} of each are judged`,
+      what: `${removed.length} taints are removed in one update`,
+      limit: `at most ${MAX_JUDGED} are judged`,
       mayRemove: removed.length,
-      mayAdd: added.length,
     };
   }
-  const isAny =
-    removed.length + added.length > 0 || node.allowRemoval !== oldNode.allowRemoval || !sameLabels(node, oldNode);
-  return { removed, added, isAny };
+  const added = removedTaints(node.taints, oldNode.taints);
+  return { removed, added, labelsChange: !sameLabels(node, oldNode) };
 }
 
 /**
- * The field of the policy that restricts the removal of the taint.
- * @param isBeyond whether the taint stands for all taints of a list beyond {@link MAX_JUDGED}: it counts as protected
+ * The removed taints without those whose value changes to the one that a policy requires: that always passes.
+ * @param policies those that select the node by its labels before or after the update
  */
-export function removalRestriction(
-  policy: CompiledTaintPolicy,
-  taint: Taint,
-  { isBeyond, established }: Pick<RecordedState, 'established'> & { readonly isBeyond: boolean },
-): string | undefined {
-  return isBeyond ? policy.removalRules[0]?.field : policy.removalRestrictedBy(taint, established);
+export function judgedRemovals(
+  { node }: Pick<NodeUpdate, 'node'>,
+  removed: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): readonly Taint[] {
+  if (removed.length === 0) return removed;
+  const required = requiredTaints(node.labels, policies);
+  if (required.length === 0) return removed;
+  const carried = valuesOf(node.taints);
+  return removed.filter((taint) => !isReplaced(taint, carried, required));
 }

@@ -1,91 +1,88 @@
-import { formatTaint, identity, removedTaints, type Taint, withTaints } from '../kubernetes/taint.ts';
+import { formatTaint, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { readsAllowRemoval } from './allow-removal.ts';
-import { allowRemovalAfter } from './allow-removal-notices.ts';
-import { allow, type Decision, patch } from './decision.ts';
+import { rewriteAllowRemoval } from './allow-removal.ts';
+import { allow, type Decision, patch, taintViolation } from './decision.ts';
+import { isRequiredTaint, satisfies } from './declared-taints.ts';
 import type { NodeChanges } from './node-changes.ts';
-import { policyNames, removedText, reportAllowed, violationsOf } from './node-update-reports.ts';
+import { taintsOnSelection } from './node-drift.ts';
+import { policyNames, violationsOf } from './node-update-reports.ts';
 import { type DesiredNode, isKubelet, type NodeUpdate } from './node-view.ts';
-import { effectiveAdditions, isForbidden, isRemovedWithPermission, type Ruling, type Rulings } from './rulings.ts';
-import { isForbiddenUnselection, unselections } from './unselections.ts';
+import { isEnforcing, isForbidden, type Ruling } from './rulings.ts';
 
-/** What mutation makes of an update: see {@link judgeNodeUpdate}. */
+/**
+ * What mutation makes of an update: see {@link judgeNodeUpdate}.
+ * @param policies those that select the node by its labels before or after the update
+ */
 export function mutateNode(
   request: NodeUpdate,
-  changes: NodeChanges,
-  { removals, additions }: Rulings,
+  { added, labelsChange }: NodeChanges,
+  removals: readonly Ruling[],
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
-  const { requester, node, oldNode } = request;
+  const { requester, node } = request;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   const byKubelet = isKubelet(requester);
-  const effective = effectiveAdditions(additions, removals);
   const restored = byKubelet ? [] : removals.filter(({ mode }) => mode === 'Restore');
-  const reverted = byKubelet ? [] : effective.filter(({ mode }) => mode === 'Restore');
-  const taints = repairedTaints(request, restored, reverted);
-  const repairedRequest = { ...request, node: { ...node, taints } };
-  // After the repair: the policy may end its selection of a node whose taint was restored.
-  const unselected = unselections(repairedRequest, policies);
-  const refused =
-    [...removals, ...effective].some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny') ||
-    unselected.some(isForbiddenUnselection);
-  const isReverted = isAnyOf(taintsOf(reverted));
-  const remaining = removals.filter(({ taint }) => !isReverted(taint));
-  if (refused) {
+  const restoredTaints = withTaints(node.taints, taintsOf(restored));
+  if (removals.some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny')) {
     // Validation denies the request, and reports it.
-    return restored.length + reverted.length === 0
-      ? allow()
-      : patch({ taints, allowRemoval: node.allowRemoval }, [], []);
+    return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
-  // Audit policies do not read the annotation.
-  const allowRemoval =
-    byKubelet || !policies.some(readsAllowRemoval)
-      ? node.allowRemoval
-      : allowRemovalAfter(
-          request,
-          {
-            removed: taintsOf(remaining.filter(isRemovedWithPermission)),
-            added: removedTaints(taints, oldNode.taints),
-            isAdding: changes.added.length > 0,
-          },
-          policies,
-        );
-  const allowed = reportAllowed(repairedRequest, { removals: remaining, additions: effective }, unselected, policies);
-  if (restored.length + reverted.length === 0 && allowRemoval === node.allowRemoval) return allowed;
+  const beginning = labelsChange && !byKubelet ? taintsOnSelection(request, restoredTaints, policies) : [];
+  const taints = withTaints(restoredTaints, taintsOf(beginning));
+  const exempt = removals.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
+  const allowRemoval = byKubelet
+    ? node.allowRemoval
+    : rewriteAllowRemoval(node.allowRemoval, {
+        // A request that sets a taint ends what was said of it.
+        ended: added.filter((taint) => isProtectedBy(policies, taint)),
+        more: exempt.filter((ruling) => staysOff(ruling, request, taints, policies)).map(({ taint }) => taint),
+      });
+  const byExemption = exempt.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isEnforcing), 'exempt'));
+  if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
     { taints, allowRemoval },
     [
       ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, 'restored')),
-      ...reverted.flatMap((ruling) => violationsOf(ruling, ruling.by, 'reverted')),
-      ...allowed.violations,
+      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'added')),
+      ...byExemption,
     ],
     [
       ...restored.map(({ taint, by }) => `${policyNames(by)} restored taint ${formatTaint(taint)}`),
-      ...reverted.map(({ taint, by }) => removedText(policyNames(by), taint)),
-      ...allowed.warnings,
+      ...beginning.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
     ],
   );
 }
 
-/** The taints of the request, with the restored ones, and without the reverted additions. A reverted change of a value results in the earlier value. */
-function repairedTaints(
-  { node, oldNode }: NodeUpdate,
-  restored: readonly Ruling[],
-  reverted: readonly Ruling[],
-): Taint[] {
-  const isReverted = isAnyOf(taintsOf(reverted));
-  const before = oldNode.taints.filter(isReverted);
-  const isChanged = isAnyOf(before);
-  const kept = node.taints.filter((taint) => !isReverted(taint) || isChanged(taint));
-  return withTaints(kept, [...taintsOf(restored), ...before]);
+/**
+ * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. A policy that reads no
+ * annotation cannot keep it off. Where a policy that requires the taint begins to select the node, the update is a registration, which knows no
+ * exemption: the entry and the taint would stand together.
+ */
+function staysOff(
+  { taint, exempt }: Ruling,
+  { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
+  taints: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): boolean {
+  const carried = valuesOf(taints);
+  const begins = (policy: CompiledTaintPolicy) =>
+    isEnforcing({ policy }) &&
+    policy.required.some(({ value }) => sameTaint(value.taint, taint)) &&
+    !policy.selectsNode(oldNode.labels) &&
+    policy.selectsNode(node.labels);
+  return (
+    exempt.some(
+      ({ policy }) =>
+        isEnforcing({ policy }) &&
+        policy.allowsRemovalByAnnotation &&
+        policy.selectsNode(node.labels) &&
+        policy.required.some(({ value }) => isRequiredTaint(taint, value) && !satisfies(carried, value)),
+    ) && !policies.some(begins)
+  );
 }
 
 function taintsOf(found: readonly { readonly taint: Taint }[]): Taint[] {
   return found.map(({ taint }) => taint);
-}
-
-function isAnyOf(taints: readonly Taint[]): (taint: Taint) => boolean {
-  if (taints.length === 0) return () => false;
-  const identities = new Set(taints.map(identity));
-  return (taint) => identities.has(identity(taint));
 }

@@ -1,42 +1,35 @@
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision } from './decision.ts';
-import { nodeChanges } from './node-changes.ts';
+import { judgedRemovals, nodeChanges } from './node-changes.ts';
 import { mutateNode } from './node-mutation.ts';
 import { validateNode } from './node-validation.ts';
 import { type DesiredNode, type NodeUpdate, sameLabels } from './node-view.ts';
-import { additionRulings, removalRulings } from './rulings.ts';
-import { mutateTooManyChanges, validateTooManyChanges } from './too-many-changes.ts';
+import { removalRulings } from './rulings.ts';
+import { validateTooManyChanges } from './too-many-changes.ts';
 
 /**
- * Judges the update of a Node: its changes, what the policies say of each, and what this phase makes of that.
+ * Judges the update of a Node: its changes, what the policies say of each removed taint, and what this phase makes of that.
  *
- * - Mutation restores the taints that Restore policies protect, removes the additions that they restrict, and writes notices into the annotation
- *   `allow-removal`. It reports what Deny and Restore policies allow, except removals by annotation.
+ * - Mutation restores the taints that Restore policies protect, sets the required taints of policies that begin to select the node, and keeps the
+ *   entries of the annotation `allow-removal` current. It reports what exempt users remove.
  * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase } = request;
   const changes = nodeChanges(request);
-  if ('limit' in changes) {
-    const selecting = policiesOnUpdate(request, policies);
-    return phase === 'mutate'
-      ? mutateTooManyChanges(request, changes, selecting)
-      : validateTooManyChanges(request, changes, selecting);
-  }
-  if (!changes.isAny) return allow();
   const selecting = policiesOnUpdate(request, policies);
-  const rulings = {
-    removals: removalRulings(request, changes.removed, selecting),
-    additions: additionRulings(request, changes.added, selecting),
-  };
-  return phase === 'mutate'
-    ? mutateNode(request, changes, rulings, selecting)
-    : validateNode(request, rulings, selecting);
+  if ('limit' in changes) {
+    // Validation denies the request, or warns.
+    return phase === 'mutate' ? allow() : validateTooManyChanges(request, changes, selecting);
+  }
+  if (changes.removed.length + changes.added.length === 0 && !changes.labelsChange) return allow();
+  const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
+  return phase === 'mutate' ? mutateNode(request, changes, rulings, selecting) : validateNode(request, rulings);
 }
 
 /** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */
-export function policiesOnUpdate(
+function policiesOnUpdate(
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   policies: readonly CompiledTaintPolicy[],
 ): readonly CompiledTaintPolicy[] {

@@ -1,7 +1,7 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { NodeWithRecord } from './node-view.ts';
+import type { NodeView } from './node-view.ts';
 
 /** A taint that a node carries and a policy requires there. */
 export interface CarriedTaint {
@@ -24,15 +24,13 @@ export type KeptReason =
  * @param others the policies that stay in force
  */
 export function requiredTaintsOn(
-  node: Pick<NodeWithRecord, 'labels' | 'taints' | 'established'>,
+  node: Pick<NodeView, 'labels' | 'taints'>,
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
 ): CarriedTaint[] {
   const values = valuesOf(policy.ensured.map(({ value: { taint } }) => taint));
   const protectorOf = (taint: Taint) =>
-    enforcedPolicies(others, node.labels).find(
-      (other) => other.removalRestrictedBy(taint, node.established) !== undefined,
-    );
+    enforcedPolicies(others, node.labels).find((other) => other.protectedBy(taint) !== undefined);
   return node.taints
     .filter((taint) => values.has(identity(taint)))
     .map((taint): CarriedTaint => {

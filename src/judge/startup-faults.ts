@@ -1,9 +1,10 @@
+import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import { compileRules, type ReadyDaemonSet } from '../policy/taint-rule.ts';
 import { meetingOf } from './contradictions.ts';
-import { daemonSetName } from './startup-progress.ts';
+import { daemonSetName } from './startup-step.ts';
 
 /** What keeps a startup taint from being removed. */
 export interface StartupFault {
@@ -26,12 +27,12 @@ export interface StartupSurroundings {
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
 
-/** The problems of a policy with startup taints, and of one that restricts their removal. */
+/** The problems of a policy with startup taints, and of one that protects them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
   if (policy.mode === 'Audit') return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
-    ...surroundings.others.flatMap((other) => conflictsBetween(policy, other)),
+    ...[policy, ...surroundings.others].flatMap((other) => conflictsBetween(policy, other)),
   ];
 }
 
@@ -59,20 +60,20 @@ function waitingFaults(
   return [...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
 }
 
-/** The startup taints of one policy whose removal the other one restricts by their exact key, on nodes that both select. */
+/** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */
 function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
   if (other.mode === 'Audit') return [];
   const own = protectedBy(other, policy);
-  const theirs = protectedBy(policy, other);
+  const theirs = policy === other ? [] : protectedBy(policy, other);
   // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
   if (own.length + theirs.length === 0 || meetingOf(policy, other, []) === undefined) return [];
   const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
-    const what = `the removal of startup taint ${formatTaint(one.taint)}`;
+    const what = `startup taint ${formatTaint(one.taint)}`;
     const warning =
       by === policy
-        ? `${one.by} restricts ${what} of TaintPolicy ${of.name}`
-        : `TaintPolicy ${by.name} (${one.by}) restricts ${what}`;
-    const message = `${one.by} of TaintPolicy ${by.name} restricts ${what} (${one.field} of TaintPolicy ${of.name}): remove the key from ${one.by}`;
+        ? `${one.by} protects ${what} of TaintPolicy ${of.name}, which stays`
+        : `TaintPolicy ${by.name} (${one.by}) protects ${what}, which stays`;
+    const message = `${one.by} of TaintPolicy ${by.name} protects ${what} (${one.field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${one.by}`;
     return { reason: 'StartupTaintProtected', message, warning };
   };
   return [...own.map((one) => conflict(one, policy, other)), ...theirs.map((one) => conflict(one, other, policy))];
@@ -85,16 +86,12 @@ interface Protected {
   readonly by: string;
 }
 
-/**
- * A pattern of an enforced policy protects only established taints. No pattern counts here: a policy that is about to be applied makes the key a
- * startup key, and patterns leave those out.
- */
-const NEVER_ESTABLISHED = () => false;
-
-function protectedBy(by: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
+/** No pattern counts: a policy that is about to be applied makes the key a startup key, and patterns leave those out. */
+function protectedBy({ protectionRules }: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
+  const protectingRule = compileRules(protectionRules.filter(({ key }) => !isPattern(key)));
   return startup.flatMap(({ value: { taint }, field }) => {
-    const found = by.removalRestrictedBy(taint, NEVER_ESTABLISHED);
-    return found === undefined ? [] : [{ taint, field, by: found }];
+    const by = protectingRule(taint)?.field;
+    return by === undefined ? [] : [{ taint, field, by }];
   });
 }
 

@@ -19,16 +19,11 @@ export const EVENT_REASONS = {
   },
   TaintRestored: {
     on: NODE_AND_POLICY,
-    meaning: 'A taint was restored, in the request that removed it or later by the leader.',
+    meaning: 'A taint was restored in the request that removed it.',
   },
   TaintAdded: {
     on: NODE_AND_POLICY,
-    meaning:
-      'A required taint was set; or a restricted taint was added, by an exempt user or under a policy in mode Audit.',
-  },
-  TaintReturned: {
-    on: NODE_AND_POLICY,
-    meaning: 'A node registered again after its deletion, and got back a taint of its NodeTaintRecord.',
+    meaning: 'A taint of `ensure` was set, in a request or later by the leader.',
   },
   TaintMissing: {
     on: NODE_AND_POLICY,
@@ -41,44 +36,19 @@ export const EVENT_REASONS = {
   },
   TaintConflict: {
     on: NODE_AND_POLICY,
-    meaning: 'Another writer removed a restored taint repeatedly. The leader stops restoring it for some minutes.',
-  },
-  TaintRemovalAnnounced: {
-    on: NODE_AND_POLICY,
-    meaning: 'The allow-removal annotation was set: the taint may be removed once.',
+    meaning: 'Another writer removes a taint repeatedly. The leader stops setting it for some minutes.',
   },
   TaintRemovalAllowed: { on: NODE_AND_POLICY, meaning: 'The allow-removal annotation allowed the removal of a taint.' },
   RemovalAnnotationExpired: {
     on: 'Node',
-    meaning: 'The allow-removal annotation was not used for 24 hours, and the leader removed it.',
-  },
-  TaintAdditionDenied: { on: NODE_AND_POLICY, meaning: 'A request to add a restricted taint was refused.' },
-  TaintAdditionReverted: {
-    on: NODE_AND_POLICY,
-    meaning: 'A restricted taint was added, and was removed again, in the same request or later by the leader.',
-  },
-  TaintAdditionFound: {
-    on: NODE_AND_POLICY,
-    meaning: 'A restricted taint was added while the webhook was not called, and it stays.',
-  },
-  NodeUnselectionDenied: {
-    on: NODE_AND_POLICY,
     meaning:
-      'A change of labels was refused: the node would no longer be selected by the policy, with the taint on it.',
-  },
-  TaintUnprotected: {
-    on: NODE_AND_POLICY,
-    meaning: 'The labels of a node changed, and the policy no longer protects its taint.',
+      'A node carried a taint and its entry in the allow-removal annotation for an hour, and the leader deleted the entry.',
   },
   StartupTaintAdded: { on: 'Node', meaning: 'The leader set a startup taint on a node that registered without it.' },
   StartupTaintRemoved: {
     on: 'Node',
     meaning:
-      'The leader removed the startup taint: the DaemonSets of `readyWhen` are ready on the node, or no policy requires the taint any more.',
-  },
-  StartupTaintMissed: {
-    on: 'Node',
-    meaning: 'A node registered without the startup taint, and may have pods already. The taint is not set.',
+      'The leader removed the startup taint: the DaemonSets of `readyWhen` are ready on the node, or no policy has the taint on it any more.',
   },
   StartupTaintDeadlineExceeded: {
     on: 'Node',

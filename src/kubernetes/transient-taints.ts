@@ -161,7 +161,7 @@ const TRANSIENT_TAINTS: readonly TransientTaint[] = [
 
 /**
  * The keys and patterns of all transient taints. A policy protects one of them only if it names the key exactly: if a pattern restored them, nodes
- * would be unusable (kubernetes-sigs/karpenter#1772). The list is never complete, so patterns have `except`, and protect only established taints.
+ * would be unusable (kubernetes-sigs/karpenter#1772). The list is never complete, so patterns have `except`.
  */
 export const TRANSIENT_TAINT_KEYS: readonly string[] = TRANSIENT_TAINTS.map(({ key }) => key);
 

@@ -1,9 +1,9 @@
-import { cel, choose, type Expression, literal, type Variable } from '../cel/expression.ts';
-import { EMPTY, each, isEmpty, together } from '../cel/lists.ts';
-import { EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
+import { any, cel, choose, type Expression, FALSE, literal, type Variable } from '../cel/expression.ts';
+import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
+import { EXACT_NAME, FORMATTED } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
-import { ENTRIES, MAX_ALLOWED_REMOVALS, NOTICE, SPLIT_COST } from './node-variables.ts';
+import { ENTRIES, MAX_ENTRIES, SPLIT_COST } from './node-variables.ts';
 
 /** JSONPatch operations on the annotation `allow-removal`, and the variables that they use, in the order of use. */
 export interface Bookkeeping {
@@ -14,46 +14,44 @@ export interface Bookkeeping {
 /** The path of the annotation in an object, as a literal in CEL. */
 const PATH = literal(jsonPointer('metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION));
 
-/** The taints of the list as entries name them. */
-function namesOf(list: string): Expression {
-  return together([each(list, IDENTITY), each(list, EXACT_NAME)]);
-}
-
 /** Cost of searching for entries among so many names. */
-const comparison = (size: number) => MAX_ALLOWED_REMOVALS * (2 * size + 40);
+const comparison = (size: number) => MAX_ENTRIES * (2 * size + 40);
 
-const GONE_NAMES: Variable = { name: 'goneNames', definition: namesOf('gone') };
-const UNSPENT: Variable = {
-  name: 'unspent',
-  definition: cel(comparison)`${ENTRIES}.filter(e, e != "" && !(e in ${GONE_NAMES}))`,
-};
-const NONE_SPENT: Expression = cel(comparison)`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`;
-
-/** Without taintkeeper in the cluster: deletes the announcements of taints that are `gone`, so that they work once. */
-export const SPENDING: Bookkeeping = {
-  variables: [GONE_NAMES, UNSPENT],
-  operations: choose(NONE_SPENT, EMPTY, written(UNSPENT)),
-};
-
-const NOTICES: Variable = { name: 'notices', definition: each('gone', NOTICE) };
-const NEW_NOTICES: Variable = {
-  name: 'newNotices',
-  definition: cel(comparison)`${NOTICES}.filter(e, !(e in ${UNSPENT}))`,
-};
-const ALL_ENTRIES: Variable = {
-  name: 'allEntries',
-  definition: cel((size) => size + 70)`${UNSPENT} + ${NEW_NOTICES}`,
-};
-
-/** With taintkeeper in the cluster: as the webhook's mutation, also writes a notice, by which the leader records the removal. */
-export const NOTING: Bookkeeping = {
-  variables: [GONE_NAMES, UNSPENT, NOTICES, NEW_NOTICES, ALL_ENTRIES],
-  operations: choose(
-    cel((size) => comparison(size) + 5)`size(${NEW_NOTICES}) == 0 && ${NONE_SPENT}`,
-    EMPTY,
-    written(ALL_ENTRIES),
-  ),
-};
+/**
+ * {@link rewriteAllowRemoval} in CEL.
+ *
+ * @param ended the taints whose entries end
+ * @param more the taints that get an entry
+ */
+export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
+  const endedTaints: Variable = { name: 'ended', definition: ended };
+  const endedNames: Variable = {
+    name: 'endedNames',
+    definition: together([each(endedTaints.name, FORMATTED), each(endedTaints.name, EXACT_NAME)]),
+  };
+  const keptEntries: Variable = {
+    name: 'keptEntries',
+    definition: cel(comparison)`${ENTRIES}.filter(e, e != "" && !(e in ${endedNames}))`,
+  };
+  const moreTaints: Variable = { name: 'more', definition: more };
+  const isNew = cel(
+    (size) => FORMATTED.cost(size) + EXACT_NAME.cost(size) + 2 * MAX_ENTRIES,
+  )`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
+  const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints.name, isNew) };
+  const newEntries: Variable = { name: 'newEntries', definition: each(newTaints.name, FORMATTED) };
+  const allEntries: Variable = {
+    name: 'allEntries',
+    definition: cel((size) => size + 70)`${keptEntries} + ${newEntries}`,
+  };
+  const changes = any([
+    ended === EMPTY ? FALSE : cel(comparison)`${ENTRIES}.exists(e, e in ${endedNames})`,
+    more === EMPTY ? FALSE : cel(3)`size(${newEntries}) > 0`,
+  ]);
+  return {
+    variables: [endedTaints, endedNames, keptEntries, moreTaints, newTaints, newEntries, allEntries],
+    operations: choose(changes, written(allEntries), EMPTY),
+  };
+}
 
 /** The annotation with these entries, or none for none. */
 function written(entries: Variable): Expression {

@@ -1,21 +1,10 @@
-import {
-  cel,
-  choose,
-  composed,
-  type Expression,
-  LIST_COST,
-  literal,
-  reference,
-  type Variable,
-} from '../cel/expression.ts';
-import { each, overItems } from '../cel/lists.ts';
+import { cel, composed, type Expression, LIST_COST, literal, reference, type Variable } from '../cel/expression.ts';
+import { each } from '../cel/lists.ts';
 import { FORMATTED } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { requirementsOf } from '../kubernetes/selector-overlap.ts';
-import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
-import { ANNOUNCED, isNamedIn, MAX_ALLOWED_REMOVALS } from './node-variables.ts';
+import { ALLOWED, MAX_ENTRIES } from './node-variables.ts';
 
 /** With the webhook, the webhook warns the requester. */
 export function reportActions(purpose: Target['purpose']): ValidationAction[] {
@@ -89,53 +78,10 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
   return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), LOST.taints]);
 }
 
-/** Why an addition is refused, or the message of an Audit policy about it. */
-export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
-  const { name, mode, additionRules, exemptsUsers } = policy;
-  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the request added restricted `), taints]);
-  const field = additionRules.length === 1 ? `${additionRules[0]?.field}, ` : '';
-  const advice = exemptsUsers
-    ? ' Only users that the policy exempts may add the taint (spec.exempt).'
-    : ' The policy exempts no user: to add the taint on purpose, change the policy first.';
-  const revert =
-    mode === 'Deny'
-      ? ''
-      : mutates
-        ? ` It was not removed: MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev is not in force, or a later one added the taint again.`
-        : ' It is not removed: this API server has no MutatingAdmissionPolicy that works.';
-  return text([
-    '"node " + object.metadata.name + ": adding "',
-    taints,
-    literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${revert}${advice}`),
-  ]);
-}
-
-/** Why a node may not leave the policy, or the message of an Audit policy about it. */
-export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: Texts): Expression {
-  const { name, mode, allowsRemovalByAnnotation, nodeSelector } = policy;
-  if (mode === 'Audit')
-    return text([literal(`TaintPolicy ${name}, Audit: the request ended the protection of `), taints]);
-  const keys = [...new Set(requirementsOf(nodeSelector).map(({ key }) => key))].filter((key) => key.isWellFormed());
-  const reason = [
-    '"node " + object.metadata.name',
-    literal(
-      `: changing ${keys.length === 1 ? 'label' : 'labels'} ${atMost(MAX_TAINTS, keys).join(', ')} ` +
-        'so that the policy no longer selects the node is not allowed while the node carries ',
-    ),
-    taints,
-    literal(` (TaintPolicy "${name}", restrict: Unselection, mode ${mode}).`),
-  ];
-  if (!allowsRemovalByAnnotation)
-    return text([...reason, literal(' The policy does not allow removal by annotation: change the policy first.')]);
-  const announce = cel(textCost)`" To change the label on purpose, first: kubectl annotate --overwrite node " +
-object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=" + ${shown}.join(",")`;
-  return text([...reason, announce]);
-}
-
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Expression {
-  const { name, mode, allowsRemovalByAnnotation, removalRules, failurePolicy } = policy;
-  const field = removalRules.length === 1 ? `${removalRules[0]?.field}, ` : '';
+  const { name, mode, allowsRemovalByAnnotation, protectionRules, failurePolicy } = policy;
+  const field = protectionRules.length === 1 ? `${protectionRules[0]?.field}, ` : '';
   const advice = allowsRemovalByAnnotation
     ? ''
     : ' The policy does not allow removal by annotation: change the policy first.';
@@ -150,7 +96,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
     literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
-  return allowsRemovalByAnnotation ? text([reason, removalAdvice(name, { mutates, purpose })]) : reason;
+  return allowsRemovalByAnnotation ? text([reason, REMOVAL_ADVICE]) : reason;
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {
@@ -164,26 +110,16 @@ const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MAX_ENTRY_LENGTH = 400;
 const MATCH_COST = 1_000;
 
-function removalAdvice(policy: string, { mutates, purpose }: Target): Expression {
-  const named = isNamedIn(ANNOUNCED);
-  const still = overItems('all', reference('lost'), 't', named, (size) => size * (named.cost(size) + 6) + 2);
-  const spend = mutates
-    ? ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev, which removes it, is not in force.`
-    : ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: the request that removes the taint must also remove the entry.`;
-  // Earlier announcements stay: without them, the refusal would only move to another taint.
-  const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
+/** Earlier entries stay: without them, the refusal would only move to another taint. */
+const KEPT_ENTRIES = cel(0)`${ALLOWED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
-  const spendsItself = purpose === 'Alone' && !mutates;
-  const then = spendsItself ? ` +\n${literal(', and remove that entry in the request that removes the taint')}` : '';
-  const announce = cel(
-    (size) => textCost(size) + MAX_ALLOWED_REMOVALS * (MATCH_COST + size),
-  )`" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
+
+const REMOVAL_ADVICE = cel(
+  (size) => textCost(size) + MAX_ENTRIES * (MATCH_COST + size),
+)`" To allow it, and then remove it: kubectl annotate --overwrite node " + object.metadata.name +
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
-(${announced} + ${LOST.shown})
-  .join(",")${then}`;
-  // With the webhook, its mutation turns the announcement into a notice.
-  return purpose === 'Alone' ? choose(still, cel(0)`${literal(spend)}`, announce) : announce;
-}
+(${KEPT_ENTRIES} + ${LOST.shown})
+  .join(",")`;
 
 /** The parts, expressions or literals, concatenated. */
 function text(parts: readonly (Expression | string)[]): Expression {

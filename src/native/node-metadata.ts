@@ -36,11 +36,15 @@ const SAME_OWNERS: Expression = bind(
   cel(OWNERS_COST)`${OWNERS_AFTER} == ${OWNERS_BEFORE}`,
 );
 
-/** The webhook removes the annotation from a new Node. */
-const SAME_ANNOTATION: Expression = any([
-  IS_CREATION,
-  bind([ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_AFTER], not(ALLOW_REMOVAL_CHANGES)),
-]);
+/** In the creation of a Node there is no old object, and an annotation of its own is a change. */
+const ALLOW_REMOVAL_BEFORE_REQUEST: Variable = {
+  ...ALLOW_REMOVAL_BEFORE,
+  definition: cel(30)`${IS_CREATION} ? ""\n  : ${ALLOW_REMOVAL_BEFORE.definition}`,
+};
+const SAME_ANNOTATION: Expression = bind(
+  [ALLOW_REMOVAL_BEFORE_REQUEST, ALLOW_REMOVAL_AFTER],
+  not(ALLOW_REMOVAL_CHANGES),
+);
 
 function generateNameOf(object: 'object' | 'oldObject'): Expression {
   const name = `${object}.metadata.generateName`;
@@ -99,7 +103,7 @@ export function nodeMetadataManifests(): NativeManifest[] {
         messageExpression:
           `"node " + object.metadata.name + ": changing annotation ${ALLOW_REMOVAL_ANNOTATION} ` +
           'through nodes/status or as a kubelet is not allowed. ' +
-          `To announce the removal of a taint: kubectl annotate --overwrite node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
+          `To allow the removal of a taint: kubectl annotate --overwrite node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
         reason: 'Forbidden',
       },
       {

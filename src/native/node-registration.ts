@@ -2,7 +2,7 @@ import { any, cel, choose, type Expression, FALSE, LIST_COST, reference, type Va
 import { EMPTY, each, isEmpty, listOf, overItems, together } from '../cel/lists.ts';
 import { conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS } from '../conditions/selection.ts';
-import { IDENTITY, LACKS_REQUIRED, presentLiteral, taintsOf } from '../conditions/taints.ts';
+import { IDENTITY, lacksRequired, presentLiteral, taintsOf } from '../conditions/taints.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
@@ -59,17 +59,19 @@ function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTain
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
-/** The required taints of a policy, except those that a stronger policy declares on the node with another value. */
-function requiredUnlessOverridden(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Expression {
-  const stronger = strongerThan(policy, others);
+/** The taints, as a list of maps, except those for which the condition is true. */
+export function requiredUnless(
+  taints: readonly EnsuredTaint[],
+  isLeftOut: (taint: EnsuredTaint) => Expression,
+): Expression {
   const groups = Map.groupBy(
-    registrationTaintsOf(policy).map((required) => ({ required, overridden: isOverridden(required, stronger) })),
-    ({ overridden }) => overridden.text,
+    taints.map((required) => ({ required, leftOut: isLeftOut(required) })),
+    ({ leftOut }) => leftOut.text,
   );
   const lists = [...groups.values()]
     .map((alike) => {
-      const [{ overridden } = { overridden: FALSE }] = alike;
-      return choose(overridden, EMPTY, listOfRequired(alike.map(({ required }) => required)));
+      const [{ leftOut } = { leftOut: FALSE }] = alike;
+      return choose(leftOut, EMPTY, listOfRequired(alike.map(({ required }) => required)));
     })
     .filter((list) => list !== EMPTY);
   return lists.length === 0 ? EMPTY : together(lists);
@@ -101,7 +103,9 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
   const { length: count } = registrationTaintsOf(policy);
   if (policy.mode === 'Audit' || count === 0) return [];
-  const required = requiredUnlessOverridden(policy, others);
+  // A stronger policy that declares the taint with another value wins.
+  const stronger = strongerThan(policy, others);
+  const required = requiredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));
   if (required === EMPTY) return [];
   const put = puttingTaints('taints', 'lacking');
   return mutating({
@@ -155,3 +159,5 @@ const lacking = (count: number): Variable => ({
     (size) => count * (LACKS_REQUIRED.cost(size) + 25),
   ),
 });
+
+const LACKS_REQUIRED = lacksRequired('taints');

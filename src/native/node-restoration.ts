@@ -1,15 +1,20 @@
-import { all, any, cel, choose, type Expression, FALSE, LIST_COST, not, TRUE } from '../cel/expression.ts';
+import { all, any, cel, choose, type Expression, FALSE, LIST_COST, not } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those, together } from '../cel/lists.ts';
+import { conditionsOf } from '../conditions/node-policies.ts';
+import { ALLOW_REMOVAL_AFTER } from '../conditions/node-update.ts';
+import { isProtected } from '../conditions/protected-taints.ts';
 import { IS_NODE } from '../conditions/selection.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { NOTING, SPENDING } from './allow-removal.ts';
+import { ADDS_TAINTS, EXACT_NAME, IDENTITY, isOneOfNames, notAmong, REMOVES_TAINTS } from '../conditions/taints.ts';
+import { readsAllowRemoval } from '../judge/allow-removal.ts';
+import { sameTaint } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
-import type { Target } from './native-policy.ts';
-import { changesTaints, type Guarding, REPAIR, reversion } from './node-guards.ts';
 import { NODE_UPDATES } from './node-messages.ts';
 import { puttingTaints } from './node-registration.ts';
 import {
-  ANNOUNCED,
+  ALLOWED,
+  type AmongPolicies,
   exemptedBy,
   isNamedIn,
   isProtectedByOthers,
@@ -17,65 +22,51 @@ import {
   updateVariables,
 } from './node-variables.ts';
 
+const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
+
 /**
- * The mutation of an update. It restores taints that a Restore policy protects, and removes taints whose addition it restricts, unless a Deny policy
- * refuses the update. It also updates the annotation `allow-removal` for taints that this policy lets users remove and that no other policy keeps. It
- * does not patch a node's own update, because the API server would then refuse all of it.
+ * The mutation of an update. It restores taints that a Restore policy protects, unless a Deny policy refuses the update. It also keeps the annotation
+ * `allow-removal` current: an entry ends when its taint is set, and an exempt user's removal of a required taint gets one. It does not patch a node's own
+ * update, because the API server would then refuse all of it.
  *
  * @param others the other policies that may protect a taint of this one
  */
-export function restoration(
-  guarding: Guarding,
-  others: readonly CompiledTaintPolicy[],
-  { purpose }: Target,
-): Assembled[] {
-  const { policy } = guarding;
-  const { name, mode, allowsRemovalByAnnotation, removalRules } = policy;
-  const keeps = removalRules.length > 0;
+export function restoration(among: AmongPolicies, others: readonly CompiledTaintPolicy[]): Assembled[] {
+  const { policy } = among;
+  const { name, mode, allowsRemovalByAnnotation, protectionRules } = policy;
+  if (protectionRules.length === 0) return [];
   const exempt = exemptedBy(policy);
   const holders = policyGroups(others);
   const denying = holders.filter((holder) => holder.mode === 'Deny');
+  const isAllowed = allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE;
   const restored =
-    mode === 'Restore' && keeps
-      ? those(
-          'protected',
-          all([
-            not(exempt),
-            allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
-            not(isProtectedByOthers(denying, removalRules)),
-          ]),
-        )
+    mode === 'Restore'
+      ? those('protected', all([not(exempt), not(isAllowed), not(isProtectedByOthers(denying, protectionRules))]))
       : EMPTY;
-  const { reverted, stays, variables } = reversion(guarding);
-  const leave = any([exempt, allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
-  const gone = keeps
-    ? those('protected', all([leave, not(isProtectedByOthers(holders, removalRules)), not(stays)]))
-    : EMPTY;
-  const reverts = reverted !== EMPTY;
-  const put = reverts ? puttingTaints('repaired', 'put') : puttingTaints('after', 'restored');
-  const bookkeeping = purpose === 'Alone' ? SPENDING : NOTING;
+  const entries = bookkeeping(
+    readsAllowRemoval(policy) ? those('added', isProtected(protectionRules)) : EMPTY,
+    removedForGood(among, all([exempt, not(isProtectedByOthers(holders, protectionRules))])),
+  );
+  const put = puttingTaints('after', 'restored');
   const operations = [
-    ...(restored === EMPTY && !reverts ? [] : [restore(put.operation, reverts)]),
-    ...(gone === EMPTY ? [] : [bookkeeping.operations]),
+    ...(restored === EMPTY
+      ? []
+      : [choose(isEmpty('restored'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`)]),
+    entries.operations,
   ];
-  if (operations.length === 0) return [];
   return mutating({
     name: `${name}.restore.taintkeeper.dev`,
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,
-    conditions: { ...changesTaints(policy), 'is-not-by-a-node': not(IS_NODE) },
+    conditions: { 'removes-taints-or-ends-entries': CONCERNS_TAINTS_OR_ENTRIES, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
-      ...updateVariables(policy),
+      ...updateVariables(among),
       ...holders.flatMap(({ binds }) => binds.variables),
-      { name: 'allowedByAnnotation', definition: those('protected', isNamedIn(ANNOUNCED)) },
+      { name: 'allowedByAnnotation', definition: those('protected', isNamedIn(ALLOWED)) },
       { name: 'restored', definition: restored },
-      ...variables,
-      { name: 'reverted', definition: reverted },
-      ...REPAIR,
       ...put.variables,
-      { name: 'gone', definition: gone },
-      ...bookkeeping.variables,
+      ...entries.variables,
     ],
     reinvocationPolicy: 'IfNeeded',
     // The API server writes and reads the whole node for each mutation.
@@ -83,7 +74,53 @@ export function restoration(
   });
 }
 
-function restore(put: Expression, reverts: boolean): Expression {
-  const isRight = all([isEmpty('restored'), ...(reverts ? [isEmpty('reverted')] : [])]);
-  return choose(isRight, EMPTY, cel((size) => put.cost(size) + LIST_COST)`[${put}]`);
+/**
+ * The removed taints, among those that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
+ * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}.
+ */
+function removedForGood({ policy, among }: AmongPolicies, condition: Expression): Expression {
+  if (!policy.allowsRemovalByAnnotation) return EMPTY;
+  const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');
+  const { before, after } = conditionsOf(policy).selects;
+  const groups = Map.groupBy(
+    policy.required.map(({ value }) => ({ required: value, begins: beginsToBeRequired(value, others) })),
+    ({ begins }) => begins.text,
+  );
+  const lists = [...groups.values()].flatMap((alike) => {
+    const [first] = alike;
+    if (!first) return [];
+    const lost = those('protected', all([condition, isRequiredAndLost(alike.map(({ required }) => required))]));
+    return lost === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), lost, EMPTY)];
+  });
+  return lists.length === 0 ? EMPTY : together(lists);
+}
+
+/** True for an update by which one of the policies that require the taint, with any value, begins to select the node. */
+function beginsToBeRequired({ taint }: EnsuredTaint, policies: readonly CompiledTaintPolicy[]): Expression {
+  const requiring = policies.filter(({ required }) => required.some(({ value }) => sameTaint(value.taint, taint)));
+  return any(
+    requiring.map((one) => {
+      const { before, after } = conditionsOf(one).selects;
+      return all([not(before), after]);
+    }),
+  );
+}
+
+/** True for a removed taint `t` that is one of these, and that the node no longer carries. */
+function isRequiredAndLost(required: readonly EnsuredTaint[]): Expression {
+  const exact = required.filter(({ anyValue }) => !anyValue).map(({ taint }) => taint);
+  const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
+  return any([
+    isOneOfNames(
+      EXACT_NAME,
+      exact.map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`),
+    ),
+    all([
+      isOneOfNames(
+        IDENTITY,
+        withAnyValue.map(({ key, effect }) => `${key}:${effect}`),
+      ),
+      notAmong(IDENTITY, 'afterIds'),
+    ]),
+  ]);
 }

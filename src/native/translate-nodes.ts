@@ -1,82 +1,54 @@
-import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
+import { all, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
+import { REMOVES_TAINTS } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { restricts, type TaintRule } from '../policy/taint-rule.ts';
-import { oncePer } from '../runtime/once-per.ts';
+import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
-import { changesTaints, type Guarding, guardingOf, restrictedAdditions, unselection } from './node-guards.ts';
-import {
-  additionMessage,
-  auditMessage,
-  LOST,
-  NODE_UPDATES,
-  refusalMessage,
-  reportActions,
-  textsOf,
-  writtenOut,
-} from './node-messages.ts';
+import { auditMessage, LOST, NODE_UPDATES, refusalMessage, reportActions, writtenOut } from './node-messages.ts';
 import { registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
-import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, updateVariables } from './node-variables.ts';
+import { selection } from './node-selection.ts';
+import { ALLOWED, type AmongPolicies, exemptedBy, isNamedIn, updateVariables } from './node-variables.ts';
 
 /**
- * The validation of an update. A Deny policy refuses removals of protected taints and restricted additions. A Restore policy checks that the mutation
- * restored or removed them. An Audit policy reports them.
+ * The validation of an update. A Deny policy refuses removals of protected taints. A Restore policy checks that the mutation restored them. An Audit
+ * policy reports them.
  */
-function protection(guarding: Guarding, target: Target): Assembled[] {
-  const { policy } = guarding;
-  const { mutates, purpose } = target;
-  const { name, mode, failurePolicy, allowsRemovalByAnnotation, removalRules, additionRules } = policy;
+function protection(context: AmongPolicies, target: Target): Assembled[] {
+  const { policy } = context;
+  const { name, mode, failurePolicy, allowsRemovalByAnnotation, protectionRules } = policy;
+  if (protectionRules.length === 0) return [];
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
-  // With taintkeeper in the cluster, mutation turns the announcement into a notice. Otherwise, mutation or the request itself deletes it.
-  const isSpent = purpose === 'Alone' ? not(isNamedIn(ENTRIES)) : TRUE;
-  const allowedByAnnotation = allowsRemovalByAnnotation
-    ? those('protected', all([isNamedIn(ANNOUNCED), isSpent]))
-    : EMPTY;
+  const allowedByAnnotation = allowsRemovalByAnnotation ? those('protected', isNamedIn(ALLOWED)) : EMPTY;
   const lost = those(
     'protected',
     all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
   );
-  const [keeps, restrictsAddition] = [removalRules.length > 0, additionRules.length > 0];
-  const added = textsOf('unexcusedAdditions');
-  const annotations: Record<string, Expression> = {
-    ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
-    ...(keeps && allowsRemovalByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
-    ...(!keeps || exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
-    ...(restrictsAddition ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
-    ...(!restrictsAddition || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
-  };
   return validating({
     name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
     failurePolicy,
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,
-    conditions: changesTaints(policy),
+    conditions: { 'removes-taints': REMOVES_TAINTS },
     variables: [
-      ...updateVariables(policy),
+      ...updateVariables(context),
       { name: 'allowedByAnnotation', definition: allowedByAnnotation },
       { name: 'excused', definition: those('protected', exempt) },
       { name: 'lost', definition: lost },
       ...LOST.variables,
-      ...restrictedAdditions(guarding),
-      { name: 'excusedAdditions', definition: those('restrictedAdditions', exempt) },
-      ...added.variables,
     ],
-    actions: audit ? reportActions(purpose) : ['Deny'],
-    validations: [
-      ...(keeps
-        ? [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }]
-        : []),
-      ...(restrictsAddition
-        ? [{ holds: isEmpty('unexcusedAdditions'), message: additionMessage(policy, added, mutates) }]
-        : []),
-    ],
-    auditAnnotations: annotations,
+    actions: audit ? reportActions(target.purpose) : ['Deny'],
+    validations: [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }],
+    auditAnnotations: {
+      [audit ? 'audited' : 'denied']: LOST.all,
+      ...(allowsRemovalByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
+      ...(exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
+    },
   });
 }
 
@@ -86,50 +58,26 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
  * @param among all policies in force, with or without this one
  */
 export function translateNodes(
-  declared: CompiledTaintPolicy,
+  policy: CompiledTaintPolicy,
   among: readonly CompiledTaintPolicy[],
   target: Target,
 ): NativeTranslation {
-  // The policy applies to pods only.
-  if (
-    declared.removalRules.length +
-      declared.additionRules.length +
-      declared.unselectionRules.length +
-      declared.ensured.length ===
-    0
-  )
-    return { policies: [], limits: [] };
-  const policy = withoutWaiting(declared);
-  const { removalRules, additionRules } = policy;
-  // A policy that only restricts unselection does not check changes of taints.
-  const concernsTaints = removalRules.length + additionRules.length > 0;
-  const others = among.filter(({ name }) => name !== policy.name).map(withoutWaiting);
-  const holding = others
-    .filter(({ mode, removalRules }) => mode !== 'Audit' && rulesOverlap(removalRules, policy.removalRules))
+  const others = among.filter(({ name }) => name !== policy.name);
+  const protecting = others
+    .filter(({ mode, protectionRules }) => mode !== 'Audit' && rulesOverlap(protectionRules, policy.protectionRules))
     .toSorted(byName);
-  const guarding = guardingOf(policy, others.toSorted(byName), rulesOverlap);
+  const context: AmongPolicies = { policy, among: [policy, ...others.toSorted(byName)] };
   return conclude(
     policy,
     [
-      ...(concernsTaints && target.mutates && policy.mode !== 'Audit' ? restoration(guarding, holding, target) : []),
-      ...(target.mutates ? registration(policy, others) : []),
-      ...(concernsTaints ? protection(guarding, target) : []),
-      ...unselection(policy, target),
+      ...(target.mutates && policy.mode !== 'Audit' ? restoration(context, protecting) : []),
+      ...(target.mutates ? [...registration(policy, others), ...selection(context)] : []),
+      ...protection(context, target),
       ...registrationReport(policy, target),
     ],
-    limitsOf(declared, target),
+    limitsOf(policy, target),
   );
 }
-
-/**
- * The policy as native policies can enforce it. Only the records say which taints a key with "*" protects, and expressions cannot read those.
- */
-const withoutWaiting = oncePer(
-  (policy: CompiledTaintPolicy): CompiledTaintPolicy => ({
-    ...policy,
-    removalRules: policy.removalRules.filter(({ waits }) => !waits),
-  }),
-);
 
 /** True unless no taint can match a rule of both lists. */
 export function rulesOverlap(some: readonly TaintRule[], others: readonly TaintRule[]): boolean {
@@ -157,10 +105,8 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** Everything that the TaintPolicy declares, or the program does for it, and the API server does not do. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, allowsRemovalByAnnotation, exemptsUsers, nodeSelector, additionRules } = policy;
+  const { mode, allowsRemovalByAnnotation, exemptsUsers } = policy;
   const audit = mode === 'Audit';
-  const present = policy.required.length > 0;
-  const waits = policy.removalRules.some((rule) => rule.waits);
   const limits: (NativeLimit | false)[] = [
     mode === 'Restore' &&
       !mutates && {
@@ -173,14 +119,6 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         field: 'spec.mode',
         message: 'taints are restored without a warning to the requester, an Event or a metric',
       },
-    !audit && {
-      field: 'spec.taints',
-      message: 'the taints of nodes are not recorded: they cannot be restored later',
-    },
-    waits && {
-      field: 'spec.taints',
-      message: 'a key with "*" restricts no removal: only the records of taintkeeper say which taints are established',
-    },
     policy.ensured.length > 0 &&
       !audit &&
       !mutates && {
@@ -188,37 +126,18 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         message:
           'without MutatingAdmissionPolicy, a node that registers gets no required taint: a missing one is reported',
       },
-    present &&
+    policy.required.length > 0 &&
       !audit && {
         field: 'spec.taints',
-        message: 'a node gets missing required taints only when it registers, not later',
+        message:
+          'a node gets missing required taints only when it registers, or when a change of its labels makes the policy select it',
       },
-    policy.deletedNodeRetentionMs !== undefined && {
-      field: 'spec.deletedNodeRetentionSeconds',
-      message:
-        'a node that was deleted and registers again does not get its earlier taints: its object does not list them',
-    },
+    policy.untilReady.length > 0 &&
+      !audit && { field: 'spec.taints', message: 'no startup taint is removed when its DaemonSets are ready' },
     allowsRemovalByAnnotation &&
-      !mutates &&
       purpose === 'Alone' && {
         field: 'spec.removalByAnnotation',
-        message: `without MutatingAdmissionPolicy, the request that removes the taint must also remove its entry from ${ALLOW_REMOVAL_ANNOTATION}`,
-      },
-    allowsRemovalByAnnotation && {
-      field: 'spec.removalByAnnotation',
-      message: `only the first ${MAX_ALLOWED_REMOVALS} entries of ${ALLOW_REMOVAL_ANNOTATION} are read, and an announcement is not recorded`,
-    },
-    mode === 'Restore' &&
-      !mutates &&
-      additionRules.length > 0 && {
-        field: 'spec.taints',
-        message:
-          'without MutatingAdmissionPolicy, no added taint is removed: an update that adds a restricted taint is refused',
-      },
-    nodeSelector !== undefined &&
-      policy.removalRules.some((rule) => !restricts(rule, 'Unselection')) && {
-        field: 'spec.nodeSelector',
-        message: 'a label change that ends the protection of a taint is not recorded',
+        message: `an entry of ${ALLOW_REMOVAL_ANNOTATION} stays until a user deletes it, or sets the taint again`,
       },
     exemptsUsers && {
       field: 'spec.exempt',

@@ -5,7 +5,6 @@ import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
-import { MACHINE_ID_LENGTH, type Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
@@ -41,28 +40,6 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     taints: spec?.taints ?? [],
     allowRemoval: own(metadata.annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
   };
-}
-
-/** What identifies its machine. Only a text of limited length counts. */
-export function machineOf(node: NodeObject): Machine {
-  const { spec, status } = node as {
-    readonly spec?: { readonly providerID?: unknown } | null;
-    readonly status?: { readonly nodeInfo?: { readonly systemUUID?: unknown } | null } | null;
-  };
-  const text = (value: unknown) => (typeof value === 'string' && value.length <= MACHINE_ID_LENGTH ? value : '');
-  return { systemUUID: text(status?.nodeInfo?.systemUUID), providerID: text(spec?.providerID) };
-}
-
-/**
- * When the allow-removal annotation was last written, in milliseconds, by the clock of the API server. Undefined without the annotation, and if that
- * is not known. A user who may write the node can write another time: a time in the future does not count.
- */
-export function announcedAt({ metadata }: NodeObject): number | undefined {
-  const { annotations, managedFields } = metadata as typeof metadata & { readonly managedFields?: unknown };
-  if (own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION) === undefined || !Array.isArray(managedFields)) return undefined;
-  const { time = '' } = lastWriter(managedFields, ['metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION]) ?? {};
-  const at = Date.parse(time);
-  return Number.isNaN(at) ? undefined : at;
 }
 
 /**

@@ -90,11 +90,7 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   };
   const notes = clusterState ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
-  return shown(
-    formatNode(
-      explainNode(object, name, { ...facts, record: sources.objects.recordOf(name), now: Date.now() }, leader),
-    ),
-  );
+  return shown(formatNode(explainNode(object, name, { ...facts, now: Date.now() }, leader)));
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {

@@ -1,6 +1,5 @@
 import type { ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
-import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -17,8 +16,6 @@ export interface NodeMapInput {
   /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isInConflict: (node: ClusterNode, taint: Taint) => boolean;
-  /** The NodeTaintRecord of the node of that name. */
-  readonly recordOf: (name: string) => NodeRecord | undefined;
 }
 
 /** A column, with its rule. */
@@ -28,7 +25,7 @@ interface Column extends NodeColumn {
 
 /** Nodes × taints of the policies. */
 export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Promise<NodeMap> {
-  const all = compiled.flatMap((policy) => policy.removalRules.map((rule) => columnOf(policy, rule)));
+  const all = compiled.flatMap((policy) => policy.protectionRules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
   // Thousands of nodes that lack the same taint share one note.
@@ -53,7 +50,7 @@ export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Prom
 function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
   const { name, mode } = policy;
   const { key, value, effect, field } = rule;
-  const trial = mode === 'Audit' ? policy.trial(field) : mode;
+  const trial = policy.declared;
   return {
     policy: name,
     field,
@@ -68,22 +65,15 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: readonly CompiledTaintPolicy[],
-  { isInConflict, recordOf }: Pick<NodeMapInput, 'isInConflict' | 'recordOf'>,
+  { isInConflict }: Pick<NodeMapInput, 'isInConflict'>,
   known: Distinct<NodeNote>,
 ): NodeRow {
-  const recorded = withRecord(node, recordOf(node.name), node.uid);
-  const { losses, removed } = nodeDrift(recorded, selecting, {
-    isInConflict: (taint) => isInConflict(node, taint),
-  });
-  // If a pattern matches several lost taints, the first one is shown.
+  const { losses, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
-  const excused = new Set(removed.map(({ policy, field }) => `${policy.name} ${field}`));
+  const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
   const kept = new Map(
-    selecting.map((policy) => [
-      policy.name,
-      new Set(node.taints.map((taint) => policy.removalRestrictedBy(taint, recorded.established))),
-    ]),
+    selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
   );
   const notes: number[] = [];
   const cells = columns.map((column): NodeCell => {

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
-import type { NodeRecord } from '../judge/node-record.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';
@@ -32,8 +31,6 @@ export interface ClusterObjects {
   /** An object as it is now; @throws ApiError */
   readonly read: (path: string) => Promise<unknown>;
   readonly policies: () => readonly PolicyObject[];
-  /** The NodeTaintRecord of the node of that name. */
-  readonly recordOf: (name: string) => NodeRecord | undefined;
 }
 
 export interface LedCluster {
@@ -70,7 +67,7 @@ export function createStateFeed(
   let latest: StateText | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   let finding: Promise<StateText> | undefined;
-  const readCluster = clusterReader(pauseMs, sources.objects?.recordOf ?? (() => undefined));
+  const readCluster = clusterReader(pauseMs);
 
   return {
     current() {
@@ -105,10 +102,7 @@ export function createStateFeed(
 }
 
 /** Caches the evaluation of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
-function clusterReader(
-  pauseMs: number,
-  recordOf: ClusterObjects['recordOf'],
-): (cluster: LedCluster | undefined) => Promise<string> {
+function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Promise<string> {
   // When the leader stops leading, its nodes are removed from memory at once.
   const found = new WeakMap<ClusterState, { revision: number; text: string; due: number }>();
   return async (cluster) => {
@@ -121,7 +115,7 @@ function clusterReader(
     const nodes = clusterState.nodes();
     const isInConflict: Parameters<typeof nodeMap>[0]['isInConflict'] = (node, taint) =>
       clusterState.isInConflict(node.name, taint);
-    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isInConflict, recordOf }));
+    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isInConflict }));
     await setImmediate();
     const coverage = JSON.stringify(await coverageMatrix(clusterState.daemonSets(), nodes));
     await setImmediate();

@@ -1,5 +1,5 @@
 import type { Violation } from '../judge/decision.ts';
-import type { BlockedBy } from '../judge/node-record.ts';
+import type { BlockedBy } from '../judge/node-drift.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionLevel } from '../policy/status-conditions.ts';
 import type { Check } from '../server/admin-server.ts';
@@ -88,8 +88,7 @@ export interface ConditionState {
 /**
  * The state of a taint on a node, as a letter:
  * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
- * `r` removed with permission, `a` neither carried nor required, or carried and not established yet for a pattern, `-` the policy does not
- * select the node.
+ * `r` kept off by an entry of the annotation allow-removal, `a` neither carried nor required, `-` the policy does not select the node.
  */
 export type NodeCell = 'k' | 'm' | 'd' | 'c' | 'r' | 'a' | '-';
 

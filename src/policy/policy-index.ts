@@ -1,9 +1,8 @@
 import { type LabelSelector, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { CompiledTaintPolicy, PolicySet } from './policy-set.ts';
+import type { CompiledTaintPolicy } from './policy-set.ts';
 
 // Of hundreds of policies, few concern one node, and few match one taint. Frequent lookups use an index, which is built once for each list of
 // policies. Lists do not change.
@@ -60,30 +59,27 @@ export function policiesFor(policies: Policies, key: string): Policies {
   return policies.length <= FEW ? policies : meaningAmong(policies)(key);
 }
 
-/** Whether one of the policies, which select the node, restricts the removal of the taint and does more than report it. */
-export function isProtectedBy(selecting: Policies, taint: Taint, isEstablished: (taint: Taint) => boolean): boolean {
+/** Whether one of the policies, which select the node, protects the taint and does more than report. */
+export function isProtectedBy(selecting: Policies, taint: Taint): boolean {
   return policiesFor(selecting, taint.key).some(
-    ({ mode, removalRestrictedBy }) => mode !== 'Audit' && removalRestrictedBy(taint, isEstablished) !== undefined,
+    ({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined,
   );
 }
 
 const meaningAmong = oncePer((policies: Policies) => {
   const exact = new Map<string, number[]>();
   const ofDomain = new Map<string, number[]>();
-  const ofAnyDomain: number[] = [];
-  for (const [place, { removalRules }] of policies.entries()) {
-    for (const { key } of removalRules) {
-      const domain = domainOf(key.split('*', 1)[0] ?? '');
-      if (!isPattern(key)) add(exact, key, place);
-      else if (domain === undefined) ofAnyDomain.push(place);
-      else add(ofDomain, domain, place);
+  for (const [place, { protectionRules }] of policies.entries()) {
+    for (const { key } of protectionRules) {
+      if (isPattern(key)) add(ofDomain, domainOf(key) ?? '', place);
+      else add(exact, key, place);
     }
   }
 
   return (key: string): Policies => {
     const domain = domainOf(key);
     const patterns = domain === undefined ? [] : (ofDomain.get(domain) ?? []);
-    const places = [...(exact.get(key) ?? []), ...patterns, ...ofAnyDomain];
+    const places = [...(exact.get(key) ?? []), ...patterns];
     return places.length === 0 ? NONE : at(policies, inOrder(places));
   };
 });
@@ -101,16 +97,7 @@ function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelecto
   return among && { key: among.key, values: [...new Set(among.values)] };
 }
 
-/** The labels of nodes and of DaemonSets that policies read. Other labels have no effect. */
-export const selectorLabels = oncePer(({ taintPolicies, tolerationPolicies }: PolicySet): ReadonlySet<string> => {
-  const selectors = [
-    ...taintPolicies.map(({ nodeSelector }) => nodeSelector),
-    ...tolerationPolicies.map(({ daemonSets }) => daemonSets.selector),
-  ];
-  return new Set(selectors.flatMap(requirementsOf).map(({ key }) => key));
-});
-
-/** The part before the slash of a key, or of the beginning of a pattern that has one. */
+/** The part before the slash of a key, or of a pattern `DOMAIN/*`. */
 function domainOf(key: string): string | undefined {
   const slash = key.indexOf('/');
   return slash === -1 ? undefined : key.slice(0, slash);

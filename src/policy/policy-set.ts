@@ -9,13 +9,7 @@ import {
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, RECOVERY_DEFAULTS } from './recovery-policy.ts';
-import {
-  type FailurePolicy,
-  failurePolicyOf,
-  TAINT_MODES,
-  type TaintMode,
-  waitsForEstablishment,
-} from './taint-policy.ts';
+import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
 import {
   type CompiledTaintRule,
   compileRules,
@@ -23,7 +17,6 @@ import {
   matcherOfAny,
   progressDeadlineMsOf,
   type ReadyDaemonSet,
-  restricts,
 } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
@@ -51,17 +44,8 @@ export interface CompiledTaintPolicy {
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
-  /**
-   * The mode without `audit`. Audit if the policy would do nothing, and if that is not known: a pattern waits, and with `audit` no leader measures
-   * how long.
-   */
-  trial(field: string): TaintMode;
-  /** The rules that restrict removal. */
-  readonly removalRules: readonly CompiledTaintRule[];
-  /** The rules that restrict addition. None of them waits. */
-  readonly additionRules: readonly CompiledTaintRule[];
-  /** The rules that restrict unselection. None of them waits. */
-  readonly unselectionRules: readonly CompiledTaintRule[];
+  /** The rules that protect taints: those without `ensure`, and with `ensure: Always`. */
+  readonly protectionRules: readonly CompiledTaintRule[];
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
@@ -79,23 +63,9 @@ export interface CompiledTaintPolicy {
   exempts(requester: Requester): boolean;
   /** Whether it exempts any user or group. */
   readonly exemptsUsers: boolean;
-  /** Whether patterns protect established taints of its nodes, also with --audit. */
-  readonly establishes: boolean;
-  /**
-   * The field that restricts the removal of the taint, or undefined. A pattern that waits counts only if the taint is established on the node.
-   * {@link ONCE_ESTABLISHED} asks whether the policy protects the taint at any time.
-   */
-  removalRestrictedBy(taint: Taint, isEstablished: (taint: Taint) => boolean): string | undefined;
-  /** The field that restricts the addition of the taint, or undefined. Patterns do not wait here. */
-  additionRestrictedBy(taint: Taint): string | undefined;
-  /** The field that restricts the unselection of a node with the taint, or undefined where none does. */
-  unselectionRestrictedBy(taint: Taint): string | undefined;
-  /** For how long after its deletion a node that registers again gets its taints back. Undefined: it does not. */
-  readonly deletedNodeRetentionMs: number | undefined;
+  /** The field that protects the taint, for example `spec.taints[0]`. Undefined if none does. */
+  protectedBy(taint: Taint): string | undefined;
 }
-
-/** Counts every taint as established: a pattern protects the taint now, or will once the node has carried it for long enough. */
-export const ONCE_ESTABLISHED = (): boolean => true;
 
 /** A taint of a rule with `ensure`: a required or a startup taint. */
 export interface EnsuredTaint {
@@ -195,17 +165,10 @@ export function compileTaintPolicy(
       ...rule,
       ...(isPattern(rule.key) ? { except: [...(rule.except ?? []), ...startupKeys] } : {}),
       field: `spec.taints[${index}]`,
-      waits: waitsForEstablishment(rule, mode),
     }),
   );
-  const removalRules = stated.filter((rule) => restricts(rule, 'Removal'));
-  const atOnce = stated.map((rule): CompiledTaintRule => ({ ...rule, waits: false }));
-  const additionRules = atOnce.filter((rule) => restricts(rule, 'Addition'));
-  const unselectionRules = atOnce.filter((rule) => restricts(rule, 'Unselection'));
-  const waits = removalRules.some((rule) => rule.waits);
-  const removal = compileRules(removalRules);
-  const addition = compileRules(additionRules);
-  const unselection = compileRules(unselectionRules);
+  const protectionRules = stated.filter(({ ensure }) => !isStartup(ensure));
+  const protectingRule = compileRules(protectionRules);
   return {
     kind,
     name,
@@ -213,13 +176,7 @@ export function compileTaintPolicy(
     declared: spec.mode,
     rank: TAINT_MODES.indexOf(mode),
     failurePolicy: failurePolicyOf(spec, mode),
-    trial: (field) => {
-      const rule = stated.find((one) => one.field === field);
-      return rule && !waitsForEstablishment(rule, spec.mode) ? spec.mode : 'Audit';
-    },
-    removalRules,
-    additionRules,
-    unselectionRules,
+    protectionRules,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
     allowsRemovalByAnnotation: spec.removalByAnnotation !== 'Forbidden' && spec.mode !== 'Audit',
@@ -239,13 +196,7 @@ export function compileTaintPolicy(
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    establishes: removalRules.some((rule) => waitsForEstablishment(rule, spec.mode)),
-    removalRestrictedBy: (taint, isEstablished) =>
-      (removal.exactly(taint) ?? (!waits || isEstablished(taint) ? removal.byPattern(taint) : undefined))?.field,
-    additionRestrictedBy: (taint) => (addition.exactly(taint) ?? addition.byPattern(taint))?.field,
-    unselectionRestrictedBy: (taint) => (unselection.exactly(taint) ?? unselection.byPattern(taint))?.field,
-    deletedNodeRetentionMs:
-      spec.deletedNodeRetentionSeconds === undefined ? undefined : 1_000 * spec.deletedNodeRetentionSeconds,
+    protectedBy: (taint) => protectingRule(taint)?.field,
   };
 }
 

@@ -126,6 +126,11 @@ export const PolicyStatusSchema = Type.Object(
         maxItems: MAX_VIOLATORS,
       }),
     ),
+    removalAllowed: Type.Optional(
+      Count(
+        'Of a TaintPolicy, on how many nodes the annotation taintkeeper.dev/allow-removal names a taint of the policy: it may be removed, and is not set again.',
+      ),
+    ),
     patched: Type.Optional(
       Type.Array(PatchedDaemonSetSchema, {
         description:
@@ -163,6 +168,8 @@ export interface PolicyFindings {
   readonly matched: number;
   /** The violators by name (`NAMESPACE/NAME` for DaemonSets and stuck pods), the latest first. */
   readonly violators: readonly string[];
+  /** Of a TaintPolicy: on how many nodes an entry of the annotation allow-removal names one of its taints. */
+  readonly removalAllowed?: number;
 }
 
 interface InForce {
@@ -218,6 +225,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
           violating: findings?.violators.length ?? 0,
           violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
         }),
+    ...(findings?.removalAllowed ? { removalAllowed: findings.removalAllowed } : {}),
     patched: [...patched],
   });
 }

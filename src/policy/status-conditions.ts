@@ -153,24 +153,14 @@ export const CONDITIONS = {
         next: 'correct the key in the policy, or add the taint or the label to a node',
       },
       RequiredValuesDiffer: {
-        meaning: 'Two policies require different values of one taint on the same nodes.',
+        meaning: 'Two policies require different values of one taint on the same nodes. The leader sets neither.',
         next: 'use one value in both policies, or let the nodeSelector of one leave out the nodes of the other',
         check: 'contradictions',
       },
-      RepairRefused: { meaning: 'The API server refuses the updates that restore taints.', next: READ_MESSAGE },
+      RepairRefused: { meaning: 'The API server refuses the updates that set missing taints.', next: READ_MESSAGE },
       TaintConflict: {
-        meaning: 'Another writer removes a taint each time that it is restored.',
+        meaning: 'Another writer removes a taint each time that it is set.',
         next: 'stop the writer that the message names, or remove the taint from the policy',
-      },
-      NodeRecordFull: {
-        meaning:
-          'A node carries more taints than its NodeTaintRecord lists: a key with "*" does not protect the others.',
-        next: 'protect the taints of the nodes that the message names by their exact keys',
-      },
-      NodeRecordsNotWritten: {
-        meaning:
-          'The leader cannot read or write NodeTaintRecords: keys with "*" protect no further taints, nodes do not get lost taints back, and startup taints are not removed.',
-        next: READ_MESSAGE,
       },
       DaemonSetNotFound: {
         meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes keep the startup taint.',
@@ -186,7 +176,7 @@ export const CONDITIONS = {
         next: 'add the toleration to the Deployment of taintkeeper',
       },
       StartupTaintProtected: {
-        meaning: 'A policy restricts the removal of a startup taint of another policy, by its exact key.',
+        meaning: 'A policy protects a startup taint of another policy, by its exact key, so the taint stays.',
         next: 'leave the key out of the policy that the message names first',
       },
       StartupTaintRefused: {

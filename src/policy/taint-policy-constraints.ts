@@ -8,7 +8,8 @@ import type { ConstrainedRule } from './taint-rule.ts';
 interface ConstrainedSpec {
   readonly mode: string;
   readonly failurePolicy?: string;
-  readonly nodeSelector?: unknown;
+  readonly removalByAnnotation?: string;
+  readonly exempt?: { readonly users?: readonly string[]; readonly groups?: readonly string[] };
   readonly taints: readonly ConstrainedRule[];
 }
 
@@ -20,11 +21,17 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     field: 'failurePolicy',
   },
   {
-    holds: ({ nodeSelector, taints }) =>
-      nodeSelector !== undefined || taints.every(({ restrict = [] }) => !restrict.includes('Unselection')),
-    cel: "has(self.nodeSelector) || self.taints.all(t, !has(t.restrict) || !('Unselection' in t.restrict))",
-    message: 'Unselection needs a nodeSelector: a policy without one selects every node',
-    field: 'taints',
+    holds: ({ removalByAnnotation, exempt: { users = [], groups = [] } = {}, taints }) =>
+      removalByAnnotation !== 'Forbidden' ||
+      users.length + groups.length === 0 ||
+      taints.every(({ ensure }) => ensure !== 'Always'),
+    cel:
+      "!has(self.removalByAnnotation) || self.removalByAnnotation != 'Forbidden' || !has(self.exempt) || " +
+      '((!has(self.exempt.users) || self.exempt.users.size() == 0) && (!has(self.exempt.groups) || self.exempt.groups.size() == 0)) || ' +
+      "!self.taints.exists(t, has(t.ensure) && t.ensure == 'Always')",
+    message:
+      'with ensure: Always and exempt, Forbidden is not allowed: no entry of the annotation could keep a taint off that an exempt user removes, and taintkeeper would set it again',
+    field: 'removalByAnnotation',
   },
 ];
 

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { isPattern } from '../kubernetes/pattern.ts';
 import type { Problem } from './problem.ts';
 import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -19,17 +18,6 @@ export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): Failure
   return spec.failurePolicy ?? (mode === 'Deny' ? 'Fail' : 'Ignore');
 }
 
-/** How long a Ready node must carry a taint before a pattern protects it. Taints that are set while a node starts are removed by then. */
-export const ESTABLISHED_AFTER_SECONDS = 600;
-
-/**
- * Whether a taint that the rule matches is protected only once it is established: true for a pattern. Mode Audit does not wait, and reports every
- * taint.
- */
-export function waitsForEstablishment({ key }: Pick<TaintRule, 'key'>, mode: TaintMode): boolean {
-  return isPattern(key) && mode !== 'Audit';
-}
-
 /** The effect of removing a taint, the strongest first. */
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
 export type TaintMode = (typeof TAINT_MODES)[number];
@@ -39,10 +27,10 @@ export const TaintPolicySpecSchema = Type.Object(
   {
     mode: Type.Enum([...TAINT_MODES], {
       description:
-        'What happens to a request that makes a restricted change. Deny: it is refused. Restore: the taints are restored in ' +
+        'What happens to a request that removes a protected taint, or changes its value. Deny: it is refused. Restore: the taint is restored in ' +
         'the same request, and the other changes pass. Audit: it passes, with a warning and a record. Where several ' +
-        'policies protect one taint, Deny wins over Restore over Audit. In mode Deny and Restore, the leader also sets required ' +
-        'taints that a node lacks; in mode Restore, it restores protected taints as well.',
+        'policies protect one taint, Deny wins over Restore over Audit. In mode Deny and Restore, the leader also sets taints of ' +
+        '`ensure: Always` that a node lacks.',
     }),
     nodeSelector: Type.Optional(
       LabelSelectorSchema(
@@ -50,7 +38,7 @@ export const TaintPolicySpecSchema = Type.Object(
       ),
     ),
     taints: Type.Array(TaintRuleSchema, {
-      description: 'The taints, and which changes of them are restricted.',
+      description: 'The taints. One without `ensure`, or with `ensure: Always`, is protected.',
       minItems: 1,
       maxItems: 64,
     }),
@@ -62,9 +50,9 @@ export const TaintPolicySpecSchema = Type.Object(
         },
         {
           description:
-            'The users who may make restricted changes. What they remove stays off. A required taint that they remove stays off ' +
-            'until a user sets it or the node registers again; the NodeTaintRecord of the node lists it as Removed. ' +
-            'Every node that registers gets its required taints, also if an exempt user registers it.',
+            'The users who may remove protected taints. If one of them removes a taint of `ensure: Always`, taintkeeper adds it to the annotation ' +
+            'taintkeeper.dev/allow-removal of the node in the same request, so that it stays off. ' +
+            'Every node that registers gets its taints, also if an exempt user registers it.',
           additionalProperties: false,
         },
       ),
@@ -73,36 +61,25 @@ export const TaintPolicySpecSchema = Type.Object(
       Type.Enum(['Allowed', 'Forbidden'], {
         default: 'Allowed',
         description:
-          'Whether a user may allow the removal of a taint once. Allowed: yes, by annotating the node with ' +
-          'taintkeeper.dev/allow-removal: "key=value:Effect" in an earlier request. Forbidden: only exempt users may remove the taint.',
+          'Whether the annotation taintkeeper.dev/allow-removal of a Node counts. Allowed: each taint that it lists, for example "dedicated=gpu:NoSchedule", may be ' +
+          'removed from that node, and is not set again. The value before the request counts, so the annotation and the removal are two requests. ' +
+          'Forbidden: it means nothing, and only exempt users may remove the taint.',
       }),
     ),
     // No default, because it depends on the mode.
     failurePolicy: Type.Optional(
       Type.Enum(['Fail', 'Ignore'], {
         description:
-          'What happens to a request that makes a restricted change while taintkeeper cannot be called. Fail: it is ' +
+          'What happens to a request that removes a protected taint while taintkeeper cannot be called. Fail: it is ' +
           'refused. Ignore: it passes. Without it, Fail for mode Deny and Ignore for Restore; Audit policies are ' +
           'always Ignore. It has effect only where taintkeeper runs in the cluster and writes the webhook ' +
           'configurations itself.',
       }),
     ),
     backstop: Type.Optional(BackstopSchema),
-    deletedNodeRetentionSeconds: Type.Optional(
-      Type.Integer({
-        description:
-          'For how many seconds after the deletion of a node its protected taints are kept. A node that registers within this time ' +
-          'under the same name, on the same machine, gets them back. taintkeeper recognizes the machine by its providerID or ' +
-          'systemUUID. Where neither is known, the name decides. Taints that were removed with permission before stay off. ' +
-          'Without this field, nothing is kept.',
-        format: 'int32',
-        minimum: 1,
-        maximum: 31_536_000,
-      }),
-    ),
   },
   {
-    description: 'Which taints nodes must have, and which changes of taints only exempt users may make.',
+    description: 'Which taints nodes must have, and which ones only exempt users may remove.',
     additionalProperties: false,
     ...celValidations([...SPEC_CONSTRAINTS, NO_CONTRADICTION]),
   },

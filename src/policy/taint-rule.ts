@@ -2,7 +2,12 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { cel } from '../cel/expression.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import {
+  DNS_SUBDOMAIN,
+  DNS_SUBDOMAIN_LENGTH,
+  isQualifiedName,
+  QUALIFIED_NAME_LENGTH,
+} from '../kubernetes/label-selector.ts';
 import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, NODE_STATE_TAINT_KEYS, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
@@ -16,14 +21,30 @@ import {
   EffectSchema,
   LabelValue,
   ObjectName,
+  QUALIFIED_NAME_CONSTRAINTS,
+  QualifiedName,
   QualifiedNamePattern,
 } from './schema.ts';
 
+/** All keys of one domain: `DOMAIN/*`. */
+const DOMAIN_PATTERN = new RegExp(`^${DNS_SUBDOMAIN}/\\*$`);
+
+/** Whether the key of a rule stands for all keys of its domain. */
+export function isDomainPattern(key: string): boolean {
+  return DOMAIN_PATTERN.test(key) && key.indexOf('/') <= DNS_SUBDOMAIN_LENGTH;
+}
+
 const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
   {
-    holds: (key) => isPattern(key) || isQualifiedName(key),
-    cel: `self.contains('*') || ${celIsQualifiedName('self')}`,
-    message: 'expected a taint key, NAME or DOMAIN/NAME',
+    holds: (key) => !/^\*+$/.test(key),
+    cel: String.raw`!self.matches(r'^\*+$')`,
+    message:
+      'a key "*" is not allowed: it would keep the taints by which unknown agents mark a node that starts, so that new nodes stay unusable; name each key, or a domain as DOMAIN/*',
+  },
+  {
+    holds: (key) => /^\*+$/.test(key) || isQualifiedName(key) || isDomainPattern(key),
+    cel: `self.matches(r'^\\*+$') || ${celIsQualifiedName('self')} || (self.matches(r'^${DNS_SUBDOMAIN}/\\*$') && self.indexOf('/') <= ${DNS_SUBDOMAIN_LENGTH})`,
+    message: 'expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain',
   },
 ];
 
@@ -32,37 +53,25 @@ export interface ConstrainedRule {
   readonly key: string;
   readonly effect?: string;
   readonly ensure?: string;
-  readonly restrict?: readonly string[];
   readonly except?: readonly string[];
   readonly readyWhen?: unknown;
 }
 
-/** Changes of a taint that a rule can restrict. Unselection: the labels of the node change so that the policy no longer selects it. */
-const RESTRICTED_CHANGES = ['Removal', 'Addition', 'Unselection'] as const;
-export type RestrictedChange = (typeof RESTRICTED_CHANGES)[number];
-
 /** When taintkeeper sets a taint. AtRegistration and UntilReady: in the request that creates the Node. */
 const ENSURED = ['Always', 'AtRegistration', 'UntilReady'] as const;
 
-/** A startup taint is set once, and every user may remove it. */
+/** A startup taint is set once. A rule with it protects nothing: every user may remove the taint. */
 export function isStartup(ensure: TaintRule['ensure']): boolean {
   return ensure === 'AtRegistration' || ensure === 'UntilReady';
 }
 
-/** Whether only exempt users may make the change. The removal of a required taint is always restricted. */
-export function restricts(
-  { ensure, restrict = [] }: Pick<TaintRule, 'ensure' | 'restrict'>,
-  change: RestrictedChange,
-): boolean {
-  return restrict.includes(change) || (change === 'Removal' && ensure === 'Always');
-}
+/** Set by an administrator, who asks Kubernetes to delete the pods of the node by force. Kubernetes does not remove it. */
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+/** The taints that Kubernetes itself sets and removes. */
+const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SERVICE);
 
 const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
-  {
-    holds: ({ ensure, restrict }) => ensure !== undefined || restrict !== undefined,
-    cel: 'has(self.ensure) || has(self.restrict)',
-    message: 'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
-  },
   {
     holds: ({ key, ensure }) => ensure === undefined || !isPattern(key),
     cel: "!has(self.ensure) || !self.key.contains('*')",
@@ -70,29 +79,22 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'key',
   },
   {
-    holds: ({ key, ensure }) =>
-      ensure === undefined || ensure === 'AtRegistration' || !NODE_STATE_TAINT_KEYS.includes(key),
-    cel: `!has(self.ensure) || self.ensure == 'AtRegistration' || !(self.key in [${NODE_STATE_TAINT_KEYS.map((key) => `'${key}'`).join(', ')}])`,
+    holds: ({ key }) => !LIFE_CYCLE_KEYS.includes(key),
+    cel: `!(self.key in [${LIFE_CYCLE_KEYS.map((key) => `'${key}'`).join(', ')}])`,
     message:
-      'ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+      'Kubernetes sets and removes this taint during the life of a node, so a policy must not keep it: kubectl uncordon, for example, would never work',
     field: 'key',
+  },
+  {
+    holds: ({ key, ensure }) => ensure === undefined || key !== OUT_OF_SERVICE,
+    cel: `!has(self.ensure) || self.key != '${OUT_OF_SERVICE}'`,
+    message: 'ensure is not allowed for this taint: Kubernetes deletes the pods of a node that carries it by force',
+    field: 'ensure',
   },
   {
     holds: ({ effect, ensure }) => ensure === undefined || effect !== undefined,
     cel: '!has(self.ensure) || has(self.effect)',
     message: 'ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
-  },
-  {
-    holds: ({ ensure, restrict = [] }) => ensure === undefined || ensure === 'Always' || !restrict.includes('Removal'),
-    cel: "!has(self.ensure) || self.ensure == 'Always' || !has(self.restrict) || !('Removal' in self.restrict)",
-    message: 'a startup taint must be free to be removed: leave Removal out',
-    field: 'restrict',
-  },
-  {
-    holds: ({ ensure, restrict = [] }) => ensure !== 'UntilReady' || !restrict.includes('Addition'),
-    cel: "!has(self.ensure) || self.ensure != 'UntilReady' || !has(self.restrict) || !('Addition' in self.restrict)",
-    message: 'taintkeeper may set the taint after the registration of the node: leave Addition out',
-    field: 'restrict',
   },
   {
     holds: ({ ensure, effect }) => ensure !== 'UntilReady' || effect === undefined || effect === 'NoSchedule',
@@ -107,19 +109,12 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'readyWhen',
   },
   {
-    holds: ({ key, except }) => except === undefined || isPattern(key),
-    cel: "!has(self.except) || self.key.contains('*')",
-    message: 'except is only for a key with "*": leave it out',
-    field: 'except',
-  },
-  {
-    // Not all contradictions: comparing patterns with patterns exceeds the API server's cost limit.
     holds: ({ key, except = [] }) =>
-      except.every((one) => one !== key && !(one.endsWith('*') && key.startsWith(one.slice(0, -1)))),
+      isPattern(key) ? except.every((one) => one.startsWith(key.slice(0, -1))) : except.length === 0,
     cel:
-      '!has(self.except) || self.except.all(e, e != self.key && ' +
-      "!(e.endsWith('*') && self.key.startsWith(e.substring(0, e.size() - 1))))",
-    message: 'except excludes every key of the rule: narrow except, or delete the rule',
+      "!has(self.except) || (self.key.endsWith('/*') && " +
+      'self.except.all(e, e.startsWith(self.key.substring(0, self.key.size() - 1))))',
+    message: 'except is only for a key DOMAIN/*, and lists keys of that domain',
     field: 'except',
   },
 ];
@@ -133,7 +128,7 @@ const TRANSIENT = matchesAny(
 const NOT_IDLE: CelRule = {
   cel: `!self.key.contains('*') || !(${TRANSIENT})`,
   message:
-    'protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
+    'protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
   field: 'key',
 };
 
@@ -193,16 +188,15 @@ export function progressDeadlineMsOf({
 export const TaintRuleSchema = Type.Object(
   {
     key: QualifiedNamePattern(
-      'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed on ' +
-        'a Ready node for ten minutes, and never one that Kubernetes or an agent sets and removes, such as node.kubernetes.io/not-ready or the ' +
-        'start-up taints of well-known agents. A key without `*` protects at once.',
+      'Key of the taint, or `DOMAIN/*` for all keys of a domain. `DOMAIN/*` never covers a taint that Kubernetes or an agent sets and removes, such as ' +
+        'node.kubernetes.io/not-ready or the startup taints of well-known agents and of policies. The keys of the life cycle of a node are not allowed, ' +
+        'except node.kubernetes.io/out-of-service.',
       KEY_CONSTRAINTS,
     ),
     except: Type.Optional(
-      Type.Array(QualifiedNamePattern('A key, or a pattern of keys.', KEY_CONSTRAINTS), {
+      Type.Array(QualifiedName('A key of the domain.'), {
         description:
-          'With a key that has `*`: keys that it leaves out, such as the taint that an operator sets while it prepares a ' +
-          'node, and removes again. `*` stands for any run of characters.',
+          'With `DOMAIN/*`: keys that it leaves out, such as the taint that an operator sets while it prepares a node, and removes again.',
         minItems: 1,
         maxItems: MAX_EXCEPT,
       }),
@@ -212,35 +206,17 @@ export const TaintRuleSchema = Type.Object(
     ensure: Type.Optional(
       Type.Enum([...ENSURED], {
         description:
-          'Whether taintkeeper sets the taint. Always: every selected node gets the taint when it registers, and in mode Deny or Restore ' +
-          'whenever it is missing. Only exempt users may remove ' +
-          'the taint. It is not allowed for a taint that Kubernetes sets and removes itself, such as ' +
-          'node.kubernetes.io/unschedulable. AtRegistration: every selected node gets the taint in the request that creates the ' +
-          'Node, and never again. Every user may remove it, and no key with `*` of any policy covers it. Cluster API calls this ' +
-          'OnInitialization. UntilReady: the same, and taintkeeper removes the taint when the DaemonSets of `readyWhen` are ready on the ' +
-          'node. If the node registered without the taint, the leader sets it while the node carries ' +
-          'node.kubernetes.io/not-ready:NoSchedule, and otherwise not. `ensure` needs a key without `*`, and an effect. Without `ensure`, taintkeeper never sets the taint.',
+          'Whether taintkeeper sets the taint. Without it: never; the taint is protected where a node carries it. ' +
+          'Always: the taint is protected, and every selected node gets it when it registers, when a change of its labels makes the policy select it, ' +
+          'and in mode Deny or Restore whenever it is missing. With effect NoExecute a node gets it only when it registers, because it evicts pods: a ' +
+          'missing one is reported. AtRegistration: every selected node gets the taint in the request that creates the ' +
+          'Node, and never again. Every user may remove it. Cluster API calls this OnInitialization. ' +
+          'UntilReady: the same, and taintkeeper removes the taint whenever the node carries it and the DaemonSets of `readyWhen` are ready on the ' +
+          'node. If the node registered without the taint, the leader sets it during the first ten minutes, while the node carries ' +
+          'node.kubernetes.io/not-ready:NoSchedule and is not ready by `readyWhen`. `ensure` needs a key without `*`, and an effect.',
       }),
     ),
     readyWhen: Type.Optional(ReadyWhenSchema),
-    restrict: Type.Optional(
-      Type.Unsafe<readonly RestrictedChange[]>(
-        Type.Array(Type.Enum([...RESTRICTED_CHANGES]), {
-          description:
-            'Changes that only exempt users may make. Removal: removing the taint, or changing its value; `ensure: Always` implies ' +
-            'it. Addition: adding the taint to a node that is registered, or changing its value to one that the rule covers. ' +
-            'Unselection: changing the labels of a node with the taint so that the nodeSelector no longer selects it; labels that a ' +
-            'kubelet writes with its status are not restricted. For a change by another user, mode Deny refuses the request, Restore ' +
-            'undoes a removal or an addition and refuses an unselection, and Audit reports it. A node may register with any taint. ' +
-            'Addition and Unselection apply at once, also to a key with `*`, and never to taints that Kubernetes or an agent sets and removes, unless the key is ' +
-            'exact. For a key such as node.kubernetes.io/unreachable, exempt the user that sets it, here ' +
-            'system:serviceaccount:kube-system:node-controller. Otherwise failing nodes keep their pods.',
-          minItems: 1,
-          maxItems: RESTRICTED_CHANGES.length,
-          uniqueItems: true,
-        }),
-      ),
-    ),
   },
   { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },
 );
@@ -252,14 +228,14 @@ export function checkRule(rule: TaintRule, path: Path): Problem[] {
   return [
     ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
     ...(rule.except ?? []).flatMap((key, number) =>
-      brokenConstraints(KEY_CONSTRAINTS, key, [...path, 'except', number]),
+      brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, key, [...path, 'except', number]),
     ),
     ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
     ...checkPattern(rule, [...path, 'key']),
   ];
 }
 
-/** A pattern that only matches taints which Kubernetes, autoscalers or operators set and remove. No pattern ever covers those. */
+/** A domain whose taints Kubernetes, autoscalers or operators set and remove. No pattern ever covers those. */
 function checkPattern({ key }: TaintRule, path: Path): Problem[] {
   // The pattern itself, taken as a key: if that is such a taint, so is everything that it could match.
   if (!isPattern(key) || !isTransientTaintKey(key)) return [];
@@ -269,29 +245,25 @@ function checkPattern({ key }: TaintRule, path: Path): Problem[] {
 export interface CompiledTaintRule extends TaintRule {
   /** For example `spec.taints[0]`. */
   readonly field: string;
-  /** See {@link waitsForEstablishment}. */
-  readonly waits: boolean;
 }
 
-/** Finds the first rule that matches a taint: by the taint's key, and by a pattern of keys. */
-export function compileRules<Rule extends TaintRule>(rules: readonly Rule[]) {
+/** Finds the first rule that matches a taint: one with the taint's key before one with its domain. */
+export function compileRules(rules: readonly CompiledTaintRule[]): (taint: Taint) => CompiledTaintRule | undefined {
   const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
   const exact = Map.groupBy(
     rules.filter(({ key }) => !isPattern(key)),
     ({ key }) => key,
   );
-  return {
-    exactly: (taint: Taint) => exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)),
-    byPattern: (taint: Taint) =>
-      patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule,
-  };
+  return (taint) =>
+    exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)) ??
+    patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule;
 }
 
 /** A pattern never matches a key of the transient taints, nor one that its rule excepts. */
 function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => boolean {
   const matches = compilePattern(pattern);
-  const isExcepted = matcherOfAny(except);
-  return (key) => matches(key) && !isTransientTaintKey(key) && !isExcepted(key);
+  const excepted = new Set(except);
+  return (key) => matches(key) && !isTransientTaintKey(key) && !excepted.has(key);
 }
 
 function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {

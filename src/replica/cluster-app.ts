@@ -7,12 +7,10 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import { type Leadership, leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
-import { NODE_RECORDS, nodeRecords } from '../cluster/node-records.ts';
 import { watchPolicies } from '../cluster/policies.ts';
 import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
-import { recordsTaints } from '../judge/record-keeping.ts';
 import { type LeaderWork, startLeaderWork } from '../leader.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
@@ -26,14 +24,7 @@ import type { RunningApp } from './app.ts';
 import { openCertificates } from './cluster-certificates.ts';
 import { policyAdvice } from './policy-advice.ts';
 import { logPolicyChanges } from './policy-log.ts';
-import {
-  certificateCheck,
-  clusterPoliciesCheck,
-  drainCheck,
-  nodeRecordsCheck,
-  stoppingCheck,
-  trustCheck,
-} from './readiness.ts';
+import { certificateCheck, clusterPoliciesCheck, drainCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import { openServedTls } from './served-tls.ts';
 import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
@@ -89,23 +80,11 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const webhooks = watchWebhookConfigurations({ client, log });
   starting.defer(async () => void (await webhooks.stop()));
 
-  const records = nodeRecords({
-    client,
-    onState: (connected) => metrics.watchState(NODE_RECORDS, connected),
-    log,
-  });
-  policies.changes.subscribe(() => {
-    if (policies.snapshot().compiled.taintPolicies.some(recordsTaints)) records.follow();
-  });
-  starting.defer(async () => void (await records.stop()));
-
   // Before the API server is called, which may take long: a process that waits is alive.
   const present: Present = { stopping: false };
   const trusted = trustCheck(webhooks);
-  const recordsCheck = nodeRecordsCheck(policies, records);
   const checks = () => [
     clusterPoliciesCheck(policies, audit),
-    ...recordsCheck(),
     ...(present.certificates
       ? [certificateCheck(present.certificates, client.now(), client.isClockConfirmed()), trusted(present.certificates)]
       : [NO_CERTIFICATE_YET]),
@@ -127,7 +106,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         objects: {
           read: (path) => client.request('GET', path),
           policies: policies.objects,
-          recordOf: records.recordOf,
         },
       })
     : undefined;
@@ -154,13 +132,11 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
       return policies.snapshot().compiled;
     },
-    records: { recordOf: records.recordOf, now: () => client.now().getTime() },
     advise: policyAdvice({
       client,
       service,
       clusterState: () => present.work?.clusterState,
       policies: () => policies.snapshot().compiled,
-      recordOf: records.recordOf,
       log,
     }),
     onJudged(judged) {
@@ -212,7 +188,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       audit,
       policies,
       webhooks,
-      nodeRecords: records,
       certificates: { current: keeper.current, changes: anyOf(tls.certificateChanges, secretChanges) },
       secret,
       caOverlapMs: options.caOverlapMs,

@@ -1,7 +1,7 @@
 import { contradictionWarnings, rivalsOf } from '../judge/contradictions.ts';
 import { isLeft, policyWarnings, selectionWarnings } from '../judge/findings.ts';
 import { collectKeys } from '../judge/misspelled-keys.ts';
-import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
+import type { NodeView } from '../judge/node-view.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { takeTurns } from '../runtime/turns.ts';
 
@@ -11,7 +11,6 @@ export interface NodeAdviceOptions<Node extends NodeView> {
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */
   readonly others: readonly CompiledTaintPolicy[];
-  readonly withRecord: (node: Node) => NodeWithRecord;
 }
 
 /**
@@ -20,7 +19,7 @@ export interface NodeAdviceOptions<Node extends NodeView> {
  */
 export async function nodeAdvice<Node extends NodeView>(
   policy: CompiledTaintPolicy,
-  { nodes, before, others, withRecord }: NodeAdviceOptions<Node>,
+  { nodes, before, others }: NodeAdviceOptions<Node>,
 ): Promise<readonly string[]> {
   const { keys, add } = collectKeys();
   const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));
@@ -33,7 +32,7 @@ export async function nodeAdvice<Node extends NodeView>(
     if (policy.selectsNode(node.labels)) {
       selected++;
       for (const [rival, names] of shared) if (rival.selectsNode(node.labels)) names.push(node.name);
-    } else if (before && isLeft(before, withRecord(node))) {
+    } else if (before && isLeft(before, node)) {
       left.push(node.name);
     }
   }

@@ -7,13 +7,11 @@ import { type ClusterNode, keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
-import { type NodeRecord, withRecord } from '../judge/node-record.ts';
-import type { NodeWithRecord } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
-import { parseJson } from '../server/json-body.ts';
+import { parseBody, type ReceivedBody } from '../server/json-body.ts';
 import { nodeAdvice } from './node-advice.ts';
 import { startupAdvice } from './startup-advice.ts';
 
@@ -43,15 +41,13 @@ export interface AdviceOptions {
   readonly clusterState: () => Pick<ClusterState, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
   readonly policies: () => Pick<PolicySet, 'taintPolicies'>;
-  /** The NodeTaintRecord of the node of that name. */
-  readonly recordOf: (name: string) => NodeRecord | undefined;
   readonly log: Logger;
 }
 
 /**
  * Warns of a TaintPolicy that is probably misspelled. Without all nodes there is no warning, because a key may be on an unknown node.
  */
-export function policyAdvice({ client, service, clusterState, policies, recordOf, log }: AdviceOptions): Advise {
+export function policyAdvice({ client, service, clusterState, policies, log }: AdviceOptions): Advise {
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
@@ -59,16 +55,24 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
   /** The read in progress: never two at a time. Its result is not used again, because nodes may change as a result of the warning. */
   let reading: Promise<readonly ClusterNode[] | undefined> | undefined;
 
-  return async ({ object, oldObject }) => {
+  // Not async: during the reads, the objects of the review would stay in memory.
+  return ({ object, oldObject }) => {
     const policy = taintPolicyIn(object);
-    if (!policy || !comparisons.take()) return [];
+    if (!policy || !comparisons.take()) return Promise.resolve([]);
+    const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
+    return adviceOn(policy, before);
+  };
+
+  async function adviceOn(
+    policy: CompiledTaintPolicy,
+    before: CompiledTaintPolicy | undefined,
+  ): Promise<readonly string[]> {
     const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
     const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
     if (!nodes) return presentableWarnings(ofStartup);
-    const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
-    const ofNodes = await nodeAdvice(policy, { nodes, before, others, withRecord: withEstablished });
+    const ofNodes = await nodeAdvice(policy, { nodes, before, others });
     return presentableWarnings([...ofStartup, ...ofNodes]);
-  };
+  }
 
   async function adviceOnStartup(
     policy: CompiledTaintPolicy,
@@ -82,10 +86,6 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
       complain();
       return [];
     }
-  }
-
-  function withEstablished(node: ClusterNode): NodeWithRecord {
-    return withRecord(node, recordOf(node.name), node.uid);
   }
 
   function knownNodes(): Promise<readonly ClusterNode[] | undefined> {
@@ -141,12 +141,19 @@ function hasMoreValues(value: unknown, most: number): boolean {
 
 /** Answers the reviews of policies. It allows every one. */
 export function adviceRoute(advise: Advise) {
-  return async ({ body }: FastifyRequest, reply: FastifyReply) => {
-    const decoded = decodeReview(parseJson(body));
+  return ({ body }: FastifyRequest, reply: FastifyReply) => {
+    const parsed = parseBody(body as ReceivedBody | undefined);
+    if (parsed.tooLarge)
+      return reply.send(warned(parsed.subject.uid, ['taintkeeper cannot check it: it is too large']));
+    const decoded = decodeReview(parsed.value);
     if (!decoded.ok) {
       const { uid, message } = decoded;
       return reply.code(400).send(uid === undefined ? { error: message } : badRequest(uid, message));
     }
-    return reply.send(warned(decoded.request.uid, await advise(decoded.request)));
+    return warn(decoded.request.uid, advise(decoded.request), reply);
   };
+}
+
+async function warn(uid: string, advice: ReturnType<Advise>, reply: FastifyReply) {
+  return reply.send(warned(uid, await advice));
 }

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { PolicyLoad } from '../files/policy-files.ts';
-import { patternNotesWithoutLeader } from '../judge/pattern-notes.ts';
 import { printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
@@ -20,15 +19,12 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
     const title = `${policy.kind} ${policy.name}`;
     for (const what of idleHere(policy, title))
       log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
-    for (const note of patternNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
   }
 }
 
 /** The parts of a policy that need a leader. */
-function idleHere({ kind, spec }: Policy, title: string): string[] {
-  if (kind === 'RecoveryPolicy' || kind === 'TolerationRestriction') return [title];
-  if (kind !== 'TaintPolicy') return [];
-  return spec.deletedNodeRetentionSeconds ? [`${title}: deletedNodeRetentionSeconds`] : [];
+function idleHere({ kind }: Policy, title: string): string[] {
+  return kind === 'RecoveryPolicy' || kind === 'TolerationRestriction' ? [title] : [];
 }
 
 /** Logs and counts the cluster's policies after a change. A broken one is logged once, however often the others change. */

@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { hasCa, invalidAt } from '../certs/inspect.ts';
-import type { NodeRecords } from '../cluster/node-records.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import { definitionOf } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
@@ -54,31 +53,6 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
     name,
     state: stale || unusable || undefinedText ? 'degraded' : 'ok',
     detail: `${inForce}${stale || ''}${unusable || ''}${undefinedText || ''}`,
-  };
-}
-
-/**
- * Failed at the start until the node records have been read, if a policy needs them: patterns protect only recorded taints, and a node that registers
- * meanwhile would get nothing back. A failed list ends the wait, because other requests need the replica. A replica that was ready stays ready: all
- * of them start to read at the same moment when the first such policy is created.
- */
-export function nodeRecordsCheck(
-  policies: Pick<ClusterPolicies, 'isSynced'>,
-  records: Pick<NodeRecords, 'state'>,
-): () => Check[] {
-  const name = 'node records';
-  let isStarted = false;
-  return () => {
-    const state = records.state();
-    if (state === 'unread' && !isStarted) return [{ name, state: 'failed', detail: 'not read yet' }];
-    isStarted ||= policies.isSynced();
-    if (state === 'not watched') return [];
-    if (state === 'read') return [{ name, state: 'ok', detail: 'read' }];
-    const detail =
-      state === 'unread'
-        ? 'not read yet'
-        : `keys with "*" may not protect all established taints, and nodes that register again may get nothing back: ${state.problem}`;
-    return [{ name, state: 'degraded', detail }];
   };
 }
 

@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { Records } from '../admission/admit.ts';
 import { ADVICE_PATH } from '../controllers/webhooks/desired-webhooks.ts';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
@@ -54,8 +53,6 @@ export interface AdmissionOptions {
   readonly listeners: Pick<Listeners, 'host' | 'port'>;
   readonly tls: ServedTls;
   readonly policies: () => PolicySet;
-  /** The NodeTaintRecords; undefined if there are none. */
-  readonly records?: Records | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
   /** Warnings for users who write a policy; undefined: none. */
   readonly advise?: Advise;
@@ -83,7 +80,7 @@ const MAX_CONNECTIONS = 500;
  * @throws InputError for an address that cannot be listened on
  */
 export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
-  const { listeners, tls, policies, records, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
+  const { listeners, tls, policies, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
   const clients = tls.clients();
   let draining = false;
   // Connections whose clients were checked against the current CAs.
@@ -92,7 +89,6 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     tls: tls.certificate(),
     clients,
     policies,
-    records,
     metrics,
     log,
     draining: (connection) => draining || (clients !== undefined && !current.has(connection)),

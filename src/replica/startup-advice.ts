@@ -5,7 +5,7 @@ import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { startupFaults } from '../judge/startup-faults.ts';
-import { daemonSetName } from '../judge/startup-progress.ts';
+import { daemonSetName } from '../judge/startup-step.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';

@@ -1,19 +1,27 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
-import { type Judgement, judge, type Records } from '../admission/admit.ts';
+import { type Judgement, judge } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
 import { groupViolations, PHASES, type Phase } from '../judge/decision.ts';
+import { judgeTooLarge } from '../judge/too-large.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
-import { selectorLabels } from '../policy/policy-index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { createFairMap } from '../runtime/fair-map.ts';
 import { throttle } from '../runtime/rate-limit.ts';
-import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connections.ts';
-import { BODY_LIMIT_BYTES, parseJson, type Refusal, type ReviewSubject, subjectOf } from './json-body.ts';
+import { followArrivals } from './arrivals.ts';
+import { CLIENT_TIMEOUTS, type ClientTimeouts } from './connections.ts';
+import {
+  BODY_LIMIT_BYTES,
+  DISCARDED_LIMIT_BYTES,
+  keptBytesOf,
+  parseBody,
+  type ReceivedBody,
+  type ReviewSubject,
+  receiveBody,
+} from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
 import { identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 import { violationLog } from './violation-log.ts';
@@ -22,7 +30,7 @@ import { violationLog } from './violation-log.ts';
  * The limit for all unfinished bodies. They are outside of V8's heap, and joining the pieces of one needs its length once more. Half of the
  * container's 320 MiB is for the heap, and the program uses some 50.
  */
-export const RECEIVED_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES;
+export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
 
 /** How many combinations of address and certificate problem are recorded, to limit the log of refused clients. */
 const MAX_REFUSALS = 256;
@@ -33,8 +41,6 @@ export interface AdmissionServerOptions {
   readonly clients?: KnownClients | undefined;
   /** The policies in force. If it throws, the answer is an error, so that the webhook's failurePolicy decides. */
   readonly policies: () => PolicySet;
-  /** The NodeTaintRecords; undefined if there are none. */
-  readonly records?: Records | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
@@ -57,14 +63,14 @@ export interface JudgedRequest {
  * The HTTPS server that answers AdmissionReviews on `POST /validate` and `POST /mutate`. It does not listen yet.
  *
  * A review with a uid that can be read always gets an AdmissionReview. If it cannot be judged, the HTTP status is an error (400, or 500 for an internal
- * error), so that the API server applies the webhook's failurePolicy. Other bodies get a JSON body `{ error }`, and so do, with 401, all requests of unknown
+ * error), so that the API server applies the webhook's failurePolicy. A review that is too large to parse gets a decision: see {@link judgeTooLarge}. Other
+ * bodies get a JSON body `{ error }`, and so do, with 401, all requests of unknown
  * clients.
  */
 export function createAdmissionServer({
   tls,
   clients,
   policies,
-  records,
   metrics,
   log,
   draining = () => false,
@@ -80,7 +86,6 @@ export function createAdmissionServer({
       headersTimeout: timeouts.headers,
       connectionsCheckingInterval: timeouts.checkInterval,
     },
-    bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: timeouts.headers + timeouts.body,
     keepAliveTimeout: timeouts.keepAlive,
     // Answers during shutdown: a refused request would be a failed update of a node.
@@ -101,19 +106,16 @@ export function createAdmissionServer({
   const arrivals = followArrivals({
     bytes: RECEIVED_LIMIT_BYTES,
     time: timeouts.body,
+    patience: timeouts.patience,
     checkInterval: timeouts.checkInterval,
     onClosed: throttle((closed) =>
-      log.warn({ closed }, 'too many bytes are being received: closed the requests that have taken the longest'),
+      log.warn({ closed }, 'too many bytes are being received: closed requests that were slow while others waited'),
     ),
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {
     arrivals.begin(raw, () => {
       reply.code(408).header('connection', 'close').send({ error: 'the request took too long to arrive' });
     });
-    done();
-  });
-  app.addHook('preParsing', ({ raw }, _reply, _payload, done) => {
-    arrivals.reads(raw);
     done();
   });
   app.addHook('onClose', async () => arrivals.stop());
@@ -136,7 +138,7 @@ export function createAdmissionServer({
       logRefusal(ip, objection);
       const refuse = () => reply.code(401).header('connection', 'close').send({ error: objection });
       // A connection that is closed with unread data is reset, and the answer may be lost.
-      if (Number(raw.headers['content-length']) <= BODY_LIMIT_BYTES) raw.once('end', refuse).resume();
+      if (Number(raw.headers['content-length']) <= DISCARDED_LIMIT_BYTES) raw.once('end', refuse).resume();
       else refuse();
     });
   }
@@ -153,8 +155,16 @@ export function createAdmissionServer({
   // The policies parse the bodies that they judge. Fastify's own parser refuses a `__proto__` key. Such a review is answered like any other, because
   // fields are read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.setErrorHandler<FastifyError & Partial<Refusal>>(async (error, request, reply) => {
+  app.addContentTypeParser('application/json', ({ raw }, _payload, done) => {
+    const received = new Promise<ReceivedBody>((resolve, reject) => {
+      arrivals.makeRoom(raw, keptBytesOf(raw), () => receiveBody(raw).then(resolve, reject));
+    });
+    received.then(
+      (body) => done(null, body),
+      (error: Error) => done(error),
+    );
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     // A client that closed the connection gets no answer.
     const isAnswered = error.code !== 'ECONNRESET';
@@ -166,12 +176,9 @@ export function createAdmissionServer({
     }
     const path = printable(request.url.split('?')[0] ?? '');
     const message = ERROR_MESSAGES[error.code] ?? error.message;
-    const subject = error.subject ?? (status === 413 ? await subjectOfUnread(request.raw) : {});
-    if (isAnswered)
-      log.warn(
-        { path, status, origin: printable(clientOf(request.raw.socket).origin), ...subject },
-        `unreadable request: ${printable(message)}`,
-      );
+    const origin = printable(clientOf(request.raw.socket).origin);
+    if (isAnswered) log.warn({ path, status, origin }, `unreadable request: ${printable(message)}`);
+    if (status === 413) reply.header('connection', 'close');
     return reply.code(status).send({ error: message });
   });
   app.setNotFoundHandler((_request, reply) =>
@@ -181,19 +188,33 @@ export function createAdmissionServer({
   for (const phase of PHASES) {
     app.post(`/${phase}`, (request, reply) => {
       const start = performance.now();
-      const parsed = parseJson(request.body, labelsRead);
-      const { status, body } = review(parsed, phase, { origin: clientOf(request.raw.socket).origin, start });
+      const { origin } = clientOf(request.raw.socket);
+      const parsed = parseBody(request.body as ReceivedBody | undefined);
+      const { status, body } = parsed.tooLarge
+        ? reviewTooLarge(parsed.subject, phase, { origin, start })
+        : review(parsed.value, phase, { origin, start });
       reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
     });
   }
   return app;
 
-  /** Undefined while the policies are unavailable: the answer then says that the review could not be judged. */
-  function labelsRead(): ReadonlySet<string> {
+  /** Whether it is a dry run is not known, so it counts as a request. */
+  function reviewTooLarge(
+    subject: ReviewSubject & { readonly uid: string },
+    phase: Phase,
+    { origin, start }: { origin: string; start: number },
+  ): Reviewed {
+    const count = (result: RequestResult) => metrics.requestAnswered(phase, result, (performance.now() - start) / 1000);
+    const fields = { path: `/${phase}`, origin: printable(origin), ...subject };
     try {
-      return selectorLabels(policies());
-    } catch {
-      return new Set();
+      const decision = judgeTooLarge(subject, phase, policies());
+      count(RESULTS[decision.action]);
+      log.warn({ ...fields, allowed: decision.action !== 'deny' }, 'a review is too large');
+      return { status: 200, body: answer(subject.uid, { kind: undefined, decision, patch: [] }) };
+    } catch (error) {
+      count('error');
+      log.error({ err: error, ...fields }, 'judging failed');
+      return { status: 500, body: internalError(subject.uid) };
     }
   }
 
@@ -216,7 +237,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      return finish(judge(request, phase, policies(), records));
+      return finish(judge(request, phase, policies()));
     } catch (thrown) {
       return fail(thrown);
     }
@@ -258,14 +279,6 @@ export function createAdmissionServer({
   }
 }
 
-/** The object of a review that is too long to read, from its first bytes, if nothing of it has been read yet. */
-function subjectOfUnread(message: IncomingMessage): Promise<ReviewSubject> {
-  if (!(Number(message.headers['content-length']) > BODY_LIMIT_BYTES)) return Promise.resolve({});
-  return new Promise((resolve) => {
-    message.once('data', (chunk: Buffer) => resolve(subjectOf(chunk))).once('close', () => resolve({}));
-  });
-}
-
 interface Reviewed {
   readonly status: number;
   readonly body: object;
@@ -283,7 +296,6 @@ function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest,
 /** The message for the sender instead of Fastify's own, by its error codes. */
 const ERROR_MESSAGES: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported content type: send application/json',
-  FST_ERR_CTP_BODY_TOO_LARGE: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,
 };
 
 const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;

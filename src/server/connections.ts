@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { createFairMap, type FairMap } from '../runtime/fair-map.ts';
 
@@ -9,6 +8,8 @@ export interface ClientTimeouts {
   readonly headers: number;
   /** From there to the end of the request. */
   readonly body: number;
+  /** After how many checks a body is closed that takes the room for which others wait. */
+  readonly patience: number;
   readonly handshake: number;
   /** How often requests over their limits are searched: they may take this much longer. */
   readonly checkInterval: number;
@@ -22,81 +23,11 @@ export const CLIENT_TIMEOUTS: ClientTimeouts = {
   headers: 100_000,
   // A webhook's timeout is 30 s at most and 10 s by default: a slower client is no API server.
   body: 10_000,
+  // An API server sends a body in milliseconds, and waits two seconds for the answer.
+  patience: 3,
   handshake: 5_000,
-  checkInterval: 1_000,
+  checkInterval: 500,
 };
-
-export interface ArrivalLimits {
-  /** For all unfinished bodies together. */
-  readonly bytes: number;
-  /** For each request, in milliseconds, from the end of its headers to its end. */
-  readonly time: number;
-  /** How often the time is checked, in milliseconds. */
-  readonly checkInterval: number;
-  /** A connection was closed, because all unfinished requests together exceed the limit. */
-  readonly onClosed: () => void;
-}
-
-export interface Arrivals {
-  /** The headers of the request are complete. `refuse` is called if the rest takes too long. */
-  begin(message: IncomingMessage, refuse: () => void): void;
-  /** Its body will be read, and kept in memory. */
-  reads(message: IncomingMessage): void;
-  stop(): void;
-}
-
-/**
- * Bounds the memory of unfinished requests. If they exceed the limit, the oldest one is closed: a request of an API server takes milliseconds.
- */
-export function followArrivals({ bytes, time, checkInterval, onClosed }: ArrivalLimits): Arrivals {
-  /** The oldest first. A request that was refused for its age stays until its connection ends. */
-  const arriving = new Map<
-    IncomingMessage,
-    { readonly since: number; bytes: number; refuse?: (() => void) | undefined }
-  >();
-  let held = 0;
-
-  function forget(message: IncomingMessage): void {
-    held -= arriving.get(message)?.bytes ?? 0;
-    arriving.delete(message);
-  }
-
-  // One timer for all: a timer for each request costs more than judging it.
-  const check = setInterval(() => {
-    const tooOld = performance.now() - time;
-    for (const arrival of arriving.values()) {
-      if (arrival.since > tooOld) break;
-      arrival.refuse?.();
-      arrival.refuse = undefined;
-    }
-  }, checkInterval);
-  check.unref();
-
-  return {
-    begin(message, refuse) {
-      arriving.set(message, { since: performance.now(), bytes: 0, refuse });
-      const end = () => forget(message);
-      message.on('end', end).on('close', end);
-    },
-    reads(message) {
-      message.on('data', (chunk: Buffer) => {
-        const arrival = arriving.get(message);
-        if (arrival === undefined) return;
-        arrival.bytes += chunk.length;
-        held += chunk.length;
-        if (held <= bytes) return;
-        for (const [oldest, { bytes: sent }] of arriving) {
-          if (held <= bytes) break;
-          if (sent === 0) continue;
-          forget(oldest);
-          oldest.destroy();
-          onClosed();
-        }
-      });
-    },
-    stop: () => clearInterval(check),
-  };
-}
 
 export interface ConnectionLimits {
   /** How many connections may be open without a request, and how many others. */

@@ -1,48 +1,110 @@
-import { ExcerptTooLargeError, excerptOf } from '../admission/excerpt.ts';
+import type { IncomingMessage } from 'node:http';
 import { printable } from '../kubernetes/text.ts';
 
 /**
- * The largest body that an API server sends for an object that etcd accepts. etcd takes 1.5 MiB at most, and the API server writes a byte of it
- * as six at most (`<` as `\u003c`); a review of an update has the object twice, and 1 MiB around them.
+ * A longer body is not parsed. The review of the largest real nodes has 0.2 MB. An object that etcd accepts can result in a review of 25 MB: no limit
+ * for which V8's heap has room includes them all.
  */
-export const BODY_LIMIT_BYTES = 2 * 6 * 1.5 * 1024 * 1024 + 1024 * 1024;
+export const BODY_LIMIT_BYTES = 2 * 1024 * 1024;
+
+/** The rest of a longer body is received and discarded, because its sender may read no answer before. An API server sends no body as long as this. */
+export const DISCARDED_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** A body below this size has too few lists and maps for it to matter. */
+const COUNTED_BYTES = 512 * 1024;
+
+/** For a map such as `{"33":0}`, V8 uses 352 bytes: 2 MiB could consist of those. The review of a node of 200 KB has some 3,000. */
+const MOST_PARTS = 60_000;
+
+/** The API server writes uid, kind and name of a review at its beginning. */
+const BEGINNING_BYTES = 2_048;
+
+/** A body, or the beginning of one that is longer than {@link BODY_LIMIT_BYTES}. */
+export interface ReceivedBody {
+  readonly kept: Buffer;
+  readonly isWhole: boolean;
+}
+
+/** How many bytes of the body are kept. */
+export function keptBytesOf({ headers }: IncomingMessage): number {
+  const announced = Number(headers['content-length'] ?? BODY_LIMIT_BYTES);
+  return announced > BODY_LIMIT_BYTES ? BEGINNING_BYTES : announced;
+}
 
 /**
- * A longer body is not parsed whole, because its length says little about the memory that it needs. For `{"33":0},` V8 uses 352 bytes, and 20 MiB
- * could consist of this. The review of a node with 50 images, 100 labels and 30 annotations has 100 KB.
+ * Receives a body to its end.
+ * @throws Refusal for a body that is longer than {@link DISCARDED_LIMIT_BYTES}, and for a connection that ends before
  */
-export const WHOLE_BYTES = 512 * 1024;
+export function receiveBody(message: IncomingMessage): Promise<ReceivedBody> {
+  return new Promise((resolve, reject) => {
+    const keptBytes = keptBytesOf(message);
+    let kept: Buffer[] = [];
+    let keptLength = 0;
+    let isWhole = true;
+    let length = 0;
+    const refuseLength = () => reject(refusal(413, `the body is larger than ${DISCARDED_LIMIT_BYTES} bytes`));
+    if (Number(message.headers['content-length']) > DISCARDED_LIMIT_BYTES) return refuseLength();
+    message.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > DISCARDED_LIMIT_BYTES) return refuseLength();
+      if (!isWhole) return;
+      kept.push(chunk);
+      keptLength += chunk.length;
+      if (keptLength <= keptBytes) return;
+      isWhole = false;
+      kept = [Buffer.from(Buffer.concat(kept).subarray(0, BEGINNING_BYTES))];
+    });
+    message.once('end', () => resolve({ kept: Buffer.concat(kept), isWhole }));
+    message.once('error', (error) => reject(Object.assign(error, { statusCode: 400 })));
+    message.once('close', () =>
+      reject(Object.assign(refusal(400, 'the connection was closed'), { code: 'ECONNRESET' })),
+    );
+  });
+}
 
-const NONE = (): ReadonlySet<string> => new Set();
+/** A parsed body, or the object of a review that is too large to parse. */
+export type ParsedBody =
+  | { readonly tooLarge: false; readonly value: unknown }
+  | { readonly tooLarge: true; readonly subject: ReviewSubject & { readonly uid: string } };
 
 /**
- * The parsed body of a request.
+ * Parses the body of a request.
  * @param body undefined if there was none
- * @param labels returns the names of the labels that policies read: others are left out of a long body
- * @throws Error with the `statusCode` of the answer, for invalid JSON or a body that is too large
+ * @throws Refusal for invalid JSON, or for a body that is too large and does not begin like a review
  */
-export function parseJson(body: unknown, labels: () => ReadonlySet<string> = NONE): unknown {
-  if (!Buffer.isBuffer(body)) return undefined;
-  // The excerpt overwrites it.
-  const subject = body.length > WHOLE_BYTES ? subjectOf(body) : {};
+export function parseBody(body: ReceivedBody | undefined): ParsedBody {
+  if (body === undefined) return { tooLarge: false, value: undefined };
+  const { kept, isWhole } = body;
+  if (!isWhole || (kept.length > COUNTED_BYTES && hasMoreParts(kept, MOST_PARTS))) {
+    const { uid, ...subject } = subjectOf(kept);
+    if (uid !== undefined) return { tooLarge: true, subject: { uid, ...subject } };
+    throw refusal(413, 'the body is too large, and does not begin as a review of an API server');
+  }
   try {
-    return body.length > WHOLE_BYTES ? excerptOf(body, labels()) : JSON.parse(body.toString());
+    return { tooLarge: false, value: JSON.parse(kept.toString()) };
   } catch (error) {
-    if (error instanceof ExcerptTooLargeError) {
-      throw refusal(413, 'the body holds more than two objects have that etcd accepts', subject);
-    }
-    throw refusal(400, body.length === 0 ? 'the body is empty' : `the body is not JSON: ${(error as Error).message}`);
+    throw refusal(400, kept.length === 0 ? 'the body is empty' : `the body is not JSON: ${(error as Error).message}`);
   }
 }
 
-/** An error with the status of the answer, and further fields for the log. */
-export interface Refusal extends Error {
-  readonly statusCode: number;
-  readonly subject?: ReviewSubject;
+/** Whether the text has more than so many brackets that open. Those in strings count as well. */
+function hasMoreParts(text: Buffer, most: number): boolean {
+  let count = 0;
+  for (const bracket of ['{', '[']) {
+    for (let place = text.indexOf(bracket); place !== -1; place = text.indexOf(bracket, place + 1)) {
+      if (++count > most) return true;
+    }
+  }
+  return false;
 }
 
-function refusal(statusCode: number, message: string, subject?: ReviewSubject): Refusal {
-  return Object.assign(new Error(message), { statusCode, ...(subject ? { subject } : {}) });
+/** An error with the status of the answer. */
+export interface Refusal extends Error {
+  readonly statusCode: number;
+}
+
+function refusal(statusCode: number, message: string): Refusal {
+  return Object.assign(new Error(message), { statusCode });
 }
 
 /** The object of a review, if it could be read. Printable. */
@@ -51,9 +113,6 @@ export interface ReviewSubject {
   readonly kind?: string;
   readonly name?: string;
 }
-
-/** The API server writes these before the objects, and the user's name and groups after them. */
-const BEGINNING_BYTES = 2_048;
 
 const SUBJECT = {
   uid: /"request":\{"uid":"([^"\\]{1,253})"/,

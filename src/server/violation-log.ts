@@ -19,9 +19,6 @@ export interface FoundViolations {
 /** With hundreds of taints and hundreds of policies, a line lists as many as an entry of the audit log does. */
 const MAX_LISTED = 32;
 
-/** Outcomes of requests that are refused: a program may repeat these without end. */
-const REFUSALS: readonly ViolationGroup[0]['outcome'][] = ['denied', 'addition-denied', 'unselection-denied'];
-
 /** How many different refusals are throttled. One more is logged each time, as if it were new. */
 const MAX_THROTTLED = 256;
 
@@ -36,7 +33,7 @@ export function violationLog(log: Logger): (found: FoundViolations) => void {
     for (const violations of found.groups) {
       const line = lineOf(found, violations);
       const { level, fields, message } = line;
-      if (found.request.dryRun || !REFUSALS.includes(violations[0].outcome)) {
+      if (found.request.dryRun || violations[0].outcome !== 'denied') {
         log[level](fields, message);
         continue;
       }

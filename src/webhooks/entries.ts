@@ -11,11 +11,9 @@ import { nodeEntries } from './node-entries.ts';
  *
  * - updates of nodes with more taints than the expression allows (384 or 512 for few policies): those that change a taint with a protected key, or
  * the order of such taints. From some thousands of taints on, those that change any taint;
- * - new nodes that a policy with `deletedNodeRetentionSeconds` selects, in both phases: their objects do not say what they carried before;
  * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer if the expression says so;
  * - requesters with more than 64 groups, or names of more than 256 characters: no pattern exempts them;
  * - in mutation, updates that add taints to a node with an allow-removal annotation, with any entries;
- * - updates that add a restricted taint which a policy requires and some user may remove: only records say whether it was removed;
  * - updates by nodes themselves that remove or add a taint, which NodeRestriction refuses before;
  * - allow-removal annotations of more than 1,024 characters, or of white space other than blanks and line breaks;
  * - the requests that `widened` of an entry names.

@@ -1,12 +1,11 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
-import { additionRulesOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
-import { ADDS_TO_ANNOUNCED, onUpdate } from '../conditions/node-update.ts';
-import { additionVariables } from '../conditions/restricted-additions.ts';
+import { rulesOf } from '../conditions/node-policies.ts';
+import { ADDS_TO_ALLOWED, onUpdate } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION, mayBePermitted, readsAllowRemoval } from '../judge/allow-removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/allow-removal.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -23,8 +22,8 @@ function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
 
-/** True when the new node announces removals itself. */
-const ANNOUNCES_ITSELF = cel(
+/** True when the new node allows removals itself. */
+const ALLOWS_ITSELF = cel(
   60,
 )`(has(object.metadata.annotations) && ${literal(ALLOW_REMOVAL_ANNOTATION)} in object.metadata.annotations)`;
 
@@ -34,14 +33,11 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   const [failing, others] = [true, false].map((fails) =>
     policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
   ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
-  // A required taint counts whichever policy requires it.
-  const removed = { withValue: TRUE, withAnyValue: TRUE };
-  const additions = additionVariables(policies, additionRulesOf(policies), removed);
-  const protects = protection(failing, additions);
+  const protects = protection(failing, policies);
   const updates = onUpdateOf(failing);
   return [
     ...registration(binding),
-    ...restoration(binding, additions),
+    ...restoration(binding, policies),
     ...entry(protects, {
       name: 'protect.taintkeeper.dev',
       phase: 'validate',
@@ -49,15 +45,15 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
       failurePolicy: 'Fail',
       conditions: { 'is-against-a-policy': protects.expression },
     }),
-    ...report(others, additions, { condition: protects.expression, selector: updates.objectSelector }),
+    ...report(others, policies, { condition: protects.expression, selector: updates.objectSelector }),
     ...registrationReport(policies),
   ];
 }
 
-/** A node registers that lacks a required taint, announces removals itself, or may have existed before. */
+/** A node registers that lacks a required taint, or allows removals itself. */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([binding.some(readsAllowRemoval) ? ANNOUNCES_ITSELF : FALSE, lacksPresentTaint(binding), mayReturn(binding)]),
+    any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksPresentTaint(binding)]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',
@@ -67,9 +63,9 @@ function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   });
 }
 
-/** A node registers that still lacks a required taint, or perhaps a taint that it carried before. */
+/** A node registers that still lacks a required taint. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
-  const lacks = onCreation(any([lacksPresentTaint(policies), mayReturn(policies)]));
+  const lacks = onCreation(lacksPresentTaint(policies));
   return entry(lacks, {
     name: 'report-registration.taintkeeper.dev',
     phase: 'validate',
@@ -92,29 +88,28 @@ function onCreation(condition: Expression): Chosen {
 }
 
 /**
- * Mutation of an update: it must restore or remove a taint, or update the allow-removal annotation. It also reports that a policy which could refuse
- * the update lets it pass.
+ * Mutation of an update: it must restore a taint, set the required taint of a policy that begins to select the node, or update the allow-removal
+ * annotation. It also reports that a policy which could refuse the update exempts the user.
+ *
+ * @param among the policies of every mode
  */
-function restoration(binding: readonly CompiledTaintPolicy[], additions: readonly Variable[]): WebhookEntry[] {
-  const keys = protectedKeys([...rulesOf(binding), ...additionRulesOf(binding)]);
+function restoration(binding: readonly CompiledTaintPolicy[], among: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   // For Deny policies that exempt no user, only validation decides.
-  const admitting = binding.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
-  const isPermitting = binding.some((policy) => policy.removalRules.length > 0 && mayBePermitted(policy));
+  const mutating = binding.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
+  const keys = protectedKeys(rulesOf(binding));
   const concerns = onUpdate((questions, size) =>
     any([
       whenTaintsChange({
         exact: any([
-          questions.byAnyone(binding),
+          questions.byAnyone(mutating),
           // A node's own updates are never patched.
-          isPermitting ? all([not(IS_NODE), ADDS_TO_ANNOUNCED]) : FALSE,
-          questions.addsRestricted(admitting),
+          binding.some(readsAllowRemoval) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
         ]),
-        additions,
+        corrections: questions.corrections(among),
         protectedKeys: keys,
         size,
       }),
-      questions.leaves(binding, size),
-      questions.announces(binding.filter(({ removalRules }) => removalRules.length > 0)),
+      questions.begins(binding, size),
     ]),
   );
   return entry(concerns, {
@@ -127,13 +122,17 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
   });
 }
 
-/** A user whom the policy does not exempt removes a protected taint, adds a restricted one, or takes the node out of the policy. */
-function protection(failing: readonly CompiledTaintPolicy[], additions: readonly Variable[]): Chosen {
-  const keys = protectedKeys([...rulesOf(failing), ...additionRulesOf(failing)]);
-  return onUpdate((questions, size) => {
-    const exact = any([questions.unlessExempt(failing), questions.addsRestrictedUnlessExempt(failing)]);
-    return any([whenTaintsChange({ exact, protectedKeys: keys, additions, size }), questions.unselects(failing, size)]);
-  });
+/** A user whom the policy does not exempt removes a protected taint. */
+function protection(failing: readonly CompiledTaintPolicy[], among: readonly CompiledTaintPolicy[]): Chosen {
+  const keys = protectedKeys(rulesOf(failing));
+  return onUpdate((questions, size) =>
+    whenTaintsChange({
+      exact: questions.unlessExempt(failing),
+      corrections: questions.corrections(among),
+      protectedKeys: keys,
+      size,
+    }),
+  );
 }
 
 /** The requests for which the webhook that fails closed is called. */
@@ -145,25 +144,20 @@ interface Protects {
 /** Violations of policies that fail open, and changes that policies in mode Audit report. No request is judged twice. */
 function report(
   policies: readonly CompiledTaintPolicy[],
-  additions: readonly Variable[],
+  among: readonly CompiledTaintPolicy[],
   { condition, selector }: Protects,
 ): WebhookEntry[] {
   const watching = policies.filter(({ mode }) => mode === 'Audit');
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const keys = protectedKeys([...rulesOf(policies), ...additionRulesOf(policies)]);
-  const concerns = onUpdate((questions, size) => {
-    const exact = any([
-      questions.byAnyone(watching),
-      questions.unlessExempt(binding),
-      questions.addsRestricted(watching),
-      questions.addsRestrictedUnlessExempt(binding),
-    ]);
-    return any([
-      whenTaintsChange({ exact, protectedKeys: keys, additions, size }),
-      questions.leaves(watching, size),
-      questions.unselects(binding, size),
-    ]);
-  });
+  const keys = protectedKeys(rulesOf(policies));
+  const concerns = onUpdate((questions, size) =>
+    whenTaintsChange({
+      exact: any([questions.byAnyone(watching), questions.unlessExempt(binding)]),
+      corrections: questions.corrections(among),
+      protectedKeys: keys,
+      size,
+    }),
+  );
   const updates = onUpdateOf(policies);
   // A condition that is wider than the policies may be true for nodes that the selector excludes from the other webhook.
   const isSame = JSON.stringify(selector) === JSON.stringify(updates.objectSelector);

@@ -68,7 +68,7 @@ describeWithChromium('the page of a trial', (browser) => {
       'would deny',
       'would restore',
       'would restore',
-      'audited',
+      'would restore',
       'would add',
     ]);
     expect(await inaccessible(page)).toEqual([]);

@@ -29,12 +29,12 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     openPage(browser(), `${server.url}/#${panel}`, options);
 
   it('says first what is wrong, the worst first, and leads there', async () => {
-    const { page, faults } = await open('policies');
+    const { page, faults } = await open('trust');
     await page.getByRole('heading', { name: /\d problems/ }).waitFor();
     const problems = page.locator('#problems > li');
     const texts = await problems.allTextContents();
     expect(texts[0]).toContain(
-      'TaintPolicy idle is not in force: spec.taints[0].key: "readiness.k8s.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
+      'TaintPolicy idle is not in force: spec.taints[0].key: "readiness.k8s.io/*" protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     );
     const cause = problems.filter({
       hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',
@@ -54,7 +54,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
   });
 
   it('has a command that fixes a problem, and copies it', async () => {
-    const { page, faults } = await open('policies', { permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page, faults } = await open('trust', { permissions: ['clipboard-read', 'clipboard-write'] });
     const cause = page.locator('#problems > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
     await cause.getByRole('button', { name: /^Copy/ }).click();
     await cause.getByText('Copied').waitFor();
@@ -77,7 +77,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
   });
 
   it('shows a few problems, and all when asked', async () => {
-    const { page } = await open('policies');
+    const { page } = await open('trust');
     const problems = page.locator('#problems > li:visible');
     await page.getByRole('button', { name: 'Show all 8' }).click();
     await problems.nth(7).waitFor();
@@ -100,7 +100,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       'storage-c-0003',
     ]);
     expect(await rows.nth(1).getByRole('cell').first().textContent()).toBe(
-      '⟳ conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly, so it is not restored for now',
+      '⟳ conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly, so it is not set for now',
     );
     await rows.getByRole('link', { name: CONFLICT_NODE }).click();
     expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONFLICT_NODE}`);
@@ -120,7 +120,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       'true',
     );
     // To the tab and back: a panel is found as it was left.
-    await page.getByRole('tab', { name: /^Decisions/ }).click();
+    await page.getByRole('tab', { name: /^Trust/ }).click();
     await page.getByRole('tab', { name: /^Nodes/ }).click();
     expect(await page.evaluate(() => location.hash)).toBe('#nodes/gpu-a-0004?show=missing&policy=gpu-pool');
     await page.locator('#nodes-filter').fill('gpu');
@@ -219,11 +219,11 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await details.getByText('spec.taints is owned by field manager "kubectl-taint"').waitFor();
     const rows = details.locator('table').first().getByRole('row');
     expect((await rows.allTextContents())[1]).toBe(
-      'dedicated=gpu:NoSchedule✕ missingrequired by gpu-pool (Restore, spec.taints[0]); the leader is about to restore it',
+      'dedicated=gpu:NoSchedule✕ missingrequired by gpu-pool (Restore, spec.taints[0]); the leader is about to set it',
     );
     await details
       .getByRole('paragraph')
-      .filter({ hasText: /^Next: nothing: the leader is about to restore it$/ })
+      .filter({ hasText: /^Next: nothing: the leader is about to set it$/ })
       .waitFor();
     await details.getByText('None of the latest decisions is about it.').waitFor();
     await details.getByText(/^As of 20\d\d-/).waitFor();

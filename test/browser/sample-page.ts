@@ -69,7 +69,6 @@ export function samplePage({
     }),
     objects: {
       policies: () => objects,
-      recordOf: () => undefined,
       async read(path) {
         const found = objectAt(path, nodes, daemonSets);
         if (found === undefined) throw absent('GET', path);

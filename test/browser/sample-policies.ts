@@ -14,7 +14,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
     spec: {
       mode: 'Deny',
       nodeSelector: { matchLabels: { pool: 'control-plane' } },
-      taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule', restrict: ['Removal'] }],
+      taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }],
     },
   },
   {
@@ -48,7 +48,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
   {
     kind: 'TaintPolicy',
     name: 'team-taints',
-    spec: { mode: 'Restore', taints: [{ key: 'team.example.com/*', restrict: ['Removal'] }] },
+    spec: { mode: 'Restore', taints: [{ key: 'team.example.com/*' }] },
   },
   {
     kind: 'TolerationPolicy',
@@ -66,7 +66,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
 const BROKEN = {
   kind: 'TaintPolicy',
   name: 'idle',
-  spec: { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*', restrict: ['Removal'] }] },
+  spec: { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*' }] },
 } as const;
 
 export interface SamplePolicies {
@@ -90,12 +90,7 @@ export function samplePolicies(
   const compiled = compilePolicies(policies, { audit });
   const findingsOf = (name: string) => {
     const taints = compiled.taintPolicies.find((policy) => policy.name === name);
-    if (taints)
-      return nodeFindings(
-        taints,
-        nodes.map((node) => ({ ...node, established: () => true, recorded: [] })),
-        [],
-      );
+    if (taints) return nodeFindings(taints, nodes, []);
     const tolerations = compiled.tolerationPolicies.find((policy) => policy.name === name);
     return tolerations ? daemonSetFindings(tolerations, daemonSets, []) : { matched: 2, violators: [] };
   };

@@ -3,9 +3,10 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createTaintPolicy, waitForTaints } from './drift.ts';
+import { createTaintPolicy, waitForStatus, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt, path, type Taint, taintsOf } from './nodes.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
 
 const POOL = 'startup';
 const STARTUP: Taint = { key: 'example.com/preparing', value: 'yes', effect: 'NoSchedule' };
@@ -23,10 +24,10 @@ describeWithControlPlane('a taint with ensure: AtRegistration', {}, (cp) => {
       { ...REQUIRED, ensure: 'Always' },
     ];
     await createTaintPolicy(cp(), POOL, { taints });
-    await createTaintPolicy(cp(), 'everything', {
+    await createTaintPolicy(cp(), 'domain', {
       mode: 'Deny',
       nodeSelector: { matchLabels: { pool: POOL } },
-      taints: [{ key: '*', except: ['dedicated'], restrict: ['Removal', 'Addition'] }],
+      taints: [{ key: 'example.com/*' }],
     });
     await register('probe');
     await waitForTaints(cp(), 'probe', STARTUP_TEXT, REQUIRED_TEXT);
@@ -90,5 +91,42 @@ describeWithControlPlane('a taint with ensure: AtRegistration', {}, (cp) => {
     expect(await setTaints('n2', [REQUIRED, STARTUP])).toMatchObject({ passed: true });
     expect(await setTaints('n2', [REQUIRED])).toMatchObject({ passed: true });
     expect(await taintsOf(cp(), 'n2')).toEqual([REQUIRED_TEXT]);
+  });
+
+  it('is set by the leader once its policy says Always, and may be removed once it says AtRegistration again', async () => {
+    const setEnsure = async (ensure: string, generation: number) => {
+      const taints = [
+        { ...STARTUP, ensure },
+        { ...REQUIRED, ensure: 'Always' },
+      ];
+      const { status } = await cp().request(admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/${POOL}`, {
+        body: { spec: { taints } },
+        contentType: MERGE_PATCH,
+      });
+      expect(status).toBe(200);
+      // The leader has compared all nodes with the policy, and the API server calls the webhook for its taints.
+      await waitForStatus(cp(), POOL, ({ conditions = [], violating }) => {
+        const ready = conditions.find(({ type }) => type === 'Ready');
+        return ready?.status === 'True' && ready.observedGeneration === generation && violating === 0;
+      });
+    };
+    await register('n3');
+    expect(await setTaints('n3', [REQUIRED])).toMatchObject({ passed: true, warnings: [] });
+    await setEnsure('Always', 2);
+    await waitForTaints(cp(), 'n3', STARTUP_TEXT, REQUIRED_TEXT);
+    // The domain of the other policy covers it, now that no policy sets it as a startup taint.
+    const isRemovable = async () => {
+      const body = { spec: { taints: [REQUIRED] } };
+      return (await attempt(cp(), developer, 'PATCH', `${path('n3')}?dryRun=All`, body, MERGE_PATCH)).passed;
+    };
+    await expect.poll(isRemovable, { timeout: 30_000, interval: 500 }).toBe(false);
+
+    await setEnsure('AtRegistration', 3);
+    await expect.poll(isRemovable, { timeout: 30_000, interval: 500 }).toBe(true);
+    expect(await setTaints('n3', [REQUIRED])).toMatchObject({ passed: true, warnings: [] });
+    const { matched = 0 } = await waitForStatus(cp(), POOL, ({ violating }) => violating === 0);
+    await register('n4');
+    await waitForStatus(cp(), POOL, (found) => (found.matched ?? 0) > matched);
+    expect(await taintsOf(cp(), 'n3')).toEqual([REQUIRED_TEXT]);
   });
 });

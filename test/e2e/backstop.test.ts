@@ -18,6 +18,8 @@ const TIMEOUT_MS = 30_000;
 /** The garbage collector looks every 30 s whether there are new kinds of owners. */
 const COLLECTED_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 120_000;
+/** Set once the leader has compared all nodes with the policies. */
+const SWEEP = /^taintkeeper_sweep_timestamp_seconds\{controller="node-repair"\} (\S+)$/m;
 const NATIVE_BINDINGS =
   'mutatingadmissionpolicybindings.admissionregistration.k8s.io,validatingadmissionpolicybindings.admissionregistration.k8s.io';
 const NATIVE_POLICIES =
@@ -30,7 +32,7 @@ const POLICIES = [
   policyObject('TaintPolicy', 'storage', {
     mode: 'Deny',
     nodeSelector: { matchLabels: { pool: 'storage' } },
-    taints: [{ key: 'storage', restrict: ['Removal'] }],
+    taints: [{ key: 'storage' }],
     // What refuses without taintkeeper is the native policy, and nothing else.
     failurePolicy: 'Ignore',
     backstop: 'Native',
@@ -44,7 +46,7 @@ const POLICIES = [
   policyObject('TaintPolicy', 'reserved', {
     mode: 'Restore',
     nodeSelector: { matchLabels: { pool: 'reserved' } },
-    taints: [{ key: 'reserved', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal', 'Addition'] }],
+    taints: [{ key: 'reserved', effect: 'NoSchedule', ensure: 'Always' }],
     backstop: 'Native',
   }),
   policyObject('TolerationPolicy', 'flannel', {
@@ -115,7 +117,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       }
     });
 
-    it('a taint is put back once, and a native policy does so before the webhook is called, which has nothing to say then', async () => {
+    it('a taint is restored once, and a native policy does so before the webhook is called, which has nothing to say then', async () => {
       // The API server takes native policies up a moment after they were written. Until then the webhook restores, and warns.
       await waitUntil(
         async () => {
@@ -140,12 +142,12 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       );
     });
 
-    it('an entry of the annotation that only CEL can read does not keep the leader from setting a taint', async () => {
+    it('an entry of the annotation that cannot be read keeps no taint off', async () => {
       await register('reserved-1', 'none', []);
       const metadata = { labels: { pool: 'reserved' }, annotations: { [RELEASE]: 'reserved=:::NoSchedule' } };
       expect(await patchNode(cp(), developer, 'reserved-1', { metadata })).toMatchObject({ passed: true });
       await waitForTaints(cp(), 'reserved-1', 'reserved:NoSchedule');
-      expect(await entriesOf('reserved-1')).toBeUndefined();
+      expect(await entriesOf('reserved-1')).toBe('reserved=:::NoSchedule');
     });
 
     it('a DaemonSet gets one toleration', async () => {
@@ -182,12 +184,19 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       expect(error).toContain('removing taint storage:NoSchedule');
     });
 
-    it('a removal that is announced is allowed once, and leaves a notice to the leader', async () => {
+    it('a taint with an entry may be removed, and the entry stays', async () => {
       const annotate = ['annotate', 'node', 'storage-2', `${RELEASE}=storage:NoSchedule`];
       expect(await kubectl(cp(), developer, annotate)).toMatchObject({ passed: true });
       expect(await removal('storage-2')).toMatchObject({ passed: true });
       expect(await taintsOf(cp(), 'storage-2')).toEqual([]);
-      expect(await entriesOf('storage-2')).toBe('storage=:NoSchedule-');
+      expect(await entriesOf('storage-2')).toBe('storage:NoSchedule');
+    });
+
+    it('a node that a changed label puts under a policy gets its taints', async () => {
+      await register('reserved-2', 'none', []);
+      const metadata = { labels: { pool: 'reserved' } };
+      expect(await patchNode(cp(), developer, 'reserved-2', { metadata })).toMatchObject({ passed: true });
+      expect(await taintsOf(cp(), 'reserved-2')).toEqual(['reserved:NoSchedule']);
     });
 
     it('Restore still restores', async () => {
@@ -198,6 +207,13 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     it('a node that registers gets its taints', async () => {
       await register('gpu-2', 'gpu', []);
       expect(await taintsOf(cp(), 'gpu-2')).toEqual(['dedicated=gpu:NoSchedule']);
+    });
+
+    it('a required taint with an entry may be removed as well', async () => {
+      const annotate = ['annotate', 'node', 'gpu-2', `${RELEASE}=dedicated=gpu:NoSchedule`];
+      expect(await kubectl(cp(), developer, annotate)).toMatchObject({ passed: true });
+      expect(await removal('gpu-2')).toMatchObject({ passed: true });
+      expect(await taintsOf(cp(), 'gpu-2')).toEqual([]);
     });
 
     it('Flannel gets its toleration', async () => {
@@ -222,14 +238,16 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       await startLeader('b');
     });
 
-    it('the entry that was used meanwhile is deleted, and the taint stays removed', async () => {
-      await expect.poll(() => entriesOf('storage-2'), { timeout: TIMEOUT_MS }).toBeUndefined();
-      expect(await taintsOf(cp(), 'storage-2')).toEqual([]);
-    });
-
     it('what is left of the deleted policy is removed', async () => {
       const left = async () => (await objects(NATIVE_BINDINGS)).filter((name) => name.includes('/storage.'));
       await expect.poll(left, { timeout: TIMEOUT_MS }).toEqual([]);
+    });
+
+    it('a required taint that was removed with an entry meanwhile stays off', async () => {
+      const checked = async () => Number(SWEEP.exec(await installation.replica('b').metrics())?.[1] ?? 0);
+      await expect.poll(checked, { timeout: TIMEOUT_MS }).toBeGreaterThan(0);
+      expect(await taintsOf(cp(), 'gpu-2')).toEqual([]);
+      expect(await entriesOf('gpu-2')).toBe('dedicated=gpu:NoSchedule');
     });
   });
 

@@ -15,14 +15,14 @@ import { runOffline } from './run-taintkeeper.ts';
 const DEFAULT = `${POLICIES_PATH.TaintPolicy}/control-plane-taints`;
 const OWN_SPEC = {
   mode: 'Restore',
-  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+  taints: [{ key: 'dedicated' }],
   exempt: { users: ['autoscaler'] },
 };
 /** The defaults as an operator has changed them. */
 const CHANGES: Readonly<Record<string, object>> = {
   [DEFAULT]: {
     mode: 'Deny',
-    taints: [{ key: 'node-role.kubernetes.io/control-plane', restrict: ['Removal'] }],
+    taints: [{ key: 'node-role.kubernetes.io/control-plane' }],
     failurePolicy: 'Ignore',
   },
   [`${POLICIES_PATH.TolerationPolicy}/cni-tolerations`]: {
@@ -93,7 +93,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
   });
 
   it('comes back into the installation that it was taken from, changed meanwhile', async () => {
-    await change(DEFAULT, { mode: 'Restore', taints: [{ key: 'other', restrict: ['Removal'] }] });
+    await change(DEFAULT, { mode: 'Restore', taints: [{ key: 'other' }] });
     await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/own`);
     await restore(saved);
     await expectRestored();

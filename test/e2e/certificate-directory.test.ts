@@ -104,7 +104,7 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
     });
     const policy = policyObject('TaintPolicy', 'another', {
       mode: 'Deny',
-      taints: [{ key: 'example.com/another', restrict: ['Removal'] }],
+      taints: [{ key: 'example.com/another' }],
     });
     expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
     await waitUntil(

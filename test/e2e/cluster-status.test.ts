@@ -62,7 +62,7 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
     await create('misspelt', {
       mode: 'Audit',
       nodeSelector,
-      taints: [{ key: 'example.com/ownpool', restrict: ['Removal'] }],
+      taints: [{ key: 'example.com/ownpool' }],
     });
     const { conditions } = await waitForStatus('misspelt', (status) => status.conditions.length > 1);
     expect(conditions).toMatchObject([

@@ -128,13 +128,7 @@ describeWithControlPlane('the rights that are listed for a command', NATIVE, (cp
   beforeAll(async () => {
     expect(await cp().kubectl(['apply', '-f', INSTALL])).toMatchObject({ code: 0 });
     expect(await cp().kubectl(['apply', '-f', '-'], { input: POLICIES })).toMatchObject({ code: 0, stderr: '' });
-    const node = { uid: await create('/api/v1/nodes', NODE) };
-    const since = new Date().toISOString();
-    await create('/apis/taintkeeper.dev/v1alpha1/nodetaintrecords', {
-      ...{ apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'NodeTaintRecord', metadata: { name: 'n1' } },
-      ...{ node, taints: [] },
-      startupTaints: [{ ...PREPARING, state: 'Waiting', policies: ['startup'], lastChangeTime: since }],
-    });
+    await create('/api/v1/nodes', NODE);
     const uid = await create('/apis/apps/v1/namespaces/kube-system/daemonsets', DAEMON_SET);
     await createPod('kube-system', 'cni-x', [
       { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'cni', uid, controller: true },

@@ -16,8 +16,8 @@ const OLD = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 const GPU = { key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' };
 /** Policies that hold the old taint, whoever removes it. */
 const NEVER = {
-  'never-by-name': { mode: 'Deny', taints: [{ key: OLD.key, effect: 'NoSchedule', restrict: ['Removal'] }] },
-  'never-by-pattern': { mode: 'Restore', taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }] },
+  'never-by-name': { mode: 'Deny', taints: [{ key: OLD.key, effect: 'NoSchedule' }] },
+  'never-by-pattern': { mode: 'Restore', taints: [{ key: 'node-role.kubernetes.io/*' }] },
 };
 const MANIFESTS = join(import.meta.dirname, '..', '..', 'manifests', 'chart', 'files', 'crds');
 

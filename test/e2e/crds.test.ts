@@ -76,7 +76,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         const { body } = await createPolicy(cp(), policyObject(kind, 'defaulted', spec), { dryRun: true });
         return (body as unknown as PolicyObject).spec;
       };
-      const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
+      const taints = [{ key: 'dedicated' }];
       expect(await stored('TaintPolicy', { mode: 'Deny', taints })).toEqual({
         mode: 'Deny',
         taints,
@@ -156,7 +156,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
     const listed = [
       policyObject('TaintPolicy', 'listed-taint', {
         mode: 'Restore',
-        taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+        taints: [{ key: 'dedicated' }],
       }),
       policyObject('TolerationPolicy', 'listed-daemons', { mode: 'Audit', daemonSets }),
       policyObject('RecoveryPolicy', 'listed-recovery', { daemonSets }),

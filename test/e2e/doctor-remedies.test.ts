@@ -347,7 +347,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
     const node = { metadata: { name: 'gpu-1' }, spec: { taints: [taint] } };
     expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body: node })).status).toBe(201);
-    const spec = { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+    const spec = { mode: 'Deny', taints: [{ key: 'dedicated' }] };
     await createPolicy('TaintPolicy', 'gpu', spec);
     const file = join(temporaryDirectory(), 'gpu.json');
     writeFileSync(file, JSON.stringify(policyManifest('TaintPolicy', 'gpu', spec)));

@@ -68,7 +68,7 @@ describeWithControlPlane('doctor', ON_PODS, (cp) => {
                 matchLabels: { pool: 'gpu' },
                 matchExpressions: [{ key: 'pool', operator: 'DoesNotExist' }],
               },
-              taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }],
+              taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
             },
           },
         }),

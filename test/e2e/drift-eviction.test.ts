@@ -60,7 +60,7 @@ describeWithControlPlane(
     it('is not added to a node that never carried it, and that is said', async () => {
       const { note } = await waitForEvent(cp(), 'running', 'TaintMissing');
       expect(note).toBe(
-        `TaintPolicy out reports missing taint ${OUT_TEXT}: it would evict pods, so it is set only when a node registers: add it by hand`,
+        `TaintPolicy out reports missing taint ${OUT_TEXT}: it would evict pods, so a node gets it only when it registers`,
       );
       const { violators } = await waitForStatus(cp(), 'out', ({ violating }) => violating === 1);
       expect(violators).toEqual(['running']);
@@ -86,7 +86,7 @@ describeWithControlPlane(
 
     it('is reported by the policy with the command that adds it, which evicts', async () => {
       const status = await waitForStatus(cp(), 'out', (one) => stalledOf(one)?.includes('node tainted') === true);
-      const [, command = ''] = /(kubectl taint node running [^;\s]+)/.exec(stalledOf(status) ?? '') ?? [];
+      const [, command = ''] = /(kubectl taint node running [^\s;]+)/.exec(stalledOf(status) ?? '') ?? [];
       expect(command).toBe(`kubectl taint node running ${OUT_TEXT}`);
       const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'running']);
       expect(stdout).toContain(`next: ${command}`);

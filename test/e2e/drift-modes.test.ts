@@ -8,9 +8,8 @@ import {
   createTaintPolicy,
   metricOf,
   patchNode,
-  waitForRecord,
-  waitForRecords,
   waitForStatus,
+  waitForTaints,
   writesOf,
 } from './drift.ts';
 import { type Installation, install } from './installation.ts';
@@ -29,10 +28,9 @@ describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) 
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a']);
-    await createTaintPolicy(cp(), 'pool', { mode: 'Deny', taints: [{ key: GPU.key, restrict: ['Removal'] }] });
+    await createTaintPolicy(cp(), 'pool', { mode: 'Deny', taints: [{ ...GPU, ensure: 'Always' }] });
     nodes = await watchNodeVersions(cp());
     await createNodes(cp(), NAMES, 'pool', [GPU]);
-    await waitForRecords(cp(), NAMES, GPU.key);
   });
   afterAll(async () => {
     await nodes?.stop();
@@ -65,12 +63,13 @@ describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) 
     expect(writesOf(cp(), since)).toEqual([]);
   });
 
-  it('lets a taint go for good that goes in Audit', async () => {
+  it('a required taint that was removed in mode Audit is back in mode Deny', async () => {
     await setMode('Audit');
     expect(await patchNode(cp(), admin, 'n0', { spec: { taints: null } })).toMatchObject({ passed: true });
-    await waitForRecord(cp(), 'n0');
+    await waitForStatus(cp(), 'pool', ({ violators }) => violators?.join() === 'n0');
     await setMode('Deny');
-    const status = await waitForStatus(cp(), 'pool', ({ matched }) => matched === NAMES.length);
-    expect(status.violating).toBe(0);
+    await waitForTaints(cp(), 'n0', 'dedicated=gpu:NoSchedule');
+    const status = await waitForStatus(cp(), 'pool', ({ violating }) => violating === 0);
+    expect(status.matched).toBe(NAMES.length);
   });
 });

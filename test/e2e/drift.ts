@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { formatTaint } from '../../src/kubernetes/taint.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import type { AuditEvent } from '../control-plane/audit-log.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -7,7 +6,7 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { type Replica, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { type Attempt, attempt, getNode, path, type Taint, taintsOf } from './nodes.ts';
+import { type Attempt, attempt, path, type Taint, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
@@ -83,68 +82,7 @@ export async function waitForTaints(cp: ControlPlane, name: string, ...expected:
   );
 }
 
-/** Waits until the NodeTaintRecords of the nodes list the key: what a node loses before that is not restored. */
-export async function waitForRecords(cp: ControlPlane, names: readonly string[], key: string): Promise<void> {
-  let left: readonly string[] = names;
-  await waitUntil(
-    async () => {
-      const url = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
-      // Not served yet for a moment after its definition was created.
-      const { body } = await cp.request<{ items?: { metadata: { name: string }; taints: { key: string }[] }[] }>(
-        admin,
-        'GET',
-        url,
-      );
-      const recorded = (body.items ?? []).filter(({ taints }) => taints.some((taint) => taint.key === key));
-      const known = new Set(recorded.map(({ metadata }) => metadata.name));
-      left = names.filter((name) => !known.has(name));
-      return left.length === 0 || undefined;
-    },
-    { timeoutMs: TIMEOUT_MS, otherwise: () => `no record of ${left.join(', ')} lists ${key}` },
-  );
-}
-
-/** Has the leader establish taints that a node carries, which takes ten minutes otherwise: it takes over a record that it does not know. */
-export async function establish(cp: ControlPlane, name: string, ...taints: readonly Taint[]): Promise<void> {
-  const { metadata } = await getNode(cp, name);
-  const body = {
-    apiVersion: 'taintkeeper.dev/v1alpha1',
-    kind: 'NodeTaintRecord',
-    metadata: { name },
-    node: { uid: metadata.uid },
-    taints,
-  };
-  const created = await cp.request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords', { body });
-  expect(created.status, JSON.stringify(created.body)).toBe(201);
-  await waitForRecord(cp, name, ...taints.map(formatTaint));
-}
-
-interface StoredRecord {
-  readonly taints?: readonly (Taint & { readonly policies?: readonly string[]; readonly state?: string })[];
-}
-
-/**
- * Waits until the leader has recorded exactly these taints of the node, in any order, such as `a=b:NoSchedule`, or `a=b:NoSchedule Removed` for
- * one with a state. Without any, until there is no record.
- */
-export async function waitForRecord(cp: ControlPlane, name: string, ...expected: readonly string[]): Promise<void> {
-  let last: readonly string[] = [];
-  await waitUntil(
-    async () => {
-      const url = `/apis/taintkeeper.dev/v1alpha1/nodetaintrecords/${name}`;
-      const { status, body } = await cp.request<StoredRecord>(admin, 'GET', url);
-      if (status !== 200 && status !== 404) return undefined;
-      // The leader writes the policies: without them, the record is what somebody else has written.
-      const taints = (body.taints ?? []).map((taint) =>
-        [formatTaint(taint), taint.state, taint.policies ? undefined : 'without policies'].filter(Boolean).join(' '),
-      );
-      last = taints.toSorted();
-      return last.join() === expected.toSorted().join() || undefined;
-    },
-    { timeoutMs: TIMEOUT_MS, otherwise: () => `the record of ${name} lists [${last}], not [${expected}]` },
-  );
-}
-
+/** Waits until a node has exactly that value of an annotation; without one, until it does not have the annotation. */
 export async function waitForAnnotation(
   cp: ControlPlane,
   name: string,
@@ -167,7 +105,7 @@ export async function waitForAnnotation(
   );
 }
 
-/** Waits until the API server asks taintkeeper before the node loses the taint: a dry run gets it back. */
+/** Waits until the API server asks taintkeeper about removals of the taint: a dry run gets it back. */
 export async function waitUntilRestored(cp: ControlPlane, name: string, key: string): Promise<void> {
   let last: unknown;
   await waitUntil(

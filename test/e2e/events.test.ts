@@ -31,7 +31,7 @@ const policy = (kind: string, name: string, spec: object) => ({
   spec,
 });
 const POLICIES = [
-  policy('TaintPolicy', 'gpu', { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] }),
+  policy('TaintPolicy', 'gpu', { mode: 'Deny', taints: [{ key: 'dedicated' }] }),
   policy('TolerationPolicy', 'cni', { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] } }),
 ];
 

@@ -37,6 +37,10 @@ export interface Installation {
    * wait for its end.
    */
   kill(...names: string[]): Promise<void>;
+  /** The API server can no longer call the replica, which goes on running, and leading. */
+  cutOff(name: string): void;
+  /** Ends {@link Installation.cutOff}. */
+  reconnect(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -94,6 +98,14 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
           // Not one that another replica has taken meanwhile.
           body: { preconditions: { resourceVersion: body.metadata.resourceVersion } },
         });
+    },
+    cutOff(name) {
+      proxy.remove(name);
+      proxy.reset();
+    },
+    async reconnect(name) {
+      proxy.add(replica(name));
+      await proxy.waitForReady(...replicas.keys());
     },
     async stop() {
       for (const replica of replicas.values()) replica.resume();

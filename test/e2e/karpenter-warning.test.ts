@@ -152,7 +152,7 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
           ],
         }),
       },
-      { what: 'no required taint', policy: spec(undefined, { taints: [{ key: 'dedicated', restrict: ['Removal'] }] }) },
+      { what: 'no required taint', policy: spec(undefined, { taints: [{ key: 'dedicated' }] }) },
       {
         what: 'a taint with effect PreferNoSchedule',
         policy: spec(undefined, { taints: [{ ...PRESENT, effect: 'PreferNoSchedule' }] }),

@@ -27,7 +27,7 @@ const POLICIES = {
   recovering: policyObject('RecoveryPolicy', 'recovering', { daemonSets }),
   backed: policyObject('TaintPolicy', 'backed', {
     mode: 'Deny',
-    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+    taints: [{ key: 'dedicated' }],
     backstop: 'Native',
   }),
 };

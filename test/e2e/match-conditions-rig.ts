@@ -11,7 +11,6 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { webhooksAtUrl } from '../control-plane/webhooks-at-url.ts';
-import { recordsAt } from '../unit/conditions/records-of-generated-nodes.ts';
 
 /** The API server compiles every expression first, for hundreds of policies in seconds. */
 const EFFECT_TIMEOUT_MS = 45_000;
@@ -46,7 +45,6 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
   const connections = new Set<Socket>();
   let reachable = true;
   let policies = compilePolicies([]);
-  let records = recordsAt({ oldObject: undefined });
   let calls: Call[] = [];
   let generation = 0;
   let registered: string | undefined;
@@ -61,14 +59,12 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
     const app = createAdmissionServer({
       tls,
       policies: () => policies,
-      records: { recordOf: (name) => records.recordOf(name), now: () => 0 },
       metrics: createMetrics('0.0.0-test'),
       log: pino({ level: 'silent' }),
     });
     app.addHook('preHandler', async (request) => {
       const decoded = decodeReview(JSON.parse(String(request.body)));
       if (!decoded.ok) throw new Error('the API server sent something else than a review');
-      records = recordsAt(decoded.request);
       calls.push({ entry, phase: request.url.startsWith('/mutate') ? 'mutate' : 'validate' });
     });
     app.server.on('connection', (socket: Socket) => {

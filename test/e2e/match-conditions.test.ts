@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { webhookEntries } from '../../src/webhooks/entries.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -10,7 +11,7 @@ import { applied } from '../fuzz/patches.ts';
 import { inCase } from '../in-case.ts';
 import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
 import { CALLS_AND_OUTCOMES, countFits, type ExpectedCalls, expectedCalls } from '../unit/conditions/expected-calls.ts';
-import { type NodeEdit, scenario } from '../unit/conditions/scenarios.ts';
+import { type NodeEdit, type NodeState, scenario } from '../unit/conditions/scenarios.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
 
@@ -59,75 +60,82 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     MAX_ROUNDS * POLICY_SETS * SET_TIMEOUT_MS,
   );
 
-  it.each<[what: string, allowRemoval: string | undefined, annotation: string]>([
-    ['announces and removes at once: a notice takes the place', 'dedicated:NoSchedule', 'dedicated=:NoSchedule-'],
-    ['removes a taint, which leaves a notice', undefined, 'dedicated=:NoSchedule-'],
-    ['removes a taint beside another entry', 'other:NoSchedule', 'other:NoSchedule, dedicated=:NoSchedule-'],
-  ])('agree on an exempt user who %s', async (_what, allowRemoval, annotation) => {
-    const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
-    const policies: Policy[] = [
-      {
-        kind: 'TaintPolicy',
-        name: 'p',
-        spec: {
-          mode: 'Deny',
-          taints: [{ key: 'dedicated', restrict: ['Removal'] }],
-          exempt: { users: ['autoscaler'] },
-        },
-      },
-    ];
-    const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined }];
-    await prepare(cp(), nodes, []);
+  const REQUIRED = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+  const withSpec = (spec: Partial<TaintPolicySpec>): Policy[] => [
+    { kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', taints: [{ ...REQUIRED, ensure: 'Always' }], ...spec } },
+  ];
+
+  /** The update of one node, by a user who is no node. Gives the calls and outcomes, and the annotation after the request. */
+  async function updated(policies: Policy[], node: NodeState, edit: Partial<NodeEdit>, user = 'autoscaler') {
+    await prepare(cp(), [node], []);
     const compiled = compilePolicies(policies);
     await rig.register(webhookEntries(policies), compiled);
-    const edit: NodeEdit = { labels: 'kept', allowRemoval, stay: 0, added: undefined };
-    const user = { name: 'autoscaler', groups: [] };
-    const made = await make(cp(), rig, { what: 'node update', node: 0, edit, user }, nodes);
-    expect(made && check(made, policies, compiled)).toEqual(['restore.taintkeeper.dev', 'outcome exempt']);
-    expect(made?.answer.body.metadata.annotations).toEqual({ [ALLOW_REMOVAL_ANNOTATION]: annotation });
+    const whole: NodeEdit = { labels: 'kept', allowRemoval: 'kept', stay: 0b11111, added: undefined, ...edit };
+    const generated = { what: 'node update' as const, node: 0, edit: whole, user: { name: user, groups: [] } };
+    const made = await make(cp(), rig, generated, [node]);
+    if (!made) throw new Error('the API server does not take the update');
+    const { annotations } = made.answer.body.metadata as { readonly annotations?: Readonly<Record<string, string>> };
+    return { said: check(made, policies, compiled), annotation: annotations?.[ALLOW_REMOVAL_ANNOTATION] };
+  }
+
+  it.each<[what: string, before: string | undefined, sent: string | undefined, after: string]>([
+    ['no entry', undefined, undefined, 'dedicated=gpu:NoSchedule'],
+    ['an entry for another taint', undefined, 'other:NoSchedule', 'other:NoSchedule, dedicated=gpu:NoSchedule'],
+    ['an entry of the same request', undefined, 'dedicated=gpu:NoSchedule', 'dedicated=gpu:NoSchedule'],
+    [
+      'an entry for another value',
+      'dedicated=x:NoSchedule',
+      'dedicated=x:NoSchedule',
+      'dedicated=x:NoSchedule, dedicated=gpu:NoSchedule',
+    ],
+  ])(
+    'agree on an exempt user who removes a required taint, with %s: the taint has an entry',
+    async (_what, before, sent, after) => {
+      const policies = withSpec({ exempt: { users: ['autoscaler'] } });
+      const node = { labels: {}, taints: [REQUIRED], allowRemoval: before };
+      const { said, annotation } = await updated(policies, node, { stay: 0, allowRemoval: sent });
+      expect(said).toEqual(['restore.taintkeeper.dev', 'outcome exempt']);
+      expect(annotation).toBe(after);
+    },
+  );
+
+  it.each<[what: string, before: string | undefined, sent: string | undefined, outcome: string]>([
+    ['an entry of an earlier request', 'dedicated=gpu:NoSchedule', 'dedicated=gpu:NoSchedule', 'allowed-by-annotation'],
+    ['an entry that the request deletes', 'dedicated=gpu:NoSchedule', undefined, 'allowed-by-annotation'],
+    ['an entry of the same request', undefined, 'dedicated=gpu:NoSchedule', 'denied'],
+    ['an entry for another value', 'dedicated=x:NoSchedule', 'dedicated=x:NoSchedule', 'denied'],
+    ['an entry without the value', 'dedicated:NoSchedule', 'dedicated:NoSchedule', 'denied'],
+    ['an entry without the effect', 'dedicated=gpu', 'dedicated=gpu', 'denied'],
+    ['an entry that cannot be read', 'dedicated=gpu:NoSchedule-', 'dedicated=gpu:NoSchedule-', 'denied'],
+  ])('agree on a removal with %s', async (_what, before, sent, outcome) => {
+    const node = { labels: {}, taints: [REQUIRED], allowRemoval: before };
+    const { said } = await updated(withSpec({}), node, { stay: 0, allowRemoval: sent });
+    expect(said).toContain(`outcome ${outcome}`);
   });
 
-  it('agree on a taint that is added again: the notice of its removal is deleted', async () => {
-    const policies: Policy[] = [
-      {
-        kind: 'TaintPolicy',
-        name: 'p',
-        spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
-      },
-    ];
-    const nodes = [{ labels: {}, taints: [], allowRemoval: 'other:NoSchedule, dedicated:NoSchedule-' }];
-    await prepare(cp(), nodes, []);
-    const compiled = compilePolicies(policies);
-    await rig.register(webhookEntries(policies), compiled);
-    const added = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
-    const edit: NodeEdit = { labels: 'kept', allowRemoval: 'kept', stay: 0, added };
-    const user = { name: 'autoscaler', groups: [] };
-    const made = await make(cp(), rig, { what: 'node update', node: 0, edit, user }, nodes);
-    expect(made && check(made, policies, compiled)).toEqual(['restore.taintkeeper.dev']);
-    expect(made?.answer.body.metadata.annotations).toEqual({ [ALLOW_REMOVAL_ANNOTATION]: 'other:NoSchedule' });
+  it.each<[what: string, labels: NodeState['labels'] | 'kept', spec: Partial<TaintPolicySpec>]>([
+    ['and is set', 'kept', {}],
+    ['that the policy does not require, and is set', 'kept', { taints: [{ key: 'dedicated' }] }],
+  ])('agree on a taint that an entry keeps off %s: the entry ends', async (_what, labels, spec) => {
+    const node = { labels: {}, taints: [], allowRemoval: 'other:NoSchedule, dedicated=gpu:NoSchedule' };
+    const { said, annotation } = await updated(withSpec(spec), node, { labels, added: REQUIRED });
+    expect(said).toEqual(['restore.taintkeeper.dev']);
+    expect(annotation).toBe('other:NoSchedule');
   });
 
-  it('let through every new node that may have been deleted before: what it carried, only the engine knows', async () => {
-    const surviving = (name: string, mode: 'Restore' | 'Audit'): Policy => ({
-      kind: 'TaintPolicy',
-      name,
-      spec: {
-        mode,
-        nodeSelector: { matchLabels: { pool: name } },
-        taints: [{ key: 'dedicated', restrict: ['Removal'] }],
-        deletedNodeRetentionSeconds: 3600,
-      },
-    });
-    const policies = [surviving('restoring', 'Restore'), surviving('watching', 'Audit')];
-    await rig.register(webhookEntries(policies), compilePolicies(policies));
-    const create = async (pool: string) => {
-      const body = { metadata: { name: `new-${pool}`, labels: { pool } } };
-      expect((await cp().request(developer, 'POST', '/api/v1/nodes?dryRun=All', { body })).status).toBe(201);
-      return rig.takeCalls().map(({ entry }) => entry.replace('.taintkeeper.dev', ''));
-    };
-    expect(await create('restoring')).toEqual(['register', 'report-registration']);
-    expect(await create('watching')).toEqual(['report-registration']);
-    expect(await create('other')).toEqual([]);
+  it.each<[what: string, allowRemoval: string | undefined, spec: Partial<TaintPolicySpec>, outcomes: string[]]>([
+    ['gets its required taint', undefined, {}, ['restore.taintkeeper.dev', 'outcome added']],
+    ['gets none that an entry keeps off', 'dedicated=gpu:NoSchedule', {}, ['restore.taintkeeper.dev']],
+    [
+      'gets none that would evict its pods',
+      undefined,
+      { taints: [{ ...REQUIRED, effect: 'NoExecute', ensure: 'Always' }] },
+      ['no call'],
+    ],
+  ])('agree on a node that a changed label puts under a policy: it %s', async (_what, allowRemoval, spec, outcomes) => {
+    const policies = withSpec({ nodeSelector: { matchLabels: { pool: 'gpu' } }, ...spec });
+    const { said } = await updated(policies, { labels: {}, taints: [], allowRemoval }, { labels: { pool: 'gpu' } });
+    expect(said).toEqual(outcomes);
   });
 
   it('agree on a DaemonSet whose name is still to be generated: its beginning counts', async () => {

@@ -61,10 +61,10 @@ describeWithControlPlane(
       metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [RELEASE]: text } },
     });
 
-    describe('of a Restore policy', () => {
+    describe('of a Restore policy with a required taint', () => {
       beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
 
-      it('put back what an update removes, and keep its other changes', async () => {
+      it('restore what an update removes, and keep its other changes', async () => {
         const { metadata } = await createNode([GPU, OTHER]);
         const { status, body } = await put(developer, metadata.name, (live) => ({
           ...label(live),
@@ -76,17 +76,66 @@ describeWithControlPlane(
         expect(body.metadata.annotations).toEqual(metadata.annotations);
       });
 
-      it('let go what was announced once, and leave a notice to the leader', async () => {
+      it('allow the removal of a taint with an entry as often as the entry stands, and end it when the taint is set', async () => {
         const { metadata } = await createNode([GPU]);
-        const entries = 'dedicated:NoSchedule, example.com/x:NoExecute';
-        await put(developer, metadata.name, annotated(entries));
-        const removed = (await put(developer, metadata.name, withTaints([]))).body;
-        expect([removed.spec.taints, removed.metadata.annotations?.[RELEASE]]).toEqual([
-          undefined,
-          'example.com/x:NoExecute, dedicated=gpu:NoSchedule-',
-        ]);
+        const { name } = metadata;
+        const entries = 'dedicated=gpu:NoSchedule, example.com/x:NoExecute';
+        await put(developer, name, annotated(entries));
+        const removed = (await put(developer, name, withTaints([]))).body;
+        expect([removed.spec.taints, removed.metadata.annotations?.[RELEASE]]).toEqual([undefined, entries]);
+        await put(admin, name, withTaints([GPU]));
+        expect((await put(developer, name, withTaints([]))).body.spec.taints).toBeUndefined();
+        const set = (await put(developer, name, withTaints([GPU]))).body;
+        expect([set.spec.taints, set.metadata.annotations?.[RELEASE]]).toEqual([[GPU], 'example.com/x:NoExecute']);
+        expect((await put(developer, name, withTaints([]))).body.spec.taints).toEqual([GPU]);
+      });
+
+      it.each<[what: string, before: string | undefined, sent: string | undefined]>([
+        ['of the same request', undefined, 'dedicated=gpu:NoSchedule'],
+        ['for another value', 'dedicated=cpu:NoSchedule', 'dedicated=cpu:NoSchedule'],
+        ['without the value', 'dedicated:NoSchedule', 'dedicated:NoSchedule'],
+        ['that an earlier version called a notice', 'dedicated=gpu:NoSchedule-', 'dedicated=gpu:NoSchedule-'],
+      ])('restore a taint despite an entry %s', async (_what, before, sent) => {
+        const { metadata } = await createNode([GPU]);
+        if (before !== undefined) await put(developer, metadata.name, annotated(before));
+        const { body } = await put(developer, metadata.name, (live) => ({
+          ...(sent === undefined ? {} : annotated(sent)(live)),
+          ...withTaints([])(live),
+        }));
+        expect(body.spec.taints).toEqual([GPU]);
+      });
+
+      it('give a node its required taint when a changed label makes the policy select it', async () => {
+        const { metadata } = await createNode([OTHER], {});
+        const { status, body } = await put(developer, metadata.name, (live) => ({
+          metadata: { ...live.metadata, labels: { pool: 'gpu' } },
+        }));
+        expect([status, body.spec.taints]).toEqual([200, [OTHER, GPU]]);
+      });
+
+      it('give it none that an entry keeps off', async () => {
+        const { metadata } = await createNode([], {});
+        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
+        const { body } = await put(developer, metadata.name, (live) => ({
+          metadata: { ...live.metadata, labels: { pool: 'gpu' } },
+        }));
+        expect(body.spec.taints).toBeUndefined();
+      });
+
+      it('judge a removal by the labels before it as well: a node cannot leave the policy and its taint in one request', async () => {
+        const { metadata } = await createNode([GPU]);
+        const { body } = await put(developer, metadata.name, (live) => ({
+          metadata: { ...live.metadata, labels: {} },
+          ...withTaints([])(live),
+        }));
+        expect([body.metadata.labels, body.spec.taints]).toEqual([undefined, [GPU]]);
+      });
+
+      it('let every user change a value to the required one', async () => {
+        const { metadata } = await createNode([{ ...GPU, value: 'cpu' }]);
         expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
-        expect((await put(developer, metadata.name, withTaints([]))).body.spec.taints).toEqual([GPU]);
+        const { body } = await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
+        expect(body.spec.taints).toEqual([GPU]);
       });
 
       it('keep an entry for a taint that an update adds and that they do not protect', async () => {
@@ -114,55 +163,24 @@ describeWithControlPlane(
       });
     });
 
-    describe('of a Restore policy that restricts removal, addition and unselection', () => {
-      const spec: TaintPolicySpec = {
-        mode: 'Restore',
-        nodeSelector: { matchLabels: { pool: 'gpu' } },
-        taints: [{ key: 'dedicated', restrict: ['Removal', 'Addition', 'Unselection'] }],
+    describe('of policies that disagree on a node which a changed label puts under one of them', () => {
+      const keeping: TaintPolicySpec = {
+        mode: 'Deny',
+        taints: [{ key: 'dedicated' }],
+        removalByAnnotation: 'Forbidden',
       };
-      beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
+      const CPU = { ...GPU, value: 'cpu' };
+      beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC, keeping })));
 
-      it('remove what an update adds, keep its other changes, and an entry that names it', async () => {
-        const { metadata } = await createNode([]);
-        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
+      it('refuse the removal of the value that another policy protects: it does not become a change to the required value', async () => {
+        const { metadata } = await createNode([CPU], {});
         const { status, body } = await put(developer, metadata.name, (live) => ({
-          ...label(live),
-          ...withTaints([GPU, OTHER])(live),
+          metadata: { ...live.metadata, labels: { pool: 'gpu' } },
+          ...withTaints([])(live),
         }));
-        expect([status, body.spec.taints, body.metadata.labels]).toEqual([200, [OTHER], { pool: 'gpu', x: 'y' }]);
-        expect(body.metadata.annotations).toEqual({ [RELEASE]: 'dedicated=gpu:NoSchedule' });
-      });
-
-      it('change a value back', async () => {
-        const { metadata } = await createNode([GPU, OTHER]);
-        const { body } = await put(developer, metadata.name, withTaints([OTHER, { ...GPU, value: 'cpu' }]));
-        expect(body.spec.taints).toEqual([OTHER, GPU]);
-      });
-
-      it('refuse that a node leaves the policy with a protected taint, and let it once that is announced', async () => {
-        const { metadata } = await createNode([GPU]);
-        const leave = (live: Node) => ({ metadata: { ...live.metadata, labels: { pool: 'cpu' } } });
-        const refused = await put(developer, metadata.name, leave);
-        expect(refused.body.message).toContain(
-          `node ${metadata.name}: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ` +
-            `dedicated=gpu:NoSchedule (TaintPolicy "gpu", restrict: Unselection, mode Restore). To change the label on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
-            `${RELEASE}=dedicated=gpu:NoSchedule`,
-        );
-        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
-        expect(await put(developer, metadata.name, leave)).toMatchObject({ status: 200 });
-      });
-
-      it('refuse an addition where nothing can be removed, and say so', async () => {
-        await native.enforce(translated({ gpu: spec }, { mutates: false }));
-        const { metadata } = await createNode([]);
-        const { status, body } = await put(developer, metadata.name, withTaints([GPU]));
         expect([status, body.message]).toEqual([
           403,
-          expect.stringContaining(
-            `node ${metadata.name}: adding taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "gpu", spec.taints[0], mode Restore). ` +
-              'It is not removed: this API server has no MutatingAdmissionPolicy that works. ' +
-              'The policy exempts no user: to add the taint on purpose, change the policy first.',
-          ),
+          expect.stringContaining('removing taint dedicated=cpu:NoSchedule is not allowed (TaintPolicy "keeping"'),
         ]);
       });
     });
@@ -174,25 +192,40 @@ describeWithControlPlane(
       describe.each(['Restore', 'Deny'] as const)('in mode %s, under the webhook', (mode) => {
         beforeAll(() => native.enforce(translated({ gpu: { ...spec, mode } }, { purpose: 'Backstop' })));
 
-        it('leave a notice of the protected taint that they remove, and of no other', async () => {
+        it('write an entry for the required taint that the user removes, and for no other', async () => {
           const { metadata } = await createNode([GPU, OTHER]);
           const { body } = await put(developer, metadata.name, withTaints([]));
-          expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [RELEASE]: `${GPU_TEXT}-` }]);
+          expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [RELEASE]: GPU_TEXT }]);
         });
 
-        it('leave it once, behind what stands there', async () => {
+        it('write it once, behind the other entries, and end it when the taint is set', async () => {
           const { metadata } = await createNode([GPU]);
+          const { name } = metadata;
           const other = 'example.com/a:NoExecute';
-          await put(admin, metadata.name, annotated(other));
-          await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
-          await put(admin, metadata.name, withTaints([GPU]));
-          const { body } = await put(developer, metadata.name, withTaints([]));
-          expect(body.metadata.annotations).toEqual({ [RELEASE]: `${other}, ${GPU_TEXT}-` });
+          await put(admin, name, annotated(other));
+          const changed = await put(developer, name, withTaints([{ ...GPU, value: 'cpu' }]));
+          const removed = await put(developer, name, withTaints([]));
+          const set = await put(developer, name, withTaints([GPU]));
+          expect([changed, removed, set].map(({ body }) => body.metadata.annotations?.[RELEASE])).toEqual([
+            `${other}, ${GPU_TEXT}`,
+            `${other}, ${GPU_TEXT}`,
+            other,
+          ]);
+        });
+
+        it('write none where a changed label makes the policy select the node: the taint is set', async () => {
+          const { metadata } = await createNode([GPU], {});
+          const { body } = await put(developer, metadata.name, (live) => ({
+            metadata: { ...live.metadata, labels: { pool: 'gpu' } },
+            ...withTaints([])(live),
+          }));
+          expect([body.spec.taints, body.metadata.annotations]).toEqual([[GPU], undefined]);
         });
       });
 
-      it('leave none where there is no leader to record it', async () => {
-        await native.enforce(translated({ gpu: spec }));
+      it('write none for a protected taint that the policy does not require', async () => {
+        const taints = [{ key: 'dedicated' }];
+        await native.enforce(translated({ gpu: { ...spec, taints } }));
         const { metadata } = await createNode([GPU]);
         const { body } = await put(developer, metadata.name, withTaints([]));
         expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, undefined]);
@@ -208,12 +241,16 @@ describeWithControlPlane(
         const refused = await put(developer, name, withTaints([]));
         expect(refused.status).toBe(403);
         expect(refused.body.message).toContain(
-          `node ${name}: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "gpu", spec.taints[0], mode Deny). To remove it on purpose, first: ` +
+          `node ${name}: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "gpu", spec.taints[0], mode Deny). To allow it, and then remove it: ` +
             `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
         );
         await put(developer, name, annotated('dedicated=gpu:NoSchedule'));
         const { status, body } = await put(developer, name, withTaints([]));
-        expect([status, body.spec.taints, body.metadata.annotations?.[RELEASE]]).toEqual([200, undefined, undefined]);
+        expect([status, body.spec.taints, body.metadata.annotations?.[RELEASE]]).toEqual([
+          200,
+          undefined,
+          'dedicated=gpu:NoSchedule',
+        ]);
       });
 
       it('leave a record in the audit log', async () => {
@@ -252,15 +289,15 @@ describeWithControlPlane(
               mode: index === 0 ? 'Deny' : 'Restore',
               nodeSelector: { matchLabels: { pool: 'gpu' } },
               taints: [
-                ...[...new Set(shared.map(({ key }) => key))].map((key) => ({ key, restrict: ['Removal'] as const })),
-                { key: `example.com/${index}`, restrict: ['Removal'] },
+                ...[...new Set(shared.map(({ key }) => key))].map((key) => ({ key })),
+                { key: `example.com/${index}` },
               ],
               exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
             },
           ]),
         );
 
-      it('20 policies put back 64 taints, and refuse nothing for their cost', async () => {
+      it('20 policies restore 64 taints, and refuse nothing for their cost', async () => {
         await native.enforce(translated(policies()));
         const { metadata } = await createNode(shared);
         const { status, body } = await put(developer, metadata.name, withTaints([]));
@@ -270,7 +307,7 @@ describeWithControlPlane(
       describe('whatever stands in the annotation', () => {
         const FILLINGS = [',', 'a:b,', 'x'].map((filling) => filling.repeat(240_000 / filling.length));
 
-        it('a taint is put back', async () => {
+        it('a taint is restored', async () => {
           await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
           const { metadata } = await createNode([GPU]);
           for (const text of FILLINGS) {
@@ -281,7 +318,7 @@ describeWithControlPlane(
           }
         });
 
-        it('a removal by an exempt user leaves a notice behind it', async () => {
+        it('a removal by an exempt user writes its entry behind it', async () => {
           const exempting = { ...GPU_SPEC, exempt: { users: [developer.name] } };
           await native.enforce(translated({ gpu: exempting }, { purpose: 'Backstop' }));
           for (const text of FILLINGS) {
@@ -289,15 +326,15 @@ describeWithControlPlane(
             await put(admin, metadata.name, annotated(text));
             const { status, body } = await put(developer, metadata.name, withTaints([]));
             expect([status, body.spec.taints]).toEqual([200, undefined]);
-            expect(body.metadata.annotations?.[RELEASE]).toMatch(/(^|, )dedicated=gpu:NoSchedule-$/);
+            expect(body.metadata.annotations?.[RELEASE]).toMatch(/(^|, )dedicated=gpu:NoSchedule$/);
           }
         });
       });
 
-      it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
+      it('as many taints as they say are restored; with far more, the failure policy decides', async () => {
         const spec: TaintPolicySpec = {
           mode: 'Restore',
-          taints: manyTaints(64).map(({ key }) => ({ key, restrict: ['Removal'] })),
+          taints: manyTaints(64).map(({ key }) => ({ key })),
           failurePolicy: 'Fail',
         };
         const one = { gpu: spec };
@@ -315,7 +352,7 @@ describeWithControlPlane(
           .flatMap((effect) => manyTaints(64).map((taint) => ({ ...taint, effect })))
           .slice(0, size);
         const { metadata } = await createNode(taints);
-        // Each of them gets another value, and is put back in its place.
+        // Each of them gets another value, and is restored in its place.
         const changed = taints.map((taint) => ({ ...taint, value: 'w' }));
         const { status, body } = await put(developer, metadata.name, withTaints(changed));
         expect([status, body.spec.taints]).toEqual([200, taints]);

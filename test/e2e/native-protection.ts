@@ -17,8 +17,8 @@ spec: { mode: ${mode}, nodeSelector: { matchLabels: { pool: ${name} } }, taints:
 
 /** Policies of every mode, for nodes of a pool that is called as they are, and for DaemonSets in two namespaces; and one for pods. */
 export const PROTECTION = [
-  taintPolicy('deny', 'Deny', 'key: dedicated, restrict: [Removal]'),
-  taintPolicy('restore', 'Restore', 'key: dedicated, restrict: [Removal]'),
+  taintPolicy('deny', 'Deny', 'key: dedicated'),
+  taintPolicy('restore', 'Restore', 'key: dedicated'),
   taintPolicy('present', 'Restore', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always'),
   taintPolicy('audit', 'Audit', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always'),
   `

@@ -17,9 +17,8 @@ spec:
   mode: ${mode}
   nodeSelector: { matchLabels: { pool: ${mode} } }
   taints:
-    - { key: "*", restrict: [Removal] }
-    - { key: dedicated, restrict: [Removal] }
-    - { key: example.com/added, restrict: [Removal] }
+    - { key: example.com/* }
+    - { key: dedicated }
 `;
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';

@@ -8,16 +8,18 @@ import { LOSING } from './losing-a-taint.ts';
 import { attempt, GPU, getNode, kubectl, OTHER, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
 
 /** A policy for the nodes of one pool, so that one webhook serves all tests. */
-const policyFor = (pool: string, mode: string, more = '', taint = 'key: dedicated, restrict: [Removal]') => `
+const policyFor = (pool: string, mode: string, more = '', taint = 'key: dedicated', label = 'pool') => `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: ${pool} }
 spec:
   mode: ${mode}
-  nodeSelector: { matchLabels: { pool: ${pool} } }
+  nodeSelector: { matchLabels: { ${label}: ${pool} } }
   taints: [{ ${taint} }]
   ${more}
 `;
+
+const REQUIRED = 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always';
 
 const POLICIES = [
   policyFor('deny', 'Deny'),
@@ -25,7 +27,8 @@ const POLICIES = [
   policyFor('audit', 'Audit'),
   policyFor('exempting', 'Deny', 'exempt: { users: ["dev@*"] }'),
   policyFor('never', 'Deny', 'removalByAnnotation: Forbidden'),
-  policyFor('present', 'Restore', '', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always'),
+  policyFor('present', 'Restore', '', REQUIRED),
+  policyFor('batch', 'Restore', '', REQUIRED, 'queue'),
 ].join('---');
 
 type Pool = 'deny' | 'restore' | 'audit' | 'exempting' | 'never' | 'present';
@@ -144,15 +147,15 @@ describeWithControlPlane('node taints', {}, (cp) => {
     );
   });
 
-  describe('release by annotation', () => {
+  describe('an entry of the annotation allow-removal', () => {
     const annotate = (name: string) =>
       kubectl(cp(), developer, ['annotate', '--overwrite', 'node', name, `${RELEASE}=dedicated=gpu:NoSchedule`]);
 
     it.each<Pool>(['deny', 'restore'])(
-      'lets the taint go once, leaves a notice until it is set again, and is reported: %s',
+      'allows the removal, which is reported, until the taint is set again: %s',
       async (pool) => {
         const name = await createNode(pool);
-        await annotate(name);
+        expect((await annotate(name)).warnings).toEqual([]);
         const answer = await cp().request(developer, 'PATCH', path(name), {
           body: { spec: { taints: null } },
           contentType: MERGE_PATCH,
@@ -161,8 +164,8 @@ describeWithControlPlane('node taints', {}, (cp) => {
           status: 200,
           warnings: [`TaintPolicy ${pool} allowed the removal of taint dedicated=gpu:NoSchedule by annotation`],
         });
-        const notice = { [RELEASE]: 'dedicated=gpu:NoSchedule-' };
-        expect((await getNode(cp(), name)).metadata.annotations).toMatchObject(notice);
+        const entry = { [RELEASE]: 'dedicated=gpu:NoSchedule' };
+        expect((await getNode(cp(), name)).metadata.annotations).toMatchObject(entry);
         expect(await taintsOf(cp(), name)).toEqual([]);
         expect((await cp().auditEvent(answer)).annotations).toMatchObject({
           [`${VALIDATING_WEBHOOK}/allowed-by-annotation`]: `${pool}: dedicated=gpu:NoSchedule`,
@@ -175,15 +178,22 @@ describeWithControlPlane('node taints', {}, (cp) => {
       },
     );
 
-    it('says at once what it will do', async () => {
-      const { warnings } = await annotate(await createNode('deny'));
-      expect(warnings).toEqual(['TaintPolicy deny allows the removal of taint dedicated=gpu:NoSchedule, once']);
-    });
-
-    it('takes two requests: one write cannot announce and remove', async () => {
+    it('takes two requests: one write cannot allow and remove', async () => {
       const name = await createNode('deny');
       const body = { metadata: { annotations: { [RELEASE]: 'dedicated=gpu:NoSchedule' } }, spec: { taints: null } };
       expect((await attempt(cp(), developer, 'PATCH', path(name), body, MERGE_PATCH)).passed).toBe(false);
+    });
+
+    it('is not taken over by kubectl replace with an old export, with or without the annotation', async () => {
+      const name = await createNode('deny');
+      const { metadata } = await getNode(cp(), name);
+      const exported = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: metadata.labels }, spec: {} };
+      for (const annotations of [{}, { [RELEASE]: 'dedicated=gpu:NoSchedule' }]) {
+        const object = { ...exported, metadata: { ...exported.metadata, annotations } };
+        const { passed } = await kubectl(cp(), developer, ['replace', '-f', '-'], JSON.stringify(object));
+        expect(passed).toBe(false);
+      }
+      expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
     });
 
     it('does not help against removalByAnnotation: Forbidden', async () => {
@@ -195,18 +205,33 @@ describeWithControlPlane('node taints', {}, (cp) => {
     });
   });
 
-  it('a node that leaves its policy with a protected taint on it is let go, on the record', async () => {
+  it('a label change by which the policy does not select the node any more passes in silence, and removes no taint', async () => {
     const name = await createNode('deny');
-    const answer = await cp().request(developer, 'PATCH', path(name), {
-      body: { metadata: { labels: { pool: null } } },
-      contentType: MERGE_PATCH,
+    const body = { metadata: { labels: { pool: null } } };
+    expect(await attempt(cp(), developer, 'PATCH', path(name), body, MERGE_PATCH)).toEqual({
+      ...{ passed: true, error: '', warnings: [] },
     });
-    expect(answer.warnings).toEqual([
-      'TaintPolicy deny no longer protects taint dedicated=gpu:NoSchedule: it no longer selects the node',
-    ]);
-    expect((await cp().auditEvent(answer)).annotations).toMatchObject({
-      [`${MUTATING_WEBHOOK}/unselected`]: 'deny: dedicated=gpu:NoSchedule',
+    expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
+  });
+
+  it('a label change by which a policy selects the node sets its required taint in the same request', async () => {
+    const name = await createNode(undefined, [OTHER]);
+    const { passed, warnings } = await kubectl(cp(), developer, ['label', 'node', name, 'pool=present']);
+    expect({ passed, warnings }).toEqual({
+      passed: true,
+      warnings: ['TaintPolicy present added taint dedicated=gpu:NoSchedule'],
     });
+    expect(await taintsOf(cp(), name)).toEqual(['example.com/other:NoSchedule', 'dedicated=gpu:NoSchedule']);
+  });
+
+  it('a change to the value that a policy requires passes, though another policy protects the old value', async () => {
+    const name = await createNode('deny', [{ ...GPU, value: 'cpu' }]);
+    const overwrite = () =>
+      kubectl(cp(), developer, ['taint', '--overwrite', 'node', name, 'dedicated=gpu:NoSchedule']);
+    expect((await overwrite()).passed).toBe(false);
+    await kubectl(cp(), admin, ['label', 'node', name, 'queue=batch']);
+    expect(await overwrite()).toMatchObject({ passed: true, error: '' });
+    expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
   });
 
   it('a taint that the API server shows with timeAdded: null does not stand in the way', async () => {
@@ -227,7 +252,9 @@ describeWithControlPlane('node taints', {}, (cp) => {
 
     it('may change its labels while a required taint is missing: its update is never patched', async () => {
       const name = await createNode(undefined, [], node('worker-3'));
-      await kubectl(cp(), admin, ['label', 'node', name, 'pool=present']);
+      const join = { metadata: { labels: { pool: 'present' } } };
+      const joined = await attempt(cp(), node('worker-3'), 'PATCH', path(name), join, STRATEGIC_MERGE_PATCH);
+      expect(joined.passed, joined.error).toBe(true);
       const relabel = { metadata: { labels: { 'example.com/zone': 'a' } } };
       const { passed, error } = await attempt(
         cp(),

@@ -7,7 +7,7 @@ import { type Installation, install, registerControlPlaneNode, waitUntilProtecte
 import { policyObject } from './policy-objects.ts';
 import { runAs } from './run-taintkeeper.ts';
 
-const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }] };
+const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane' }] };
 const WARNING =
   'Warning: no node carries node-role.kubernetes.io/controlplane; did you mean node-role.kubernetes.io/control-plane?\n';
 const REGISTERED_TIMEOUT_MS = 30_000;
@@ -54,7 +54,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
   it('that it selects no node', async () => {
     const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
     expect((await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
-    const taints = [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }];
+    const taints = [{ key: 'dedicated', effect: 'NoSchedule' }];
     const selecting = (pool: string) => ({ mode: 'Audit', taints, nodeSelector: { matchLabels: { pool } } });
     // The leader knows them by its watch.
     await expect
@@ -73,7 +73,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     const protecting = (zone: string) => ({
       mode: 'Restore',
       nodeSelector: { matchLabels: { zone } },
-      taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }],
+      taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
     });
     const applied = (spec: object, ...args: string[]) =>
       cp().kubectl(['apply', '-f', '-', ...args], {
@@ -113,14 +113,14 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
       );
       expect(conditions?.find(({ type }) => type === 'Stalled')?.message).toBe(
         'TaintPolicies gpu and ml select node gpu-2 and require dedicated=gpu:NoSchedule and dedicated=ml:NoSchedule: ' +
-          'a node that carries neither gets dedicated=gpu:NoSchedule, because both are in mode Restore, and gpu comes first by name; ' +
-          'a node that carries one of them keeps it',
+          'a node that registers gets dedicated=gpu:NoSchedule, because both are in mode Restore, and gpu comes first by name; ' +
+          'a running node keeps what it carries',
       );
     }
     const { code, stdout } = await runAs(admin, cp(), ['explain', 'node', 'gpu-2']);
     expect(code).toBe(1);
     expect(stdout).toContain(
-      'a node that carries neither gets dedicated=gpu:NoSchedule: both are in mode Restore, and gpu comes first by name',
+      'a node that registers gets dedicated=gpu:NoSchedule: both are in mode Restore, and gpu comes first by name',
     );
     expect(stdout).toContain('next: kubectl edit taintpolicy ml');
   });

@@ -34,7 +34,7 @@ const EVERY_PART_OF_A_SELECTOR = {
 const taint = (why: string, spec: object, field?: string, words?: string): PolicyCase => ({
   why,
   kind: 'TaintPolicy',
-  spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...spec },
+  spec: { mode: 'Deny', taints: [{ key: 'dedicated' }], ...spec },
   ...(field === undefined ? {} : { field }),
   ...(words === undefined ? {} : { words }),
 });
@@ -81,15 +81,14 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     taints: [
       { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
       { key: 'dedicated', effect: 'NoExecute', ensure: 'Always' },
-      { key: 'example.com/*', restrict: ['Removal'] },
-      { key: '*', value: '', except: ['example.org/a', 'node.example.com/*'], restrict: ['Removal'] },
-      { key: 'a', restrict: ['Addition', 'Removal', 'Unselection'] },
+      { key: 'example.com/*' },
+      { key: 'example.org/*', value: '', except: ['example.org/a', 'example.org/b.c'] },
+      { key: 'a', effect: 'NoSchedule', ensure: 'AtRegistration' },
     ],
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
-    removalByAnnotation: 'Forbidden',
+    removalByAnnotation: 'Allowed',
     failurePolicy: 'Fail',
     backstop: 'Native',
-    deletedNodeRetentionSeconds: 86_400,
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,
@@ -97,46 +96,10 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     exempt: { users: times(64, () => NAME_OF_253), groups: times(64, () => NAME_OF_253) },
   }),
   taint('as many exceptions as there can be', {
-    taints: times(64, () => ({ key: '*', except: times(32, () => KEY_OF_317), restrict: ['Removal'] })),
-  }),
-  taint(
-    'nothing to leave',
-    { taints: [{ key: 'a', restrict: ['Removal', 'Unselection'] }] },
-    'spec.taints',
-    'Unselection needs a nodeSelector: a policy without one selects every node',
-  ),
-  taint('no change', { taints: [{ key: 'a', restrict: [] }] }, 'spec.taints[0].restrict'),
-  taint('a change twice', { taints: [{ key: 'a', restrict: ['Removal', 'Removal'] }] }, 'spec.taints[0].restrict'),
-  taint('an unknown change', { taints: [{ key: 'a', restrict: ['Deletion'] }] }, 'spec.taints[0].restrict[0]'),
-  taint('ensure and restrict', {
-    taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal'] }],
-  }),
-  taint(
-    'a rule that says nothing',
-    { taints: [{ key: 'x', restrict: ['Removal'] }, { key: 'a' }] },
-    'spec.taints[1]',
-    'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
-  ),
-  taint(
-    'a startup taint whose removal is restricted',
-    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'AtRegistration', restrict: ['Addition', 'Removal'] }] },
-    'spec.taints[0].restrict',
-    'a startup taint must be free to be removed: leave Removal out',
-  ),
-  taint('a startup taint of the life cycle of nodes, whose addition is restricted', {
-    taints: [
-      {
-        key: 'node.kubernetes.io/unschedulable',
-        effect: 'NoSchedule',
-        ensure: 'AtRegistration',
-        restrict: ['Addition'],
-      },
-    ],
+    taints: times(64, () => ({ key: `${DOMAIN_OF_253}/*`, except: times(32, () => KEY_OF_317) })),
   }),
   taint('a taint until DaemonSets are ready', {
-    taints: [
-      { ...UNTIL_READY, readyWhen: { daemonSets: [CILIUM], progressDeadlineSeconds: 60 }, restrict: ['Unselection'] },
-    ],
+    taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [CILIUM], progressDeadlineSeconds: 60 } }],
     nodeSelector: { matchLabels: { a: 'b' } },
   }),
   taint(
@@ -163,123 +126,127 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     'ensure: UntilReady needs readyWhen, and no other rule has it',
   ),
   taint(
-    'a taint until DaemonSets are ready whose removal is restricted',
-    { taints: [{ ...UNTIL_READY, restrict: ['Removal'] }] },
-    'spec.taints[0].restrict',
-    'a startup taint must be free to be removed: leave Removal out',
-  ),
-  taint(
-    'a taint until DaemonSets are ready whose addition is restricted',
-    { taints: [{ ...UNTIL_READY, restrict: ['Addition'] }] },
-    'spec.taints[0].restrict',
-    'taintkeeper may set the taint after the registration of the node: leave Addition out',
-  ),
-  taint(
     'a taint that waits for no DaemonSet',
     { taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [] } }] },
     'spec.taints[0].readyWhen.daemonSets',
   ),
-  taint('no retention', { deletedNodeRetentionSeconds: 0 }, 'spec.deletedNodeRetentionSeconds'),
-  taint('a year of retention', { deletedNodeRetentionSeconds: 31_536_000 }),
-  taint('more than a year', { deletedNodeRetentionSeconds: 31_536_001 }, 'spec.deletedNodeRetentionSeconds'),
-  taint('no exceptions', { taints: [{ key: '*', except: [], restrict: ['Removal'] }] }, 'spec.taints[0].except'),
+  taint(
+    'no removal by annotation of a required taint, with exempt users',
+    { taints: [present({})], removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } },
+    'spec.removalByAnnotation',
+    'with ensure: Always and exempt, Forbidden is not allowed: no entry of the annotation could keep a taint off that an exempt user removes, and taintkeeper would set it again',
+  ),
+  taint(
+    'the same, with exempt groups',
+    { taints: [{ key: 'x' }, present({})], removalByAnnotation: 'Forbidden', exempt: { groups: ['root'] } },
+    'spec.removalByAnnotation',
+    'with ensure: Always and exempt, Forbidden is not allowed: no entry of the annotation could keep a taint off that an exempt user removes, and taintkeeper would set it again',
+  ),
+  taint('no removal by annotation of a required taint, without exempt users', {
+    taints: [present({})],
+    removalByAnnotation: 'Forbidden',
+    exempt: { users: [], groups: [] },
+  }),
+  taint('no removal by annotation of a protected taint, with exempt users', {
+    removalByAnnotation: 'Forbidden',
+    exempt: { users: ['root'] },
+  }),
+  taint('no exceptions', { taints: [{ key: 'a.io/*', except: [] }] }, 'spec.taints[0].except'),
   taint(
     'too many exceptions',
-    { taints: [{ key: '*', except: times(33, () => 'a'), restrict: ['Removal'] }] },
+    { taints: [{ key: 'a.io/*', except: times(33, () => 'a.io/a') }] },
     'spec.taints[0].except',
-  ),
-  taint(
-    'exceptions to one taint',
-    { taints: [{ key: 'a', except: ['b'], restrict: ['Removal'] }] },
-    'spec.taints[0].except',
-    'except is only for a key with "*": leave it out',
   ),
   ...[
-    ['*', '*'],
-    ['a.io/*', 'a.io/*'],
-    ['a.io/b*c', 'a.io/*'],
+    ['a', 'b'],
+    ['a.io/*', 'b.io/a'],
+    ['a.io/*', 'a'],
+    ['a.io/*', 'axio/a'],
   ].map(([key, except]) =>
     taint(
-      `an exception, ${except}, for all of ${key}`,
-      { taints: [{ key, except: ['b', except], restrict: ['Removal'] }] },
+      `an exception, ${except}, that ${key} does not cover`,
+      { taints: [{ key, except: [except] }] },
       'spec.taints[0].except',
-      'except excludes every key of the rule: narrow except, or delete the rule',
+      'except is only for a key DOMAIN/*, and lists keys of that domain',
     ),
   ),
-  ...[
-    ['a.io/*', 'a.io/b*'],
-    ['a.io/*', 'axio/*'],
-    ['*.io/*', 'a*.io/*'],
-  ].map(([key, except]) =>
-    taint(`an exception, ${except}, for some of ${key}`, {
-      taints: [{ key, except: [except], restrict: ['Removal'] }],
-    }),
+  taint('exceptions of a domain', { taints: [{ key: 'a.io/*', except: ['a.io/b', 'a.io/c.d'] }] }),
+  ...['a.io/b/c', 'a.io/*', 'a.io/b*'].map((except) =>
+    taint(
+      `an exception that is no key: ${except}`,
+      { taints: [{ key: 'a.io/*', except: ['a.io/a', except] }] },
+      'spec.taints[0].except[1]',
+    ),
   ),
-  taint(
-    'an exception with two slashes',
-    { taints: [{ key: '*', except: ['a', 'a/b/c'], restrict: ['Removal'] }] },
-    'spec.taints[0].except[1]',
-    'expected a taint key, NAME or DOMAIN/NAME',
+  ...['*', '**'].map((key) =>
+    taint(
+      `everything: ${key}`,
+      { taints: [{ key }] },
+      'spec.taints[0].key',
+      'a key "*" is not allowed: it would keep the taints by which unknown agents mark a node that starts, so that new nodes stay unusable; name each key, or a domain as DOMAIN/*',
+    ),
+  ),
+  ...['a*', '*/a', 'a.*/b', 'a.io/b*', 'A.io/*', 'a/*/b', `${DOMAIN_OF_253}a/*`].map((key) =>
+    taint(
+      `a star elsewhere than for the name: ${key.slice(0, 20)}`,
+      { taints: [{ key }] },
+      'spec.taints[0].key',
+      'expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain',
+    ),
   ),
   taint('an Audit policy that says what holds anyway', { mode: 'Audit', failurePolicy: 'Ignore' }),
-  taint('an exact key of a taint that comes and goes', {
-    taints: [{ key: 'node.kubernetes.io/not-ready', restrict: ['Removal'] }],
+  taint('an exact key of a taint that an agent sets and removes', {
+    taints: [{ key: 'node.cilium.io/agent-not-ready' }],
   }),
   taint('an empty selector', { nodeSelector: {}, exempt: {} }),
   taint('a mode of the other kind', { mode: 'Mutate' }, 'spec.mode'),
   taint('no taints', { taints: [] }, 'spec.taints'),
-  taint('too many taints', { taints: times(65, () => ({ key: 'a', restrict: ['Removal'] })) }, 'spec.taints'),
+  taint('too many taints', { taints: times(65, () => ({ key: 'a' })) }, 'spec.taints'),
   taint('a null among the taints', { taints: [null] }, 'spec.taints[0]'),
   taint('a null among users', { exempt: { users: [null] } }, 'spec.exempt.users[0]'),
-  taint('a null among changes', { taints: [{ key: 'a', restrict: [null] }] }, 'spec.taints[0].restrict[0]'),
   taint('taints that are null', { taints: null }, 'spec.taints'),
   taint('a mode that is null', { mode: null }, 'spec.mode'),
   taint('an unknown field', { nodeSelectors: {} }, 'spec.nodeSelectors'),
   taint('an unknown field of a taint', { taints: [{ key: 'a', efect: 'NoSchedule' }] }, 'spec.taints[0].efect'),
-  taint('a key with blanks', { taints: [{ key: 'a b', restrict: ['Removal'] }] }, 'spec.taints[0].key'),
-  taint(
-    'a key of 318 characters',
-    { taints: [{ key: `${KEY_OF_317}n`, restrict: ['Removal'] }] },
-    'spec.taints[0].key',
-  ),
+  taint('a key with blanks', { taints: [{ key: 'a b' }] }, 'spec.taints[0].key'),
+  taint('a key of 318 characters', { taints: [{ key: `${KEY_OF_317}n` }] }, 'spec.taints[0].key'),
   taint(
     'two slashes',
-    { taints: [{ key: 'a/b/c', restrict: ['Removal'] }] },
+    { taints: [{ key: 'a/b/c' }] },
     'spec.taints[0].key',
-    'expected a taint key, NAME or DOMAIN/NAME',
+    'expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain',
   ),
   taint(
     'a long domain',
-    { taints: [{ key: KEY_WITH_LONG_DOMAIN, restrict: ['Removal'] }] },
+    { taints: [{ key: KEY_WITH_LONG_DOMAIN }] },
     'spec.taints[0].key',
-    'expected a taint key, NAME or DOMAIN/NAME',
+    'expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain',
   ),
-  taint(
-    'a value with a slash',
-    { taints: [{ key: 'a', value: 'b/c', restrict: ['Removal'] }] },
-    'spec.taints[0].value',
-  ),
+  taint('a value with a slash', { taints: [{ key: 'a', value: 'b/c' }] }, 'spec.taints[0].value'),
   taint('an effect of nobody', { taints: [{ key: 'a', effect: 'NoStart' }] }, 'spec.taints[0].effect'),
   taint(
     'a required pattern',
     {
-      taints: [
-        { key: 'x', restrict: ['Removal'] },
-        { key: 'a*', effect: 'NoSchedule', ensure: 'Always' },
-      ],
+      taints: [{ key: 'x' }, { key: 'a.io/*', effect: 'NoSchedule', ensure: 'Always' }],
     },
     'spec.taints[1].key',
     'ensure needs a key without "*", because taintkeeper sets the taint',
   ),
-  taint(
-    'a required taint of the node life cycle',
-    { taints: [{ key: 'a', restrict: ['Removal'] }, present({ key: 'node.kubernetes.io/unschedulable' })] },
-    'spec.taints[1].key',
-    'ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+  ...[{ key: 'node.kubernetes.io/unschedulable' }, present({ key: 'node.kubernetes.io/not-ready' })].map((rule) =>
+    taint(
+      `a taint of the node life cycle: ${JSON.stringify(rule)}`,
+      { taints: [{ key: 'a' }, rule] },
+      'spec.taints[1].key',
+      'Kubernetes sets and removes this taint during the life of a node, so a policy must not keep it: kubectl uncordon, for example, would never work',
+    ),
   ),
-  taint('a life-cycle taint that is kept', {
-    taints: [{ key: 'node.kubernetes.io/unschedulable', restrict: ['Removal'] }],
-  }),
+  taint('a taint that an administrator sets', { taints: [{ key: 'node.kubernetes.io/out-of-service' }] }),
+  taint(
+    'a required taint that an administrator sets',
+    { taints: [present({ key: 'node.kubernetes.io/out-of-service' })] },
+    'spec.taints[0].ensure',
+    'ensure is not allowed for this taint: Kubernetes deletes the pods of a node that carries it by force',
+  ),
   taint('a required taint of a role', { taints: [present({ key: 'node-role.kubernetes.io/control-plane' })] }),
   taint(
     'a required taint without effect',
@@ -478,22 +445,22 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   recovery('more than a day', { budget: { windowSeconds: 86_401 } }, 'spec.budget.windowSeconds'),
   recovery('an unknown field of the budget', { budget: { perPod: 1 } }, 'spec.budget.perPod'),
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
-  ...['readiness.k8s.io/*', 'nidhogg.uswitch.com/a*b', '*/agent-not-ready', 'a*/agent-not-ready'].map((key) =>
+  ...['node.kubernetes.io/*', 'karpenter.sh/*', 'status-taint.cluster-autoscaler.kubernetes.io/*'].map((key) =>
     taint(
-      `a pattern for taints that Kubernetes or an agent sets and removes: ${key}`,
-      { taints: [{ key, restrict: ['Removal'] }] },
+      `a domain whose taints Kubernetes or an agent sets and removes: ${key}`,
+      { taints: [{ key }] },
       'spec.taints[0].key',
-      'protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
+      'protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     ),
   ),
-  ...['*', 'readiness.k8s.io*', 'karpenter.sh/*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
-    taint(`a pattern for more than taints that Kubernetes or an agent sets and removes, or an exact key: ${key}`, {
-      taints: [{ key, restrict: ['Removal'] }],
+  ...['node.cilium.io/*', 'cloud.google.com/*', 'node-role.kubernetes.io/*', 'karpenter.sh/unregistered'].map((key) =>
+    taint(`a domain with more than taints that Kubernetes or an agent sets and removes, or an exact key: ${key}`, {
+      taints: [{ key }],
     }),
   ),
   taint(
     'one taint that has to be there with two values',
-    { taints: [present({ value: 'x' }), { key: 'b', restrict: ['Removal'] }, present({ value: 'y' })] },
+    { taints: [present({ value: 'x' }), { key: 'b' }, present({ value: 'y' })] },
     'spec.taints',
     'two rules with ensure and the same key and effect cannot have different values',
   ),
@@ -518,9 +485,5 @@ export const CLEARED_BY_THE_API_SERVER: readonly PolicyCase[] = [
     { nodeSelector: { matchLabels: { pool: null } } },
     'spec.nodeSelector.matchLabels.pool',
   ),
-  taint(
-    'a field of a rule that is null',
-    { taints: [{ key: 'a', value: null, restrict: ['Removal'] }] },
-    'spec.taints[0].value',
-  ),
+  taint('a field of a rule that is null', { taints: [{ key: 'a', value: null }] }, 'spec.taints[0].value'),
 ];

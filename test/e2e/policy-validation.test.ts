@@ -82,7 +82,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
   });
 
   describe('every command of the pages that sets a policy to mode Audit is accepted', () => {
-    const RULES = { taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }] };
+    const RULES = { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] };
     const SPECS_BEFORE = [
       { mode: 'Deny', failurePolicy: 'Fail', ...RULES },
       { mode: 'Restore', failurePolicy: 'Fail', ...RULES },

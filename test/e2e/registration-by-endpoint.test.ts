@@ -98,7 +98,7 @@ describeWithControlPlane('the registration without a call over the Service', ON_
 
       await createWebhookService(cp(), NAMESPACE, SERVICE);
       // The leader tries each minute, and when policies have changed.
-      const taints = [{ key: 'another', restrict: ['Removal'] }];
+      const taints = [{ key: 'another' }];
       await createPolicy(cp(), policyObject('TaintPolicy', 'another', { mode: 'Audit', taints }));
       await waitForUnverified((conditions) => conditions.length === 0);
     },

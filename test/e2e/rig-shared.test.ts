@@ -26,7 +26,7 @@ it(
     const first = await borrowControlPlane();
     const { cp } = first;
     await installCrds(cp);
-    const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
+    const taints = [{ key: 'dedicated' }];
     expect(await createPolicy(cp, policyObject('TaintPolicy', 'left', { mode: 'Audit', taints }))).toMatchObject({
       status: 201,
     });

@@ -13,12 +13,12 @@ const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: strict }
-spec: { mode: Deny, removalByAnnotation: Forbidden, taints: [{ key: dedicated, restrict: [Removal] }] }
+spec: { mode: Deny, removalByAnnotation: Forbidden, taints: [{ key: dedicated }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: by-label }
-spec: { mode: Deny, nodeSelector: { matchLabels: { pool: gpu } }, taints: [{ key: rented, restrict: [Removal] }] }
+spec: { mode: Deny, nodeSelector: { matchLabels: { pool: gpu } }, taints: [{ key: rented }] }
 `;
 
 describeWithControlPlane('what the security model says of those who write nodes', {}, (cp) => {

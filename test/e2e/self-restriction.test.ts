@@ -197,7 +197,7 @@ const ATTACKS: readonly Request[] = [
   post(
     'another policy',
     POLICIES_PATH.TaintPolicy,
-    policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] }),
+    policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a' }] }),
   ),
   post('an Event of another controller', EVENTS, event('kubelet')),
 ];

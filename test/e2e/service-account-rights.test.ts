@@ -220,14 +220,6 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
     mayNot: ['list', ...without('patch')],
   },
   {
-    what: 'the records of nodes',
-    group: 'taintkeeper.dev',
-    resource: 'nodetaintrecords',
-    namespace: '',
-    may: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
-    mayNot: without('create', 'patch', 'delete'),
-  },
-  {
     what: 'other ConfigMaps',
     resource: 'configmaps',
     name: 'kubeadm-config',

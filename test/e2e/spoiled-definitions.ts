@@ -49,7 +49,7 @@ async function changeDefinition(cp: ControlPlane, change: (schema: SpecSchema) =
 
   /** A field `future` is in both of what this file makes of a definition, and in none that is right. */
   async function waitUntilServed(isChanged: boolean): Promise<void> {
-    const spec = { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }], future: 'x' };
+    const spec = { mode: 'Audit', taints: [{ key: 'a' }], future: 'x' };
     const probe = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'probe' }, spec };
     const url = `${POLICIES_PATH.TaintPolicy}?dryRun=All&fieldValidation=Strict`;
     await waitUntil(

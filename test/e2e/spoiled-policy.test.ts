@@ -4,15 +4,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import {
-  createNodes,
-  createTaintPolicy,
-  patchNode,
-  waitForRecords,
-  waitForStatus,
-  waitForTaints,
-  waitUntilRestored,
-} from './drift.ts';
+import { createNodes, createTaintPolicy, patchNode, waitForStatus, waitForTaints, waitUntilRestored } from './drift.ts';
 import { type Installation, install, leaderOf, readConfigurations } from './installation.ts';
 import type { Taint } from './nodes.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
@@ -20,8 +12,8 @@ import { admitAnySpec } from './spoiled-definitions.ts';
 
 const KEPT: Taint = { key: 'example.com/kept', value: 'x', effect: 'NoSchedule' };
 const KEPT_TEXT = 'example.com/kept=x:NoSchedule';
-const GOOD = [{ key: KEPT.key, restrict: ['Removal'] }];
-const SPOILED = [...GOOD, { key: 'readiness.k8s.io/*', restrict: ['Removal'] }];
+const GOOD = [{ ...KEPT, ensure: 'Always' }];
+const SPOILED = [...GOOD, { key: 'readiness.k8s.io/*' }];
 
 describeWithControlPlane('a policy in force', {}, (cp) => {
   let installation: Installation;
@@ -31,7 +23,6 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     await installation.start(['a', 'b']);
     await createTaintPolicy(cp(), 'keep', { taints: GOOD });
     await createNodes(cp(), ['n1', 'n2'], 'keep', [KEPT]);
-    await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
     await waitUntilRestored(cp(), 'n1', KEPT.key);
     await waitForReady('True', 1);
     putRight = await admitAnySpec(cp());
@@ -91,7 +82,6 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
       await installation.replica(name).waitForLog(({ msg }) => said.test(msg));
     }
     await waitUntilRestored(cp(), 'n1', KEPT.key);
-    await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
   });
 
   it('stays so under another leader that has seen it', async () => {
@@ -105,7 +95,7 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     expect(readyOf(await waitForReady('False', 2))).toMatchObject({ reason: 'EarlierInForce' });
   });
 
-  it('is not in force after a restart of all replicas, and says so; webhooks and records stay', async () => {
+  it('is not in force after a restart of all replicas, and says so; the webhooks stay', async () => {
     const before = await webhookNames();
     await restartAll('c', 'd');
     const status = await waitForStatus(cp(), 'keep', (found) => readyOf(found)?.reason === 'Invalid');
@@ -124,11 +114,10 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     }
     expect(await patchNode(cp(), admin, 'n2', { spec: { taints: null } })).toMatchObject({ passed: true });
     await waitForTaints(cp(), 'n2');
-    await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
     expect(await webhookNames()).toEqual(before);
   });
 
-  it('is restored on nodes that lost its taints meanwhile, once it is corrected', async () => {
+  it('that is corrected sets its taint on nodes that lost it meanwhile', async () => {
     await edit('keep', { taints: GOOD });
     await waitForReady('True', 3);
     await waitForTaints(cp(), 'n2', KEPT_TEXT);
@@ -158,6 +147,6 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     await putRight();
     await edit('keep', { taints: GOOD, future: null });
     await waitForReady('True', 2);
-    await waitForRecords(cp(), ['n1'], KEPT.key);
+    await waitUntilRestored(cp(), 'n1', KEPT.key);
   });
 });

@@ -116,7 +116,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     expect(event).toMatchObject({
       type: 'Warning',
       regarding: { kind },
-      note: `${who} pauses restoring taint ${GPU_TEXT}: another writer removes it repeatedly, last by field manager "otherWriter-controller" (Update)`,
+      note: `${who} pauses setting taint ${GPU_TEXT}: another writer removes it repeatedly, last by field manager "otherWriter-controller" (Update)`,
     });
     expect(event.series).toBeUndefined();
     expect(await eventsAbout(cp(), about, 'TaintConflict')).toHaveLength(1);

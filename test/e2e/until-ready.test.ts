@@ -15,6 +15,7 @@ import { runAs } from './run-taintkeeper.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const TEXT = 'example.com/network:NoSchedule';
+const NOT_READY = 'node.kubernetes.io/not-ready:NoSchedule';
 const TIMEOUT_MS = 40_000;
 const NAMESPACE = 'kube-system';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
@@ -23,11 +24,6 @@ const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 interface Pod {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly nodeName?: string };
-}
-
-interface StartupTaint {
-  readonly key: string;
-  readonly state: string;
 }
 
 describeWithControlPlane(
@@ -109,24 +105,15 @@ describeWithControlPlane(
       expect(status).toBe(200);
     }
 
-    async function recordedOn(name: string): Promise<StartupTaint[]> {
-      const { body } = await cp().request<{ startupTaints?: StartupTaint[] }>(
-        admin,
-        'GET',
-        `/apis/taintkeeper.dev/v1alpha1/nodetaintrecords/${name}`,
-      );
-      return body.startupTaints ?? [];
-    }
+    let later = 0;
 
-    async function waitForState(name: string, expected: string): Promise<void> {
-      let last: StartupTaint[] = [];
-      await waitUntil(
-        async () => {
-          last = await recordedOn(name);
-          return last.some(({ state }) => state === expected) || undefined;
-        },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => `the record of ${name} has ${JSON.stringify(last)}` },
-      );
+    /** The leader has come to all earlier nodes once it has removed the taint of a node that registered later. */
+    async function leaderCaughtUp(): Promise<void> {
+      const name = `later-${++later}`;
+      await register(name, 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await setReady(cp(), name);
+      await setPodReady(await waitForPod('network', name));
+      await waitForTaints(cp(), name);
     }
 
     async function taintkeeper(...args: string[]): Promise<string> {
@@ -134,7 +121,6 @@ describeWithControlPlane(
     }
 
     let restarts = 0;
-    const statesOf = async (name: string) => (await recordedOn(name)).map(({ state }) => state);
 
     /** And starts another replica in its place. */
     async function killLeader(): Promise<void> {
@@ -144,7 +130,7 @@ describeWithControlPlane(
 
     const stalledOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'Stalled');
 
-    it('keeps pods off until the pod of the DaemonSet is Ready, and is never set again', async () => {
+    it('keeps pods off until the pod of the DaemonSet is Ready', async () => {
       await register('n1', 'ready');
       expect(await taintsOf(cp(), 'n1')).toEqual([TEXT]);
       await create(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments`, {
@@ -157,7 +143,6 @@ describeWithControlPlane(
       });
       await setReady(cp(), 'n1');
       const daemon = await waitForPod('network', 'n1');
-      await waitForState('n1', 'Waiting');
       await setPodReady(daemon, 'False');
       expect(await taintkeeper('explain', 'node', 'n1')).toContain(
         `startup taint ${TEXT} waits for DaemonSet kube-system/network: its pod is not Ready`,
@@ -170,27 +155,38 @@ describeWithControlPlane(
         `removed startup taint ${TEXT}: DaemonSet kube-system/network is ready`,
       );
       await waitForPod('workload', 'n1');
-      await waitForState('n1', 'Removed');
-
-      await cp().request(admin, 'DELETE', `${PODS}/${daemon.metadata.name}`);
-      await waitForPod('network', 'n1', daemon.metadata.uid);
-      await setReady(cp(), 'n1', 'False');
-      await installation.kill();
-      await installation.start(['c', 'd']);
-      // The new leader has come to n1 once it has come to a node that registered after it.
-      await register('n2', 'ready', `TaintPolicy ready added taint ${TEXT}`);
-      await waitForState('n2', 'Waiting');
-      expect(await taintsOf(cp(), 'n1')).toEqual([]);
-      expect((await recordedOn('n1')).map(({ state }) => state)).toEqual(['Removed']);
-
-      await cp().request(admin, 'DELETE', path('n1'));
-      await waitUntil(async () => ((await recordedOn('n1')).length === 0 ? true : undefined), {
-        timeoutMs: TIMEOUT_MS,
-        otherwise: () => 'the record of n1 is still there',
-      });
     });
 
-    it('is set late while a node is not ready, and otherwise reported as missed', async () => {
+    it('is removed again when another writer brings it back, also by the next leader', async () => {
+      expect(await patchNode(cp(), admin, 'n1', { spec: { taints: [TAINT] } })).toMatchObject({ passed: true });
+      await waitForTaints(cp(), 'n1');
+      await installation.kill();
+      expect(await patchNode(cp(), admin, 'n1', { spec: { taints: [TAINT] } })).toMatchObject({ passed: true });
+      await installation.start(['c', 'd']);
+      await waitForTaints(cp(), 'n1');
+    });
+
+    it('is not set again on a node that stops being Ready while the DaemonSet is ready there', async () => {
+      await setReady(cp(), 'n1', 'False');
+      await expect.poll(() => allTaintsOf(cp(), 'n1'), { timeout: TIMEOUT_MS }).toContain(NOT_READY);
+      await leaderCaughtUp();
+      expect(await taintsOf(cp(), 'n1')).toEqual([]);
+      await setReady(cp(), 'n1');
+    });
+
+    it('does not count a pod that is older than the Node', async () => {
+      const pod = await waitForPod('network', 'n1');
+      await cp().request(admin, 'DELETE', path('n1'));
+      await register('n1', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await setReady(cp(), 'n1');
+      await leaderCaughtUp();
+      expect(await taintsOf(cp(), 'n1')).toEqual([TEXT]);
+      await cp().request(admin, 'DELETE', `${PODS}/${pod.metadata.name}`);
+      await setPodReady(await waitForPod('network', 'n1', pod.metadata.uid));
+      await waitForTaints(cp(), 'n1');
+    });
+
+    it('is set late while a node is not ready, and not otherwise', async () => {
       await installation.kill();
       await register('late', 'ready');
       // As kubelets report it: the node lifecycle controller removes not-ready from a node without the condition Ready.
@@ -201,78 +197,62 @@ describeWithControlPlane(
         timeoutMs: TIMEOUT_MS,
         otherwise: () => 'the node is not ready',
       });
-      await waitUntil(
-        async () => (await allTaintsOf(cp(), 'late')).includes('node.kubernetes.io/not-ready:NoSchedule') || undefined,
-        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the node is not marked as not ready' },
-      );
+      await waitUntil(async () => (await allTaintsOf(cp(), 'late')).includes(NOT_READY) || undefined, {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the node is not marked as not ready',
+      });
       expect(await taintsOf(cp(), 'late')).toEqual([]);
       await installation.start(['e', 'f']);
 
       await waitForTaints(cp(), 'late', TEXT);
       await waitForEvent(cp(), 'late', 'StartupTaintAdded');
-      await waitForState('late', 'Waiting');
       await setPodReady(await waitForPod('network', 'late'));
       await waitForTaints(cp(), 'late');
-
-      await waitForEvent(cp(), 'missed', 'StartupTaintMissed');
-      await waitForState('missed', 'Missed');
-      await setReady(cp(), 'missed', 'False');
-      await waitForState('late', 'Removed');
+      await leaderCaughtUp();
       expect(await taintsOf(cp(), 'missed')).toEqual([]);
     });
 
     it.each([
-      { step: 'before the record', isThere: async () => true },
-      { step: 'with the record', isThere: async (name: string) => (await statesOf(name)).includes('Waiting') },
-      {
-        step: 'with the removal recorded',
-        afterReady: true,
-        isThere: async (name: string) => (await statesOf(name)).some((state) => state !== 'Waiting'),
-      },
+      { step: 'while the node waits', afterReady: false, isThere: async () => true },
+      { step: 'when the pod becomes Ready', afterReady: true, isThere: async () => true },
       {
         step: 'after the removal',
         afterReady: true,
         isThere: async (name: string) => !(await taintsOf(cp(), name)).includes(TEXT),
       },
-    ])(
-      'goes once, and not too early, where the leader is killed $step',
-      async ({ step, isThere, afterReady = false }) => {
-        const name = `killed-${step.replaceAll(' ', '-')}`;
-        const nodes = await watchNodeVersions(cp());
-        try {
-          await register(name, 'ready', `TaintPolicy ready added taint ${TEXT}`);
-          await setReady(cp(), name);
-          const daemon = await waitForPod('network', name);
-          if (afterReady) await setPodReady(daemon);
-          await waitUntil(async () => (await isThere(name)) || undefined, {
-            timeoutMs: TIMEOUT_MS,
-            otherwise: () => `${name} did not come ${step}`,
-          });
-          await killLeader();
-          if (!afterReady) {
-            await waitForState(name, 'Waiting');
-            expect(await taintsOf(cp(), name)).toEqual([TEXT]);
-            await setPodReady(daemon);
-          }
-          await waitForState(name, 'Removed');
-          expect(await taintsOf(cp(), name)).toEqual([]);
-          await setReady(cp(), name, 'False');
-          // The leader has come to this node once it has come to one that registered after it.
-          await register(`${name}-2`, 'ready');
-          await waitForState(`${name}-2`, 'Waiting');
-          await nodes.caughtUp();
-          const had = nodes.of(name).map(({ taints }) => taints.includes(TEXT));
-          expect(had.filter((has, index) => has !== had[index - 1])).toEqual([true, false]);
-        } finally {
-          await nodes.stop();
+    ])('is removed once, and not too early, if the leader is killed $step', async ({ step, isThere, afterReady }) => {
+      const name = `killed-${step.replaceAll(' ', '-')}`.toLowerCase();
+      const nodes = await watchNodeVersions(cp());
+      try {
+        await register(name, 'ready', `TaintPolicy ready added taint ${TEXT}`);
+        await setReady(cp(), name);
+        const daemon = await waitForPod('network', name);
+        if (afterReady) await setPodReady(daemon);
+        await waitUntil(async () => (await isThere(name)) || undefined, {
+          timeoutMs: TIMEOUT_MS,
+          otherwise: () => `${name} did not come ${step}`,
+        });
+        await killLeader();
+        if (!afterReady) {
+          await leaderCaughtUp();
+          expect(await taintsOf(cp(), name)).toEqual([TEXT]);
+          await setPodReady(daemon);
         }
-      },
-    );
+        await waitForTaints(cp(), name);
+        await setReady(cp(), name, 'False');
+        await leaderCaughtUp();
+        await nodes.caughtUp();
+        const had = nodes.of(name).map(({ taints }) => taints.includes(TEXT));
+        expect(had.filter((has, index) => has !== had[index - 1])).toEqual([true, false]);
+      } finally {
+        await nodes.stop();
+      }
+    });
 
-    it('that another policy restricts is a conflict, which kubectl apply and both policies report', async () => {
+    it('that another policy protects stays, which kubectl apply and both policies report', async () => {
       const protecting = policyObject('TaintPolicy', 'protecting', {
         mode: 'Restore',
-        taints: [{ ...TAINT, restrict: ['Removal'] }],
+        taints: [{ ...TAINT }],
       });
       const apply = (object: object, ...args: string[]) =>
         cp().kubectl(['apply', '-f', '-', ...args], { input: JSON.stringify(object) });
@@ -281,11 +261,11 @@ describeWithControlPlane(
           timeout: TIMEOUT_MS,
           interval: 1_000,
         })
-        .toContain(`Warning: spec.taints[0] restricts the removal of startup taint ${TEXT} of TaintPolicy ready\n`);
+        .toContain(`Warning: spec.taints[0] protects startup taint ${TEXT} of TaintPolicy ready, which stays\n`);
       expect((await apply(protecting)).code).toBe(0);
       const conflict =
-        `spec.taints[0] of TaintPolicy protecting restricts the removal of startup taint ${TEXT} ` +
-        '(spec.taints[0] of TaintPolicy ready): remove the key from spec.taints[0]';
+        `spec.taints[0] of TaintPolicy protecting protects startup taint ${TEXT} ` +
+        '(spec.taints[0] of TaintPolicy ready), so the taint stays: remove the key from spec.taints[0]';
       const own =
         `the pods of taintkeeper do not tolerate taint ${TEXT} (spec.taints[0]): in a cluster with only new nodes, ` +
         'taintkeeper could not run to remove it. Add the toleration to its Deployment';
@@ -297,13 +277,18 @@ describeWithControlPlane(
       expect((await apply(waiting, '--dry-run=server')).stderr).toBe(
         `Warning: DaemonSet kube-system/nowhere does not exist: new nodes keep taint ${TEXT}\n` +
           `Warning: the pods of taintkeeper do not tolerate taint ${TEXT}\n` +
-          `Warning: TaintPolicy protecting (spec.taints[0]) restricts the removal of startup taint ${TEXT}\n`,
+          `Warning: TaintPolicy protecting (spec.taints[0]) protects startup taint ${TEXT}, which stays\n`,
       );
+      await register('contested', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await setReady(cp(), 'contested');
+      await setPodReady(await waitForPod('network', 'contested'));
+      expect(await taintsOf(cp(), 'contested')).toEqual([TEXT]);
       await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/protecting`);
       await stalledBy('ready', own);
+      await waitForTaints(cp(), 'contested');
     });
 
-    it('that waits for a DaemonSet that does not exist is reported, and goes ten seconds after its policy', async () => {
+    it('that waits for a DaemonSet that does not exist is reported, and is removed ten seconds after its policy', async () => {
       const taints = [rule('nowhere', { progressDeadlineSeconds: 1 }, 'example.com/other')];
       await createTaintPolicy(cp(), 'nowhere', { taints });
       const text = 'example.com/other:NoSchedule';
@@ -315,30 +300,44 @@ describeWithControlPlane(
       );
       const overdue = `the progress deadline of startup taints has passed: on node n3, startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist`;
       await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.message.endsWith(`; ${overdue}`) ?? false);
+      await register('n4', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
+      await waitForEvent(cp(), 'n4', 'StartupTaintDeadlineExceeded');
+
+      // By a label change and by the deletion of the policy, while the same leader runs.
+      const relabelledAt = performance.now();
       expect(await patchNode(cp(), admin, 'n3', { metadata: { labels: { pool: 'elsewhere' } } })).toMatchObject({
         passed: true,
       });
-      await waitForState('n3', 'Waiting');
-      expect(await taintsOf(cp(), 'n3')).toEqual([text]);
-
-      // Also where no replica sees the deletion.
-      await installation.kill();
-      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
-      const deletedAt = performance.now();
-      await installation.start(['g']);
       await waitForTaints(cp(), 'n3');
+      expect(performance.now() - relabelledAt).toBeGreaterThan(10_000);
+      const deletedAt = performance.now();
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
+      await waitForTaints(cp(), 'n4');
       expect(performance.now() - deletedAt).toBeGreaterThan(10_000);
+      expect((await waitForEvent(cp(), 'n4', 'StartupTaintRemoved')).note).toBe(
+        `removed startup taint ${text}: no policy has it on the node any more`,
+      );
     });
 
-    it('goes with the command cleanup after taintkeeper', async () => {
-      await register('n4', 'ready', `TaintPolicy ready added taint ${TEXT}`);
-      await waitForState('n4', 'Waiting');
+    it('of a policy that is deleted while taintkeeper is down stays: the next leader does not know the taint', async () => {
+      const text = 'example.com/other:NoSchedule';
+      await createTaintPolicy(cp(), 'nowhere', { taints: [rule('nowhere', {}, 'example.com/other')] });
+      await register('n5', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
+      await installation.kill();
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
+      await installation.start(['g']);
+      await leaderCaughtUp();
+      expect(await taintsOf(cp(), 'n5')).toEqual([text]);
+    });
+
+    it('is removed by the command cleanup after taintkeeper', async () => {
+      await register('n6', 'ready', `TaintPolicy ready added taint ${TEXT}`);
       await installation.kill();
       for (const kind of ['validating', 'mutating']) {
         await cp().request(admin, 'DELETE', `${CONFIGURATIONS}/${kind}webhookconfigurations/taintkeeper`);
       }
-      expect(await taintkeeper('cleanup')).toMatch(new RegExp(`nodes/n4 +startup taint ${TEXT} +removed`));
-      expect(await taintsOf(cp(), 'n4')).toEqual([]);
+      expect(await taintkeeper('cleanup')).toMatch(new RegExp(`nodes/n6 +startup taint ${TEXT} +removed`));
+      expect(await taintsOf(cp(), 'n6')).toEqual([]);
     });
 
     it('is in examples that the API server takes', async () => {

@@ -11,11 +11,10 @@ import {
 } from '../control-plane/previous-release.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { admin, node } from '../control-plane/users.ts';
-import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { type AdmissionStream, startAdmissionStream } from './admission-stream.ts';
-import { waitForRecord } from './drift.ts';
+import { waitForTaints } from './drift.ts';
 import { guideCommands } from './guide-commands.ts';
 import {
   type Installation,
@@ -24,31 +23,25 @@ import {
   runInstalled,
   waitUntilProtected,
 } from './installation.ts';
-import { attempt, GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
+import { attempt, GPU, OTHER, path, RELEASE, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
-/** The previous release restores what its annotation lists as well as the record; this one needs the record alone. */
-const REMEMBERED = 'taintkeeper.dev/remembered';
-const TEXTS = ['dedicated=gpu:NoSchedule', 'example.com/other:NoSchedule'];
-const RECORDED = 'example.com/other:NoSchedule';
+const REQUIRED_TEXT = 'dedicated=gpu:NoSchedule';
+const OTHER_TEXT = 'example.com/other:NoSchedule';
 const TROUBLE = ['warn', 'error', 'fatal'];
 const CHECKOUT_TIMEOUT_MS = 180_000;
-const TIMEOUT_MS = 30_000;
 
 const POLICIES = [
   policyObject('TaintPolicy', 'gpu', {
     mode: 'Restore',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [
-      { ...GPU, ensure: 'Always' },
-      { key: 'example.com/other', restrict: ['Removal'] },
-    ],
+    taints: [{ ...GPU, ensure: 'Always' }],
   }),
   policyObject('TaintPolicy', 'backed', {
     mode: 'Deny',
     nodeSelector: { matchLabels: { pool: 'backed' } },
-    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+    taints: [{ key: 'dedicated' }],
     backstop: 'Native',
   }),
   policyObject('TolerationPolicy', 'daemons', {
@@ -120,8 +113,8 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       for (const policy of POLICIES) expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
       await registerControlPlaneNode(cp(), 'cp-1');
       await waitUntilProtected(cp(), 'cp-1');
-      await register('of-old');
-      await reaches(() => memoryOf('of-old'));
+      for (const name of ['of-old', 'kept-off']) await register(name);
+      await allowRemoval('kept-off');
       policiesBefore = await specs();
       stream = startAdmissionStream(cp(), 'cp-1');
     }, CHECKOUT_TIMEOUT_MS);
@@ -156,28 +149,18 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       expect(refused).toBeGreaterThan(0);
     }
 
-    /** A node of the pool, with a taint that no policy requires; and waits until it is recorded. */
+    /** A node of the pool, which gets the required taint. */
     async function register(name: string): Promise<void> {
-      const body = { metadata: { name, labels: { pool: 'gpu' } }, spec: { taints: [GPU, OTHER] } };
+      const body = { metadata: { name, labels: { pool: 'gpu' } }, spec: { taints: [OTHER] } };
       expect(await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body)).toMatchObject({ error: '' });
-      await waitForRecord(cp(), name, RECORDED);
+      await waitForTaints(cp(), name, OTHER_TEXT, REQUIRED_TEXT);
     }
 
-    /** Waits until both taints are there. */
-    async function reaches(read: () => Promise<string[]>): Promise<void> {
-      let last: string[] = [];
-      await waitUntil(
-        async () => {
-          last = await read();
-          return last.join() === TEXTS.join() ? true : undefined;
-        },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => `there are only: ${last}` },
-      );
-    }
-
-    async function memoryOf(name: string): Promise<string[]> {
-      const { metadata } = await getNode(cp(), name);
-      return (metadata.annotations?.[REMEMBERED] ?? '').split(', ').filter(Boolean).sort();
+    /** An entry of the annotation keeps the required taint off. */
+    async function allowRemoval(name: string): Promise<void> {
+      for (const body of [{ metadata: { annotations: { [RELEASE]: REQUIRED_TEXT } } }, { spec: { taints: [OTHER] } }]) {
+        expect(await attempt(cp(), admin, 'PATCH', path(name), body, MERGE_PATCH)).toMatchObject({ error: '' });
+      }
     }
 
     /** Of all policies, what users wrote. */
@@ -205,15 +188,15 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       expect(await specs()).toEqual(policiesBefore);
     }
 
-    it('fails no request, and keeps policies, certificates and records', async () => {
+    it('fails no request, and keeps policies, certificates and entries that keep taints off', async () => {
       const { data } = await readCertificates(cp());
       await way.upgrade(cp());
       await replace(['old-1', 'old-2'], ['new-1', 'new-2'], PROGRAM);
       noneFailed();
       await policiesInForce();
       expect((await readCertificates(cp())).data).toEqual(data);
-      await waitForRecord(cp(), 'of-old', RECORDED);
       await register('of-new');
+      expect(await taintsOf(cp(), 'kept-off')).toEqual([OTHER_TEXT]);
     });
 
     it('can be taken back, just so', async () => {
@@ -223,25 +206,26 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       noneFailed();
       await policiesInForce();
       expect((await readCertificates(cp())).data).toEqual(data);
-      for (const name of ['of-old', 'of-new']) await reaches(() => memoryOf(name));
+      await register('of-old-again');
+      expect(await taintsOf(cp(), 'kept-off')).toEqual([OTHER_TEXT]);
     });
 
     it.each([
-      { written: 'the newer', lost: 'of-new', by: 'the older', program: () => previous.program },
-      { written: 'the older', lost: 'of-old', by: 'the newer', program: () => PROGRAM },
-    ])('lets $by restore what $written has recorded', async ({ lost, program }) => {
+      { release: 'the older', lost: 'of-new', program: () => previous.program },
+      { release: 'the newer', lost: 'of-old', program: () => PROGRAM },
+    ])('then, $release release sets a required taint that was lost while no replica ran', async ({ lost, program }) => {
       await stream.stop();
       for (const [name, replica] of installation.replicas) {
         installation.proxy.remove(name);
         await replica.stop();
         installation.replicas.delete(name);
       }
-      // Restore lets pass what it cannot be asked about.
-      const body = { spec: { taints: null } };
+      const body = { spec: { taints: [OTHER] } };
       expect(await attempt(cp(), admin, 'PATCH', path(lost), body, MERGE_PATCH)).toMatchObject({ error: '' });
-      expect(await taintsOf(cp(), lost)).toEqual([]);
+      expect(await taintsOf(cp(), lost)).toEqual([OTHER_TEXT]);
       await installation.start([`after-${lost}`], { program: program() });
-      await reaches(async () => (await taintsOf(cp(), lost)).sort());
+      await waitForTaints(cp(), lost, OTHER_TEXT, REQUIRED_TEXT);
+      expect(await taintsOf(cp(), 'kept-off')).toEqual([OTHER_TEXT]);
       quiet(`after-${lost}`);
     });
   });

@@ -13,9 +13,9 @@ export interface Losses {
   /** Nodes whose taints were put back. */
   readonly restored: number;
   /** Nodes and DaemonSets that stay without, and of which that is told. */
-  readonly recorded: number;
+  readonly reported: number;
   /** Those of which nothing is told. There must be none. */
-  readonly unrecorded: readonly string[];
+  readonly unreported: readonly string[];
 }
 
 /** The policies' status is written every 5 s at most, and Events no faster than their rate: what was found last has to show. */
@@ -25,7 +25,7 @@ const TOLD_WITHIN_MS = 20_000;
 export async function settleLosses(site: Site, traffic: Traffic): Promise<Losses> {
   const deadline = performance.now() + TOLD_WITHIN_MS;
   let losses = await auditLosses(site, traffic);
-  while (losses.unrecorded.length > 0 && performance.now() < deadline) {
+  while (losses.unreported.length > 0 && performance.now() < deadline) {
     await delay(500);
     losses = await auditLosses(site, traffic);
   }
@@ -39,10 +39,10 @@ export async function settleLosses(site: Site, traffic: Traffic): Promise<Losses
 /** Looks at all nodes, not only at those whose loss was seen to pass: an answer may have got lost. */
 async function auditLosses(site: Site, traffic: Traffic): Promise<Losses> {
   const lost = new Set(traffic.lost());
-  const isTold = await recordsOf(site, traffic.since());
+  const isTold = await reportsOf(site, traffic.since());
   let restored = 0;
-  let recorded = 0;
-  const unrecorded: string[] = [];
+  let reported = 0;
+  const unreported: string[] = [];
   for (const node of await listNodes(site.cp)) {
     const { name } = node.metadata;
     const pool = poolOf(site, node);
@@ -51,14 +51,14 @@ async function auditLosses(site: Site, traffic: Traffic): Promise<Losses> {
       if (lost.has(name)) restored++;
       continue;
     }
-    if (isTold(name)) recorded++;
-    else unrecorded.push(name);
+    if (isTold(name)) reported++;
+    else unreported.push(name);
   }
   const untolerating = traffic.untolerating().length;
   const told = await untoleratingInMetrics(site);
-  if (told >= untolerating) recorded += untolerating;
-  else unrecorded.push(`${untolerating - told} of ${untolerating} DaemonSets`);
-  return { restored, recorded, unrecorded };
+  if (told >= untolerating) reported += untolerating;
+  else unreported.push(`${untolerating - told} of ${untolerating} DaemonSets`);
+  return { restored, reported, unreported };
 }
 
 function poolOf({ pools }: Site, { metadata }: Node): Pool | undefined {
@@ -66,7 +66,7 @@ function poolOf({ pools }: Site, { metadata }: Node): Pool | undefined {
 }
 
 /** Whether an Event or a line in the log of a replica, since then, or the status of a policy says something of the node. */
-async function recordsOf({ cp, installation }: Site, since: number): Promise<(node: string) => boolean> {
+async function reportsOf({ cp, installation }: Site, since: number): Promise<(node: string) => boolean> {
   const events = await cp.request<{ items: TimedEvent[] }>(
     admin,
     'GET',

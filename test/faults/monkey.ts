@@ -21,7 +21,7 @@ export interface MonkeyReport {
   readonly steps: number;
   readonly wrong: number;
   /** Of what was lost nobody was told. */
-  readonly unrecorded: readonly string[];
+  readonly unreported: readonly string[];
   readonly summary: string;
 }
 
@@ -36,8 +36,8 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
   const totals = { admitted: 0, refused: 0, missed: 0, failed: 0, wrong: 0 };
   const reasons = new Map<string, number>();
   const times: number[] = [];
-  const unrecorded: string[] = [];
-  const fates = { restored: 0, recorded: 0 };
+  const unreported: string[] = [];
+  const fates = { restored: 0, reported: 0 };
   let step = 0;
   try {
     say(`seed ${seed}, ${steps} steps`);
@@ -56,13 +56,13 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
       times.push(tookMs);
       const losses = await settleLosses(site, traffic);
       fates.restored += losses.restored;
-      fates.recorded += losses.recorded;
-      unrecorded.push(...losses.unrecorded);
+      fates.reported += losses.reported;
+      unreported.push(...losses.unreported);
       const counts = countResults(traffic.samples());
       for (const [result, count] of Object.entries(counts)) totals[result as keyof typeof totals] += count;
       for (const [reason, count] of countReasons(traffic.samples()))
         reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-      const lost = losses.unrecorded.length > 0 ? `, NOT TOLD OF: ${losses.unrecorded.join(', ')}` : '';
+      const lost = losses.unreported.length > 0 ? `, NOT TOLD OF: ${losses.unreported.join(', ')}` : '';
       say(`${step} ${name}: ${(tookMs / 1000).toFixed(1)} s, ${JSON.stringify(counts)}${lost}`);
     }
   } finally {
@@ -72,11 +72,11 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
   const at = (part: number) => `${((sorted[Math.floor((sorted.length - 1) * part)] ?? 0) / 1000).toFixed(1)} s`;
   const summary = [
     `seed ${seed}, ${step} steps: ${JSON.stringify(totals)}`,
-    `lost: ${fates.restored} put back, ${fates.recorded} told of, ${unrecorded.length} neither`,
+    `lost: ${fates.restored} put back, ${fates.reported} told of, ${unreported.length} neither`,
     `everything restored after ${at(0.5)} (median), ${at(0.95)} (95 %), ${at(1)} (longest)`,
     ...[...reasons].map(([reason, count]) => `${count} × ${reason}`),
   ].join('\n');
-  return { steps: step, wrong: totals.wrong, unrecorded, summary };
+  return { steps: step, wrong: totals.wrong, unreported, summary };
 }
 
 function pick(random: () => number): Harm {

@@ -2,7 +2,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
-import { createNodes, createTaintPolicy, waitForRecords } from '../e2e/drift.ts';
+import { createNodes, createTaintPolicy } from '../e2e/drift.ts';
 import { GPU, type Node, path, type Taint } from '../e2e/nodes.ts';
 
 const KEPT: Taint = { key: 'example.com/kept', value: 'x', effect: 'NoSchedule' };
@@ -16,21 +16,21 @@ export interface Pool {
 }
 
 export interface Pools {
-  /** Nobody removes its taints, by a policy that is Preserved and fails closed. */
+  /** Nobody removes its taints, by a policy in mode Deny that fails closed. */
   readonly deny: Pool;
-  /** Its taints are put back: a required one and one that is only recorded. */
+  /** Its taints are restored, by a policy that fails open. */
   readonly restore: Pool;
   /** As `deny`, for what has nothing to do with the policy: labels, and taints of one's own. */
   readonly own: Pool;
 }
 
 const POLICIES = {
-  deny: { mode: 'Deny', taints: [{ ...GPU, restrict: ['Removal'] }] },
+  deny: { mode: 'Deny', taints: [{ ...GPU, ensure: 'Always' }] },
   restore: {
     mode: 'Restore',
     taints: [
       { ...GPU, ensure: 'Always' },
-      { ...KEPT, restrict: ['Removal'] },
+      { ...KEPT, ensure: 'Always' },
     ],
   },
 } as const;
@@ -38,7 +38,7 @@ const POLICIES = {
 /** How many nodes each pool has: so many that nobody removes the taints of one more than three times in ten minutes. */
 const SIZES = { deny: 100, restore: 200, own: 100 } as const;
 
-/** Creates policies and nodes, and waits until what they carry is recorded. */
+/** Creates policies and nodes. */
 export async function createPools(cp: ControlPlane): Promise<Pools> {
   await createPolicies(cp);
   const pools: Pools = {
@@ -47,17 +47,7 @@ export async function createPools(cp: ControlPlane): Promise<Pools> {
     own: { name: 'deny', nodes: names('own'), taints: [GPU] },
   };
   for (const { name, nodes, taints } of Object.values(pools)) await createNodes(cp, nodes, name, taints);
-  await waitForRecords(cp, pools.restore.nodes, KEPT.key);
-  await waitForRecords(cp, [...pools.deny.nodes, ...pools.own.nodes], GPU.key);
   return pools;
-}
-
-/** The nodes whose NodeTaintRecords list no taint, though one of their taints is only known by the record. */
-export async function unrecorded(cp: ControlPlane, { deny, restore, own }: Pools): Promise<string[]> {
-  const url = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
-  const { body } = await cp.request<{ items: { metadata: { name: string }; taints: unknown[] }[] }>(admin, 'GET', url);
-  const recorded = new Set(body.items.filter(({ taints }) => taints.length > 0).map(({ metadata }) => metadata.name));
-  return [deny, restore, own].flatMap(({ nodes }) => nodes).filter((name) => !recorded.has(name));
 }
 
 /** Creates the policies of the pools. */

@@ -49,7 +49,7 @@ if (isMonkey) {
   const site = await startSite({ program });
   try {
     const report = await runMonkey(site, { seed, steps, until: performance.now() + minutes * 60_000, say: print });
-    failed = report.wrong > 0 || report.unrecorded.length > 0;
+    failed = report.wrong > 0 || report.unreported.length > 0;
     print(report.summary);
   } finally {
     await site.stop();
@@ -79,7 +79,7 @@ if (isMonkey) {
 process.exit(failed ? 1 : 0);
 
 function isBad({ counts, losses }: Measured): boolean {
-  return counts.wrong > 0 || losses.unrecorded.length > 0;
+  return counts.wrong > 0 || losses.unreported.length > 0;
 }
 
 /** Beside the table, what failed and why. */
@@ -87,7 +87,7 @@ function explain({ scenario, reasons, losses, unsent }: Measured): void {
   const lines = [
     ...reasons.map(([reason, count]) => `${count} × ${reason}`),
     ...(unsent > 0 ? [`${unsent} not sent`] : []),
-    ...(losses.unrecorded.length > 0 ? [`NOT TOLD OF: ${losses.unrecorded.join(', ')}`] : []),
+    ...(losses.unreported.length > 0 ? [`NOT TOLD OF: ${losses.unreported.join(', ')}`] : []),
   ];
   for (const line of lines) process.stderr.write(`  ${scenario.name}: ${line}\n`);
 }

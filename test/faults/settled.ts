@@ -10,7 +10,7 @@ import { leaderOf, readCertificates, readConfigurations } from '../e2e/installat
 import { path } from '../e2e/nodes.ts';
 import { POLICIES_PATH } from '../e2e/policy-resources.ts';
 import { judgeAnswer, judgeError, type Told } from './judged-answer.ts';
-import { lacking, listNodes, unrecorded } from './pools.ts';
+import { lacking, listNodes } from './pools.ts';
 import type { Site } from './site.ts';
 
 const SETTLED_TIMEOUT_MS = 180_000;
@@ -140,11 +140,9 @@ async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
   return undefined;
 }
 
-/** Nodes that miss a required taint and have no TaintConflict Event, and nodes without a record. */
+/** Nodes that miss a required taint and have no TaintConflict Event. */
 async function unrepaired({ cp, pools }: Site): Promise<string | undefined> {
   const pool = pools.restore;
-  const [forgotten] = await unrecorded(cp, pools);
-  if (forgotten !== undefined) return `nothing is recorded of ${forgotten}`;
   for (const node of await listNodes(cp)) {
     const { name } = node.metadata;
     if (!pool.nodes.includes(name) || lacking(pool, node).length === 0) continue;

@@ -38,7 +38,7 @@ const traffic = startTraffic(site, rate);
 const replicas = [...site.installation.replicas.values()];
 const signs = new Map<string, VitalSigns[]>(replicas.map(({ name }) => [name, []]));
 const watches: { atSeconds: number; value: number }[] = [];
-let unrecorded: readonly string[] = [];
+let unreported: readonly string[] = [];
 const began = performance.now();
 try {
   for (let atSeconds = 0; atSeconds < seconds; atSeconds = (performance.now() - began) / 1000) {
@@ -47,14 +47,14 @@ try {
     watches.push({ atSeconds, value: await openWatches(site.cp) });
   }
   await site.settle();
-  unrecorded = (await settleLosses(site, traffic)).unrecorded;
+  unreported = (await settleLosses(site, traffic)).unreported;
 } finally {
   await traffic.stop();
   await site.stop();
 }
 const totals = countResults(traffic.samples());
 print(`${flags.minutes} minutes at ${rate} requests a second: ${JSON.stringify(totals)}`);
-print(`not sent: ${traffic.unsent()}; lost and not told of: ${unrecorded.length}`);
+print(`not sent: ${traffic.unsent()}; lost and not told of: ${unreported.length}`);
 for (const [reason, count] of countReasons(traffic.samples())) print(`${count} × ${reason}`);
 const minutes = traffic
   .samples()
@@ -75,7 +75,7 @@ for (const [name, found] of signs) {
   }
 }
 row('API server', 'watches', watches);
-process.exit(totals.wrong + unrecorded.length > 0 ? 1 : 0);
+process.exit(totals.wrong + unreported.length > 0 ? 1 : 0);
 
 function row(name: string, what: string, points: readonly { atSeconds: number; value: number }[]): void {
   const settled = points.filter(({ atSeconds }) => atSeconds >= warmUpSeconds);

@@ -15,7 +15,7 @@ export const COLUMNS: readonly string[] = [
 
 export function rowOf({ scenario, counts, losses, recoveredMs, settledMs }: Measured): string {
   const { admitted, refused, failed, wrong } = counts;
-  const fates = `${losses.restored}, ${losses.recorded}, ${losses.unrecorded.length}`;
+  const fates = `${losses.restored}, ${losses.reported}, ${losses.unreported.length}`;
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const numbers = [admitted, refused, failed, fates, wrong].map(String);
   return tableRow(`\`${scenario.name}\``, scenario.what, ...numbers, seconds(recoveredMs), seconds(settledMs));

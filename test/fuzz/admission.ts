@@ -24,7 +24,7 @@ metadata: { name: refusing }
 spec:
   mode: Deny
   nodeSelector: { matchExpressions: [{ key: spare, operator: DoesNotExist }] }
-  taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }, { key: 'a*b*c/*', restrict: [Removal] }]
+  taints: [{ key: node-role.kubernetes.io/control-plane }, { key: 'example.com/*' }]
   exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: ['*:admins'] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
@@ -35,13 +35,12 @@ spec:
   taints:
     - { key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }
     - { key: evicting, effect: NoExecute, ensure: Always }
-    - { key: 'example.com/*', except: ['example.com/a*', '*b'], restrict: [Removal] }
-    - { key: '*', restrict: [Removal] }
+    - { key: 'example.com/*', except: ['example.com/a'] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: watching }
-spec: { mode: Audit, removalByAnnotation: Forbidden, taints: [{ key: '*', effect: NoSchedule, restrict: [Removal] }] }
+spec: { mode: Audit, removalByAnnotation: Forbidden, taints: [{ key: 'example.com/*', effect: NoSchedule }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy

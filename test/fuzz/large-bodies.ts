@@ -1,25 +1,20 @@
-import { deepEqual, equal } from 'node:assert/strict';
+import { equal } from 'node:assert/strict';
 import fc from 'fast-check';
 import { judge } from '../../src/admission/admit.ts';
-import { excerptOf } from '../../src/admission/excerpt.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
-import { selectorLabels } from '../../src/policy/policy-index.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
-import { REVIEWS } from './admission.ts';
-import { decisionsOn } from './decisions.ts';
-import { mutatedJson } from './mutated.ts';
 import { type FuzzTarget, target } from './target.ts';
 
 const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: kept }
-spec: { mode: Restore, taints: [{ key: dedicated, restrict: [Removal, Addition] }, { key: 'a*/*', restrict: [Removal] }] }
+spec: { mode: Restore, taints: [{ key: dedicated }, { key: 'example.com/*' }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: selected }
-spec: { mode: Deny, nodeSelector: { matchLabels: { kubernetes.io/os: linux } }, taints: [{ key: 'b*/*', restrict: [Removal] }] }
+spec: { mode: Deny, nodeSelector: { matchLabels: { kubernetes.io/os: linux } }, taints: [{ key: 'example.org/*' }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy
@@ -33,13 +28,8 @@ const others = fc
   .record({ count: fc.nat({ max: 400 }), from: fc.nat({ max: 400 }) })
   .map(({ count, from }) => Array.from({ length: count }, (_, n) => taint(`example.com/${from + n}`)));
 
-/** Reviews that are cut down before they are parsed, and reviews of more taints than are judged one by one. */
+/** Reviews of more taints than are judged one by one. */
 export const LARGE_BODIES: readonly FuzzTarget[] = [
-  target('a review that is cut down to what is read', 2, mutatedJson(REVIEWS), (review) => {
-    const text = JSON.stringify(review);
-    const excerpt = excerptOf(Buffer.from(text), selectorLabels(policies));
-    deepEqual(decisionsOn(excerpt, policies), decisionsOn(JSON.parse(text), policies));
-  }),
   target(
     'a protected taint that is removed among any number of others',
     1,

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { NAMESPACE } from '../../scripts/chart.ts';
 import { readAuditLog } from '../control-plane/audit-log.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { succeeded } from '../control-plane/rest.ts';
 import { admin, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -20,16 +19,18 @@ const REPAIRED_TIMEOUT_MS = 60_000;
 const LATE_MS = 40_000;
 const ACCOUNT = serviceAccount(NAMESPACE, 'taintkeeper').name;
 const AUDIT_POLICY = join(import.meta.dirname, '..', 'control-plane', 'audit-policy.yaml');
-const FENCED = {
+
+/** Requires a taint of the nodes with the label `pool=NAME`. */
+const fenced = (name: string) => ({
   apiVersion: 'taintkeeper.dev/v1alpha1',
   kind: 'TaintPolicy',
-  metadata: { name: 'fenced' },
+  metadata: { name },
   spec: {
     mode: 'Restore',
-    nodeSelector: { matchLabels: { pool: 'fenced' } },
+    nodeSelector: { matchLabels: { pool: name } },
     taints: [{ key: 'dedicated', value: 'fenced', effect: 'NoSchedule', ensure: 'Always' }],
   },
-};
+});
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -44,7 +45,6 @@ describe('a leader that the API server is cut off from', skipFor(obstacleToRealN
       apiServerArgs: [`--audit-log-path=${workspace.path('audit.log')}`, `--audit-policy-file=${AUDIT_POLICY}`],
     });
     await installProduct(cluster);
-    await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(FENCED));
     health = watchHealth(cluster);
   });
   afterAll(async () => {
@@ -68,10 +68,11 @@ describe('a leader that the API server is cut off from', skipFor(obstacleToRealN
     await health.rightFor(2_000);
     await leadFrom(cluster, 'n2');
     // A Node without a machine.
-    await succeeded(cluster.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name } } }));
+    const body = { metadata: { name, labels: { pool: name } } };
+    await succeeded(cluster.request(admin, 'POST', '/api/v1/nodes', { body }));
     const end = await cut(cluster.nodes[1] as RealNode);
-    const body = { metadata: { labels: { pool: 'fenced' } } };
-    await succeeded(cluster.request(admin, 'PATCH', `/api/v1/nodes/${name}`, { body, contentType: MERGE_PATCH }));
+    // No request of the Node is judged: only a leader can set the taint.
+    await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(fenced(name)));
     await waitUntil(async () => (repairs(name).length > 0 ? true : undefined), {
       timeoutMs: REPAIRED_TIMEOUT_MS,
       otherwise: () => 'no replica gave the node its taint',
@@ -83,13 +84,17 @@ describe('a leader that the API server is cut off from', skipFor(obstacleToRealN
     expect(answers.filter((status) => status === 200)).toHaveLength(1);
     // The old leader's requests were delayed, and have an old resourceVersion: they get a conflict.
     expect(answers.filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    await kubectl(cluster, ['delete', 'taintpolicy', name]);
     await kubectl(cluster, ['delete', 'node', name]);
   });
 
   /** How its own writes of that node's taints were answered. */
   function repairs(name: string): (number | undefined)[] {
     return readAuditLog(workspace.path('audit.log'))
-      .filter(({ user, objectRef }) => user.username === ACCOUNT && objectRef?.name === name)
+      .filter(
+        ({ user, objectRef }) =>
+          user.username === ACCOUNT && objectRef?.resource === 'nodes' && objectRef.name === name,
+      )
       .filter(({ requestObject }) => JSON.stringify(requestObject ?? '').includes('dedicated'))
       .map(({ responseStatus }) => responseStatus?.code);
   }

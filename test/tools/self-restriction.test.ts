@@ -115,10 +115,6 @@ const WITHOUT_RULE: readonly { readonly writes: readonly string[]; readonly why:
     ),
     why: 'by status, no spec can be changed',
   },
-  {
-    writes: ['CREATE', 'UPDATE', 'DELETE'].map((operation) => `${operation} nodetaintrecords.taintkeeper.dev`),
-    why: 'all of them are its own',
-  },
   { writes: ['UPDATE leases.coordination.k8s.io'], why: 'RBAC names the Lease, and it says nothing but who leads' },
   {
     writes: ['CREATE pods/eviction'],

@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { trackCaTrust } from '../../src/certs/ca-trust.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../src/cluster/client/api-error.ts';
-import { nodeRecords } from '../../src/cluster/node-records.ts';
-
 import { viewPolicy } from '../../src/cluster/policy-object.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
@@ -53,7 +51,6 @@ function unanswered(signal: AbortSignal) {
       caBundles: () => [],
       trust: trackCaTrust(),
     },
-    nodeRecords: nodeRecords({ client, log }),
     certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
     secret: undefined,
     caOverlapMs: 0,
@@ -112,7 +109,7 @@ it('reports problems in the order in which the controllers are started: a status
       mode: 'Deny',
       backstop: 'Native',
       taints: [
-        { key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] },
+        { key: 'dedicated', effect: 'NoSchedule' },
         {
           key: 'example.com/preparing',
           effect: 'NoSchedule',
@@ -140,7 +137,6 @@ it('reports problems in the order in which the controllers are started: a status
   const work = startLeaderWork({
     ...options,
     client,
-    nodeRecords: nodeRecords({ client, log: options.log }),
     policies: { ...options.policies, snapshot: () => snapshot, objects: () => [policy] },
     webhooks: { ...options.webhooks, get: () => ({ metadata: { name: 'taintkeeper' } }) as never },
     metrics: { ...options.metrics, stalled: (problems) => seen.push(problems.map(({ reason }) => reason)) },
@@ -188,7 +184,6 @@ describe('a leader that may not list', () => {
     const work = startLeaderWork({
       ...options,
       client,
-      nodeRecords: nodeRecords({ client, log: options.log }),
       policies: { ...options.policies, snapshot: () => snapshot, objects: () => [taintPolicy] },
       webhooks: {
         ...options.webhooks,

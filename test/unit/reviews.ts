@@ -11,7 +11,6 @@ spec:
   mode: ${mode}
   taints:
     - key: node-role.kubernetes.io/control-plane
-      restrict: [Removal]
 `;
 }
 
@@ -74,6 +73,7 @@ export function daemonSetCreationReview(tolerations: unknown, request: object = 
     kind: 'AdmissionReview',
     request: {
       uid: 'uid-ds',
+      kind: { group: 'apps', version: 'v1', kind: 'DaemonSet' },
       resource: { group: 'apps', version: 'v1', resource: 'daemonsets' },
       name: 'kube-flannel-ds',
       namespace: 'kube-flannel',

@@ -72,7 +72,7 @@ because taintkeeper would write the same again. It finds only tolerations that w
 Tolerations that were added when a DaemonSet was created or changed have no record. With --tolerations, the pods of one DaemonSet
 are replaced before the next one is changed.
 
-It removes startup taints first, and finds them by the NodeTaintRecords. Run it before you delete the CustomResourceDefinitions, or
+It removes startup taints first, and finds them by the TaintPolicies. Run it before you delete the CustomResourceDefinitions, or
 remove the taints of a policy with taintkeeper cleanup taints.
 
 ${rightsText('cleanup')}

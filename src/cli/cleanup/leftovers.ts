@@ -9,15 +9,17 @@ import {
   projectNode,
 } from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
-import { listRecords } from '../../cluster/node-records.ts';
+import { listPolicies } from '../../cluster/policies.ts';
+import { policiesInForce } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { countCovered } from '../../coverage/coverage.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
-import { isOver, type NodeRecord, startupIn } from '../../judge/node-record.ts';
+import { startupStep } from '../../judge/startup-step.ts';
 import { jsonPointer } from '../../kubernetes/json-pointer.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
-import { identity, type Taint } from '../../kubernetes/taint.ts';
+import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { isHealthy } from '../../recovery/recovery.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 
@@ -43,17 +45,17 @@ interface LeftOnDaemonSet extends LeftBehind {
 }
 
 /** @throws MalformedObjectError */
-function readNode(object: unknown, records: ReadonlyMap<string, NodeRecord>): LeftOnNode {
+function readNode(object: unknown, policies: readonly CompiledTaintPolicy[]): LeftOnNode {
   const value = projectNode(object);
   const { metadata, spec } = object as {
-    metadata: { uid: string; annotations?: StringMap };
+    metadata: { annotations?: StringMap };
     spec?: { taints?: readonly Taint[] };
   };
   const list = spec?.taints ?? [];
-  const record = records.get(value.name);
-  const waiting = startupIn(record, metadata.uid).filter((one) => !isOver(one));
-  const identities = new Set(waiting.map(identity));
-  const startup = list.filter((taint) => identities.has(identity(taint)));
+  // Whether the DaemonSets are ready does not matter: nothing will remove the taints afterwards.
+  const facts = { blockers: () => undefined, awaited: [], isComplete: true, now: 0, apiTime: 0 };
+  const { waiting } = startupStep({ ...value, createdAt: 0 }, policies, facts);
+  const startup = list.filter((taint) => waiting.some(({ requirement }) => sameTaint(requirement.taint, taint)));
   return { resource: 'nodes', name: value.name, value, list, startup, ...leftOnNode(metadata.annotations ?? {}) };
 }
 
@@ -134,8 +136,8 @@ export interface Leftovers {
   /** Nodes first, then DaemonSets; in the API server's order. */
   readonly objects: readonly Leftover[];
   readonly unreadyNodes: readonly ClusterNode[];
-  /** The NodeTaintRecords, by node name. */
-  readonly records: ReadonlyMap<string, NodeRecord>;
+  /** The TaintPolicies in force. */
+  readonly policies: readonly CompiledTaintPolicy[];
 }
 
 /** So many writes at once, and then one in so many milliseconds. */
@@ -150,28 +152,27 @@ export function waitingOn(leftover: Leftover): readonly Taint[] {
   return leftover.resource === 'nodes' ? leftover.startup : [];
 }
 
-/** None if the CustomResourceDefinition does not exist, or the user may not read the records. @throws ApiError */
-async function readRecords(client: ApiClient): Promise<Map<string, NodeRecord>> {
+/** None if the CustomResourceDefinition does not exist, or the user may not read the policies. @throws ApiError */
+async function readTaintPolicies(client: ApiClient): Promise<readonly CompiledTaintPolicy[]> {
   try {
-    const found = await listRecords(client);
-    return new Map([...found].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
+    return compilePolicies(policiesInForce(await listPolicies(client, ['TaintPolicy']))).taintPolicies;
   } catch (error) {
-    if (isNotServed(error) || isForbidden(error)) return new Map();
+    if (isNotServed(error) || isForbidden(error)) return [];
     throw error;
   }
 }
 
 /** @throws ApiError */
 export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
-  const records = await readRecords(client);
+  const policies = await readTaintPolicies(client);
   const [nodes, daemonSets] = await Promise.all([
-    listObjects(client, '/api/v1/nodes', (object) => readNode(object, records)),
+    listObjects(client, '/api/v1/nodes', (object) => readNode(object, policies)),
     listObjects(client, '/apis/apps/v1/daemonsets', readDaemonSet),
   ]);
   const all: readonly Leftover[] = [...nodes, ...daemonSets];
   const left = all.filter((one) => one.annotations.length > 0 || waitingOn(one).length > 0);
   return {
-    records,
+    policies,
     // Startup taints first: they keep pods from nodes.
     objects: left.toSorted((a, b) => Number(waitingOn(b).length > 0) - Number(waitingOn(a).length > 0)),
     unreadyNodes: nodes.flatMap(({ value }) => (value.ready ? [] : [value])),
@@ -208,14 +209,14 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
 async function cleanObject(
   client: ApiClient,
   first: Leftover,
-  { unreadyNodes, records }: Leftovers,
+  { unreadyNodes, policies }: Leftovers,
   { tolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
 ): Promise<void> {
   if (dryRun === 'client') return;
   const after = await patchIfUnchanged(client, {
     path: pathOf(first),
     first,
-    read: first.resource === 'nodes' ? (object) => readNode(object, records) : readDaemonSet,
+    read: first.resource === 'nodes' ? (object) => readNode(object, policies) : readDaemonSet,
     patch: (leftover: Leftover) => cleaningPatch(leftover, tolerations),
     fieldManager: CLEANUP_MANAGER,
     dryRun: dryRun === 'server',

@@ -13,7 +13,7 @@ import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { count, printable } from '../../kubernetes/text.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import type { TaintPolicy } from '../../policy/policy.ts';
-import { compilePolicies, compileTaintPolicy, ONCE_ESTABLISHED } from '../../policy/policy-set.ts';
+import { compilePolicies, compileTaintPolicy } from '../../policy/policy-set.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
@@ -97,8 +97,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
     const policy = compileTaintPolicy((ofFile as TaintPolicy | undefined) ?? policyOf(inCluster, name));
     refuseWhileRequired(inCluster, name);
     const others = compilePolicies(policiesInForce(inCluster)).taintPolicies.filter((other) => other.name !== name);
-    const planOf = ({ node }: TaintedNode) =>
-      requiredTaintsOn({ ...node, established: ONCE_ESTABLISHED }, policy, others);
+    const planOf = ({ node }: TaintedNode) => requiredTaintsOn(node, policy, others);
     const nodes = await withProgress('reading nodes', listObjects(client, '/api/v1/nodes', readNode));
     const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
     const cleaned: CleanedTaint[] = [];

@@ -85,11 +85,22 @@ export function isForbidden(error: unknown): error is ApiError {
   return hasStatus(error, 403);
 }
 
+/**
+ * The object is too large to be stored. By `--max-request-bytes` of etcd the API server answers 500 with the message of etcd, or of its client for a request
+ * above 2 MiB.
+ */
+export function isTooLarge({ status, message }: Pick<ApiError, 'status' | 'message'>): boolean {
+  return (
+    status === 413 ||
+    (status === 500 && /etcdserver: request is too large|trying to send message larger than max/.test(message))
+  );
+}
+
 /** Whether a repetition cannot help. Refused credentials may be renewed soon. */
 export function isFinal(error: unknown): error is ApiError {
-  return (
-    error instanceof ApiError && error.status >= 400 && error.status < 500 && ![401, 408, 429].includes(error.status)
-  );
+  if (!(error instanceof ApiError)) return false;
+  const { status } = error;
+  return isTooLarge(error) || (status >= 400 && status < 500 && ![401, 408, 429].includes(status));
 }
 
 function hasStatus(error: unknown, status: number): error is ApiError {

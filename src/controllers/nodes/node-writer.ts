@@ -11,6 +11,12 @@ import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 /** Writes in a burst, and the time for each further one, in milliseconds. */
 const WRITES = { burst: 100, refillMs: 10 };
 
+/**
+ * How long a version that had a conflict is not written again, in milliseconds. The watch nearly always shows a newer one before. If it does not, the
+ * conflict was none of versions: a webhook can answer 409 as well.
+ */
+const CONFLICT_MS = 5_000;
+
 type NodeEntry = Entry<ClusterNode>;
 
 export type NodeWrite =
@@ -28,15 +34,18 @@ export interface NodeWriter {
    * @throws ApiError, and what `verify` throws
    */
   write(entry: NodeEntry, desired: DesiredNode, verify?: (stored: readonly Taint[]) => void): Promise<NodeWrite>;
-  /** Whether another client is known to have changed the Node since this version. A write would result in a conflict again. */
-  isOutdated(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): boolean;
+  /**
+   * In how many milliseconds this version may be written. Undefined for at once. Another client is known to have changed the Node since, and a write would
+   * result in a conflict again.
+   */
+  outdatedForMs(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): number | undefined;
   forget(name: string): void;
 }
 
 export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
-  /** The versions whose writes had a conflict, by the name of the Node. */
-  const outdated = new Map<string, string>();
+  /** The versions whose writes had a conflict, by the name of the Node, and when. */
+  const outdated = new Map<string, { readonly resourceVersion: string; readonly at: number }>();
   return {
     async write(entry, desired, verify) {
       const { name, resourceVersion } = entry;
@@ -48,16 +57,22 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
           body: patchOf(entry, desired),
           ignoreAnswer: verify === undefined,
         });
+        outdated.delete(name);
         verify?.(answer.spec?.taints ?? []);
         return 'Written';
       } catch (error) {
         if (isNotFound(error)) return 'NotFound';
         if (!isConflict(error)) throw error;
-        outdated.set(name, resourceVersion);
+        outdated.set(name, { resourceVersion, at: performance.now() });
         return 'Outdated';
       }
     },
-    isOutdated: ({ name, resourceVersion }) => outdated.get(name) === resourceVersion,
+    outdatedForMs({ name, resourceVersion }) {
+      const known = outdated.get(name);
+      if (known?.resourceVersion !== resourceVersion) return undefined;
+      const leftMs = known.at + CONFLICT_MS - performance.now();
+      return leftMs > 0 ? leftMs : undefined;
+    },
     forget: (name) => void outdated.delete(name),
   };
 }
@@ -66,10 +81,9 @@ interface StoredNode {
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
 
-/**
- * A merge patch of what changes. The list of taints is atomic, so the resource version prevents that unseen changes are overwritten.
- */
-function patchOf({ resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode): object {
+/** A merge patch of what changes, for this version of this Node. The list of taints is atomic: unseen changes must not be overwritten. */
+function patchOf({ uid, resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode): object {
   const annotations = allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null };
-  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec: { taints } }) };
+  const spec = taints === value.taints ? {} : { spec: { taints } };
+  return { metadata: { uid, resourceVersion, annotations }, ...spec };
 }

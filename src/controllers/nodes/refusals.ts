@@ -1,4 +1,4 @@
-import type { ApiError } from '../../cluster/client/api-error.ts';
+import { type ApiError, isTooLarge } from '../../cluster/client/api-error.ts';
 import type { Concern } from '../reports.ts';
 
 /** The last update of each node, if the API server refused it: a right is missing, or another webhook denies it. */
@@ -8,7 +8,7 @@ export interface Refusals {
    * status of each policy.
    */
   set(node: string, policies: Iterable<string>, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
-  /** The message of the API server. */
+  /** The message of the API server, and what to do if the Node is too large. */
   messageOf(node: string): string | undefined;
   delete(node: string): void;
   /** @param text from the name of the node and the message */
@@ -24,7 +24,9 @@ interface Refusal {
 export function trackRefusals(onChange: () => void): Refusals {
   const refusals = new Map<string, Refusal>();
   return {
-    set(node, by, { status, reason, message }) {
+    set(node, by, error) {
+      const { status, reason } = error;
+      const message = isTooLarge(error) ? tooLargeText(node, error.message) : error.message;
       const policies = new Set(by);
       const cause = [status, reason, ...policies].join(' ');
       if (refusals.get(node)?.cause === cause) return;
@@ -38,4 +40,11 @@ export function trackRefusals(onChange: () => void): Refusals {
     concerns: (text) =>
       Array.from(refusals, ([node, { policies, message }]) => ({ policies, text: text(node, message) })),
   };
+}
+
+function tooLargeText(node: string, said: string): string {
+  return (
+    `node ${node} is too large to be stored, so it gets no taint. ` +
+    `Find what fills it, and remove that: kubectl get node ${node} -o json (${said})`
+  );
 }

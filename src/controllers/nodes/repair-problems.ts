@@ -2,12 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ApiError } from '../../cluster/client/api-error.ts';
 import type { Loss } from '../../judge/node-drift.ts';
-import type { Conflict, NodeHistory } from '../../judge/node-history.ts';
-import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
-import { recordsTaints } from '../../judge/record-keeping.ts';
-import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import type { Conflict, NodeMemory } from '../../judge/node-memory.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { shellWord } from '../../kubernetes/text.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
 import { trackRefusals } from './refusals.ts';
@@ -18,19 +15,18 @@ export interface RepairProblems {
    * Sets the present conflicts of a node, and reads which writer removes the taints of new ones.
    * @throws ApiError
    */
-  inConflict(node: string, conflicts: NodeHistory['conflicts']): Promise<void>;
-  /** Sets which taints of the node are not set because that would evict pods. */
-  withoutEvicting(node: string, losses: readonly Loss[]): void;
+  inConflict(node: string, conflicts: NodeMemory['conflicts']): Promise<void>;
+  /**
+   * Sets which taints the leader leaves to a user, because they would evict pods of the node.
+   * @param carried the taints of the node
+   */
+  withoutEvicting(node: string, carried: readonly Taint[], losses: readonly Loss[]): void;
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that restores the taints. */
   refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
-  /** The message of the API server, if it refused the last update of the node. */
-  refusalOf(node: string): string | undefined;
   /** The node was written, needs nothing, or is deleted. */
   notRefused(node: string): void;
-  /** Whether more taints of the node are established than its record lists. */
-  recordIsFull(node: string, isFull: boolean): void;
   /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
   has(node: string): boolean;
   forget(node: string): void;
@@ -43,14 +39,12 @@ interface KnownConflict extends Conflict {
 
 export function trackRepairProblems(options: {
   readonly client: ApiClient;
-  readonly policies: () => readonly CompiledTaintPolicy[];
   readonly onChange: () => void;
 }): RepairProblems {
-  const { client, policies, onChange } = options;
+  const { client, onChange } = options;
   /** By the name of the node, and the identity of the taint. */
   const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
   const refusals = trackRefusals(onChange);
-  const full = new Set<string>();
   /** By the name of the node: the policies, and the command that sets the taints. */
   const evicting = new Map<string, Concern>();
 
@@ -68,8 +62,8 @@ export function trackRepairProblems(options: {
       else conflicts.delete(node);
       onChange();
     },
-    withoutEvicting(node, losses) {
-      const concern = evictingConcern(node, losses);
+    withoutEvicting(node, carried, losses) {
+      const concern = evictingConcern(node, carried, losses);
       if (isDeepStrictEqual(evicting.get(node), concern)) return;
       if (concern) evicting.set(node, concern);
       else evicting.delete(node);
@@ -80,13 +74,10 @@ export function trackRepairProblems(options: {
       const concerned = losses.flatMap(({ policy, blockedBy }) => (blockedBy ? [] : [policy.name]));
       refusals.set(node, concerned, error);
     },
-    refusalOf: refusals.messageOf,
     notRefused: refusals.delete,
-    recordIsFull,
     has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
     forget(node) {
       refusals.delete(node);
-      recordIsFull(node, false);
       const wasKnown = [conflicts.delete(node), evicting.delete(node)];
       if (wasKnown.includes(true)) onChange();
     },
@@ -96,12 +87,12 @@ export function trackRepairProblems(options: {
           Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
         ),
         'TaintConflict',
-        (texts) => `not restored for now, because another writer removes them repeatedly: ${texts.join(', ')}`,
+        (texts) => `not set for now, because another writer removes them repeatedly: ${texts.join(', ')}`,
       ),
       ...problemsOf(
         refusals.concerns((_node, message) => message),
         'RepairRefused',
-        (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
+        (messages) => `the API server refuses the updates that set taints: ${messages.join(', ')}`,
       ),
       ...problemsOf(
         [...evicting.values()],
@@ -109,38 +100,25 @@ export function trackRepairProblems(options: {
         (commands) =>
           `running nodes lack a NoExecute taint, which is not set there because it would evict pods; to set it: ${commands.join('; ')}`,
       ),
-      ...problemsOf(
-        Array.from(full, (node) => ({ policies: namesOfPatterns(), text: node })),
-        'NodeRecordFull',
-        (nodes) =>
-          `a key with "*" protects at most ${MAX_KEPT_TAINTS} taints of a node, and these carry more: ${nodes.join(', ')}`,
-      ),
     ],
   };
-
-  function namesOfPatterns(): string[] {
-    return policies().flatMap((policy) => (policy.establishes && recordsTaints(policy) ? [policy.name] : []));
-  }
-
-  function recordIsFull(node: string, isFull: boolean): void {
-    if (isFull === full.has(node)) return;
-    if (isFull) full.add(node);
-    else full.delete(node);
-    onChange();
-  }
 }
 
-function evictingConcern(node: string, losses: readonly Loss[]): Concern | undefined {
+function evictingConcern(node: string, carried: readonly Taint[], losses: readonly Loss[]): Concern | undefined {
   const found = losses.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   if (found.length === 0) return undefined;
+  const values = valuesOf(carried);
+  const overwrites = found.some(({ taint }) => values.has(identity(taint)));
   const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
   return {
     policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),
-    text: ['kubectl taint node', ...[node, ...taints].map(shellWord)].join(' '),
+    text: ['kubectl taint', ...(overwrites ? ['--overwrite'] : []), 'node', ...[node, ...taints].map(shellWord)].join(
+      ' ',
+    ),
   };
 }
 
-function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeHistory['conflicts']): boolean {
+function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeMemory['conflicts']): boolean {
   return (
     (known?.size ?? 0) === found.size &&
     [...found].every(([key, { policies }]) => known?.get(key)?.policies.length === policies.length)

@@ -5,7 +5,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { watchResource } from '../../cluster/watch/watch-cache.ts';
 import type { WatchCache } from '../../cluster/watch/watch-options.ts';
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
-import { daemonSetName } from '../../judge/startup-progress.ts';
+import { daemonSetName } from '../../judge/startup-step.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';

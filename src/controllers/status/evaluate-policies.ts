@@ -3,8 +3,7 @@ import { contradictions, contradictionText, type Disagreement, VALUES_DIFFER } f
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
-import type { NodeWithRecord } from '../../judge/node-view.ts';
-import { patternNotes } from '../../judge/pattern-notes.ts';
+import type { NodeView } from '../../judge/node-view.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -22,7 +21,7 @@ export interface EvaluationInput {
   /** Whether all objects of the kind are known. Policies that are compared with another kind get no new status. */
   readonly isRead: (source: ComparedKind) => boolean;
   readonly compiled: PolicySet;
-  readonly nodes: readonly NodeWithRecord[];
+  readonly nodes: readonly NodeView[];
   /** Without those in the namespace of taintkeeper. */
   readonly daemonSets: readonly DaemonSetView[];
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -116,7 +115,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
       inForce: policy.inForce,
       mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
       audit,
-      notes: policy.result.ok ? [...patternNotes(policy.result.policy), ...idle(own)] : [],
+      notes: policy.result.ok ? idle(own) : [],
       reported: [
         ...conditions,
         ...problems
@@ -152,9 +151,9 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
 /** The nodes that each policy selects. */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly NodeWithRecord[],
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>> {
-  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeWithRecord[]] => [policy, []]));
+  nodes: readonly NodeView[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeView[]] => [policy, []]));
   const turn = takeTurns();
   for (const node of nodes) {
     await turn();

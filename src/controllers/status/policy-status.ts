@@ -1,10 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
-import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
 import type { StuckPod } from '../../judge/findings.ts';
-import { withRecord } from '../../judge/node-record.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
@@ -19,7 +17,6 @@ export interface PolicyStatusOptions {
   readonly namespace: string;
   readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & Reading;
   readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & Reading;
-  readonly nodeRecords: Pick<NodeRecords, 'recordOf' | 'changes'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -38,7 +35,7 @@ const PAUSE_MS = 5_000;
 
 /** Evaluates the policies, and writes each status that has changed. */
 export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Controller {
-  const { client, namespace, nodes, daemonSets, nodeRecords, policies, audit } = options;
+  const { client, namespace, nodes, daemonSets, policies, audit } = options;
   const { reports, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
   /** All violators of each policy, by its uid. */
@@ -57,7 +54,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     hasNews = true;
     reconciler.restart();
   }, signal);
-  for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
+  for (const source of [nodes.news, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
   // What could not be listed at first.
@@ -77,7 +74,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       objects: policies.objects(),
       isRead: (source) => ({ nodes, daemonSets })[source].isSynced(),
       compiled: policies.snapshot().compiled,
-      nodes: Array.from(nodes.entries(), ({ name, uid, value }) => withRecord(value, nodeRecords.recordOf(name), uid)),
+      nodes: Array.from(nodes.entries(), ({ value }) => value),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),
       pods: stuckPods(),
       reports,

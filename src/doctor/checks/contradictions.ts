@@ -4,7 +4,7 @@ import { nodeDrift } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -42,7 +42,9 @@ function disagreementFinding(found: Disagreement): Finding {
   const { first, second, isAudited } = found;
   const [{ name: one }, { name: other }] = [first.policy, second.policy];
   const what = `require ${first.text} and ${second.text}, and a node can have only one`;
-  const outcome = isAudited ? '' : `. A node with neither gets ${first.text}: ${whyFirst(first.policy, second.policy)}`;
+  const outcome = isAudited
+    ? ''
+    : `. A node that registers gets ${first.text}: ${whyFirst(first.policy, second.policy)}`;
   const remedy = `choose one, or make its nodeSelector leave out what ${one} selects: kubectl edit taintpolicy ${other}`;
   const state = isContradiction(found) ? 'problem' : 'note';
   return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(found)}${outcome}`, remedy);
@@ -60,8 +62,7 @@ function nodesOf({ first, second, meeting: { nodes, within, isCertain } }: Disag
 /** Finds taints that one policy requires, on nodes whose present taint of that key another policy protects. */
 function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
-    // A pattern protects the taint sooner or later.
-    nodeDrift({ ...node, recorded: [], established: ONCE_ESTABLISHED }, policies)
+    nodeDrift(node, policies)
       .losses.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);
@@ -89,12 +90,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
   const requires = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
-  return (
-    policy.mode !== 'Audit' &&
-    !requires &&
-    policy.selectsNode(labels) &&
-    policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined
-  );
+  return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

@@ -1,18 +1,11 @@
-import type { StoredRecord } from '../../cluster/node-records.ts';
 import { definitionOf } from '../../cluster/policy-definitions.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
-import { ALLOW_REMOVAL_ANNOTATION, announcementsIn, parseAllowedRemovals } from '../../judge/allow-removal.ts';
-import { nodeDrift } from '../../judge/node-drift.ts';
-import { isKept, withRecord } from '../../judge/node-record.ts';
-import { patternNotes } from '../../judge/pattern-notes.ts';
-import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
+import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
+import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
-import { rfc3339 } from '../../kubernetes/time.ts';
-import type { Policy, SelectingKind } from '../../policy/policy.ts';
-import { compilePolicies } from '../../policy/policy-set.ts';
+import type { SelectingKind } from '../../policy/policy.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition } from '../../policy/status-conditions.ts';
-import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS, needs } from '../check.ts';
+import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
@@ -29,9 +22,8 @@ export function checkPolicies({
   undefinedKinds,
   installation,
   nodes,
-  nodeRecords,
   nodePools,
-}: Pick<Facts, 'policies' | 'undefinedKinds' | 'installation' | 'nodes' | 'nodeRecords' | 'nodePools'>): Finding[] {
+}: Pick<Facts, 'policies' | 'undefinedKinds' | 'installation' | 'nodes' | 'nodePools'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [essentialSkip(policies.why)];
     return [
@@ -57,10 +49,7 @@ export function checkPolicies({
   // Every policy has the same, because it is about the registration of the webhook.
   const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
   if (unverified) results.push(finding('note', unverified.message));
-  if (nodes.ok && nodeRecords.ok) {
-    results.push(...requiredTaintsRemoved(policiesInForce(policies.value), nodes.value, nodeRecords.value));
-  }
-  results.push(...announcedRemovals(nodes.ok ? nodes.value : []));
+  results.push(...allowedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
   return [
     finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
@@ -140,50 +129,19 @@ const VIOLATORS: Readonly<Record<SelectingKind, string>> = {
   RecoveryPolicy: 'pod',
 };
 
-/** Reports required taints that were removed with permission. The policies do not restore them. */
-function requiredTaintsRemoved(
-  policies: readonly Policy[],
-  nodes: readonly DoctorNode[],
-  records: ReadonlyMap<string, StoredRecord>,
-): Finding[] {
-  const marked = nodes
-    .map((node) => withRecord(node, records.get(node.name)?.record, node.uid))
-    .filter(({ recorded }) => !recorded.every(isKept));
-  const { taintPolicies } = compilePolicies(marked.length === 0 ? [] : policies);
-  const without = marked.flatMap((node) => {
-    const carried = valuesOf(node.taints);
-    const gone = nodeDrift(node, taintPolicies).removed.filter(({ taint }) => !carried.has(identity(taint)));
-    const texts = [...new Set(gone.map(({ taint }) => formatTaint(taint)))];
-    return texts.length === 0
-      ? []
-      : [{ name: node.name, text: `${node.name} (${atMost(MAX_NAMED, texts).join(', ')})` }];
+/** Reports the entries of the annotation allow-removal: their taints may be removed, and are not set again. */
+function allowedRemovals(nodes: readonly DoctorNode[]): Finding[] {
+  const allowing = nodes.flatMap(({ name, allowRemoval }) => {
+    const texts = parseAllowedRemovals(allowRemoval).entries.map(({ text }) => text);
+    return texts.length === 0 ? [] : [{ name, text: `${name} (${atMost(MAX_NAMED, texts).join(', ')})` }];
   });
-  const [first] = without;
+  const [first] = allowing;
   if (first === undefined) return [];
   const which = atMost(
     MAX_NAMED,
-    without.map(({ text }) => text),
+    allowing.map(({ text }) => text),
   ).join(', ');
-  const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a required taint that was removed with permission: ${which}`;
-  return [finding('note', evidence, `taintkeeper explain node ${first.name}`)];
-}
-
-/** Reports removals that are announced and not made yet: any user who may write the node can make them. */
-function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
-  const announced = nodes.flatMap(({ name, allowRemoval, announcedAt }) => {
-    const texts = announcementsIn(parseAllowedRemovals(allowRemoval)).map(({ text }) => text);
-    const since = announcedAt === undefined ? [] : [`since ${rfc3339(announcedAt)}`];
-    return texts.length === 0
-      ? []
-      : [{ name, text: `${name} (${[...atMost(MAX_NAMED, texts), ...since].join(', ')})` }];
-  });
-  const [first] = announced;
-  if (first === undefined) return [];
-  const which = atMost(
-    MAX_NAMED,
-    announced.map(({ text }) => text),
-  ).join(', ');
-  const evidence = `the removal of taints is announced and not made on ${count(announced.length, 'node')}: ${which}`;
+  const evidence = `annotation ${ALLOW_REMOVAL_ANNOTATION} of ${count(allowing.length, 'node')} allows the removal of taints, which are not set again: ${which}`;
   return [finding('note', evidence, `kubectl annotate node ${shellWord(first.name)} ${ALLOW_REMOVAL_ANNOTATION}-`)];
 }
 
@@ -198,19 +156,4 @@ function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP)
 
 function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
   return `${kind} ${name}`;
-}
-
-/** Notes on policies whose patterns match many taints. */
-export function checkPatterns({ policies }: Pick<Facts, 'policies'>): readonly Finding[] {
-  return needs({ policies }, ({ policies: all }) =>
-    policiesInForce(all).flatMap((policy) =>
-      patternNotes(policy).map((note) =>
-        finding(
-          'note',
-          `${policy.kind} ${policy.name}: ${note}`,
-          `kubectl edit ${policy.kind.toLowerCase()} ${policy.name}`,
-        ),
-      ),
-    ),
-  );
 }

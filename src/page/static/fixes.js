@@ -31,15 +31,17 @@ function whyNotByMode(column) {
 export function whyNot(blockedBy, column) {
   switch (blockedBy) {
     case undefined:
-      return 'about to be restored';
+      return 'about to be set';
     case 'ModeDoesNotRestore':
       return whyNotByMode(column);
     case 'WouldEvictPods':
-      return 'not set on a running node, because it would evict pods';
+      return 'not set, because it would evict pods: a node gets it only when it registers';
     case 'OtherValuePresent':
-      return 'not restored, because the value that it carries is protected as well';
+      return 'not set, because another policy protects the value that it carries';
+    case 'ValuesDiffer':
+      return 'not set, because policies require different values of it';
     case 'Conflict':
-      return 'another writer removes it repeatedly, so it is not restored for now';
+      return 'another writer removes it repeatedly, so it is not set for now';
   }
 }
 
@@ -60,6 +62,7 @@ export function taintFix(nodes, { taint, carries, blockedBy }) {
         ['kubectl', 'get', 'events', '--all-namespaces', '--field-selector', 'reason=TaintConflict'],
         'Says who removes it.',
       );
+    case 'ValuesDiffer':
     case 'OtherValuePresent':
       return fix(['taintkeeper', 'explain', 'node', first], 'Says which policies contradict each other.');
     case 'ModeDoesNotRestore':

@@ -2,19 +2,12 @@ import fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
 import { admit, judge } from '../../../src/admission/admit.ts';
+import { isRemovalAllowed, parseAllowedRemovals } from '../../../src/judge/allow-removal.ts';
 import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
-import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
-import { establishedIn } from '../../../src/judge/node-record.ts';
+import { isRequiredTaint, requiredTaints } from '../../../src/judge/declared-taints.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
-import {
-  formatTaint,
-  identity,
-  removedTaints,
-  sameTaint,
-  type Taint,
-  valuesOf,
-} from '../../../src/kubernetes/taint.ts';
+import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
@@ -38,8 +31,8 @@ describe('a Node request, whatever the policies', () => {
   it('is patched into exactly what was decided, and nothing else of it changes', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled, records } = toNodeCase(generated);
-        const { decision, patch } = judge(request, 'mutate', compiled, records);
+        const { request, compiled } = toNodeCase(generated);
+        const { decision, patch } = judge(request, 'mutate', compiled);
         const patched = jsonPatch.applyPatch(request.object, [...patch], true, false).newDocument;
         const view = viewOf(patched);
         if (decision.action === 'patch') {
@@ -58,9 +51,9 @@ describe('a Node request, whatever the policies', () => {
   it('needs no second patch', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled, records } = toNodeCase(generated);
-        const { object } = admit(request, compiled, records);
-        expect(judge({ ...request, object }, 'mutate', compiled, records).patch).toEqual([]);
+        const { request, compiled } = toNodeCase(generated);
+        const { object } = admit(request, compiled);
+        expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
       }),
       RUNS,
     );
@@ -71,11 +64,11 @@ describe('a Node request, whatever the policies', () => {
       fc.property(nodeCases, ({ policies, ...generated }) => {
         const [backed, bare] = (['Native', 'None'] as const).map((backstop) => {
           const all = Object.entries(policies).map(([name, spec]) => [name, { ...spec, backstop }]);
-          const { request, compiled, records } = toNodeCase({
+          const { request, compiled } = toNodeCase({
             ...generated,
             policies: Object.fromEntries(all),
           });
-          return admit(request, compiled, records);
+          return admit(request, compiled);
         });
         expect(backed).toEqual(bare);
       }),
@@ -86,111 +79,57 @@ describe('a Node request, whatever the policies', () => {
   it('never ends with two taints of one key and effect', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled, records } = toNodeCase(generated);
-        const { taints } = viewOf(admit(request, compiled, records).object);
+        const { request, compiled } = toNodeCase(generated);
+        const { taints } = viewOf(admit(request, compiled).object);
         expect(new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size).toBe(taints.length);
       }),
       RUNS,
     );
   });
 
-  it("keeps the requester's taints, in their order, except restricted ones; only a protected or a restricted value may change back", () => {
-    let without = 0;
+  it("keeps the requester's taints, in their order; only a value may change back, or to what a policy requires", () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
-        const { before, after, user } = generated;
-        const { request, compiled, records } = toNodeCase(generated);
-        const { taints } = viewOf(admit(request, compiled, records).object);
-        const carries = (list: readonly Taint[]) => (taint: Taint) => list.some((one) => sameTaint(one, taint));
-        const kept = after.taints.filter(carries(taints));
-        expect(taints.slice(0, kept.length).map(identity)).toEqual(kept.map(identity));
-        kept.forEach((asked, index) => {
+        const { before, after } = generated;
+        const { request, compiled } = toNodeCase(generated);
+        const { taints } = viewOf(admit(request, compiled).object);
+        expect(taints.slice(0, after.taints.length).map(identity)).toEqual(after.taints.map(identity));
+        after.taints.forEach((asked, index) => {
           const stored = before.taints.find((old) => sameTaint(old, asked));
-          const [text, ...possible] = [taints[index], asked, stored].map((one) => one && formatTaint(one));
-          expect(possible).toContain(text);
-        });
-        for (const taint of after.taints.filter((one) => !carries(taints)(one))) {
-          without++;
-          expect(carries(before.taints)(taint)).toBe(false);
-          const guarding = compiled.taintPolicies.filter(
-            (policy) => policy.additionRestrictedBy(taint) && !policy.exempts(user) && policy.mode === 'Restore',
+          const required = requiredTaints(after.labels, compiled.taintPolicies).filter((one) =>
+            sameTaint(one.taint, asked),
           );
-          expect(guarding).not.toEqual([]);
-        }
+          const possible = [asked, ...(stored ? [stored] : []), ...required.map(({ taint }) => taint)];
+          expect(possible.map(formatTaint)).toContain(formatTaint(taints[index] as Taint));
+        });
       }),
       MORE_RUNS,
     );
-    expect(without).toBeGreaterThan(MORE_RUNS.numRuns / 200);
   });
 
-  it('that is allowed adds a restricted taint only if required or recorded, by exemption, or in mode Audit', () => {
-    const seen = { taken: 0, required: 0 };
+  it('that is let through loses a protected taint only to an exemption, the annotation, the required value or an Audit policy', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
-        const { before, after, record, user } = generated;
-        const { request, compiled, records } = toNodeCase(generated);
-        const admission = admit(request, compiled, records);
-        if (admission.result === 'denied') return;
-        const { taints } = viewOf(admission.object);
-        const carried = valuesOf(before.taints);
-        const lacking = requiredTaints(after.labels, compiled.taintPolicies).filter((one) => !satisfies(carried, one));
-        const isRecorded = establishedIn(record);
-        for (const taint of removedTaints(taints, before.taints)) {
-          for (const policy of compiled.taintPolicies) {
-            const selected = policy.selectsNode(before.labels) || policy.selectsNode(after.labels);
-            if (!selected || !policy.additionRestrictedBy(taint) || policy.mode === 'Audit') continue;
-            if (policy.exempts(user)) continue;
-            seen.required++;
-            expect(isRecorded(taint) || lacking.some((one) => isRequiredTaint(taint, one))).toBe(true);
-          }
-        }
-        if (admission.violations.some(({ outcome }) => outcome === 'reverted')) seen.taken++;
-      }),
-      MORE_RUNS,
-    );
-    expect(Math.min(seen.taken, seen.required)).toBeGreaterThan(MORE_RUNS.numRuns / 200);
-  });
-
-  it('that is let through does not take a taint out of a policy that restricts that', () => {
-    let left = 0;
-    fc.assert(
-      fc.property(nodeUpdate, (generated) => {
-        const { before, after, user } = generated;
-        const { request, compiled, records } = toNodeCase(generated);
-        const admission = admit(request, compiled, records);
-        const { taints } = viewOf(admission.object);
-        for (const policy of compiled.taintPolicies) {
-          if (policy.mode === 'Audit' || policy.exempts(user)) continue;
-          if (!policy.selectsNode(before.labels) || policy.selectsNode(after.labels)) continue;
-          const held = taints.filter((taint) => policy.unselectionRestrictedBy(taint) !== undefined);
-          const isRemovalAllowed = (taint: Taint) =>
-            policy.allowsRemovalByAnnotation && before.allowRemoval?.includes(taint.key);
-          if (held.length === 0) continue;
-          left++;
-          if (admission.result !== 'denied') expect(held.every(isRemovalAllowed)).toBe(true);
-        }
-      }),
-      RUNS,
-    );
-    expect(left).toBeGreaterThan(0);
-  });
-
-  it('that is let through loses a protected taint only to an exemption, the annotation or an Audit policy', () => {
-    fc.assert(
-      fc.property(nodeUpdate, (generated) => {
-        const { request, compiled, records } = toNodeCase(generated);
-        const admission = admit(request, compiled, records);
+        const { before, user } = generated;
+        const { request, compiled } = toNodeCase(generated);
+        const admission = admit(request, compiled);
         if (admission.result === 'denied') return;
         const after = viewOf(admission.object);
-        const isEstablished = establishedIn(generated.record);
-        for (const taint of removedTaints(generated.before.taints, after.taints)) {
+        const allowed = parseAllowedRemovals(before.allowRemoval);
+        const required = requiredTaints(after.labels, compiled.taintPolicies);
+        const takesRequiredValue = (taint: Taint) => {
+          const now = after.taints.find((one) => sameTaint(one, taint));
+          return now !== undefined && required.some((one) => isRequiredTaint(now, one));
+        };
+        for (const taint of removedTaints(before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
-            const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
-            if (!selected || !policy.removalRestrictedBy(taint, isEstablished) || policy.mode === 'Audit') continue;
+            const selected = policy.selectsNode(before.labels) || policy.selectsNode(generated.after.labels);
+            if (!selected || policy.protectedBy(taint) === undefined || policy.mode === 'Audit') continue;
             const excused =
-              policy.exempts(generated.user) ||
-              (policy.allowsRemovalByAnnotation && generated.before.allowRemoval?.includes(taint.key));
-            expect(excused).toBeTruthy();
+              policy.exempts(user) ||
+              (policy.allowsRemovalByAnnotation && isRemovalAllowed(allowed, taint)) ||
+              takesRequiredValue(taint);
+            expect(excused).toBe(true);
           }
         }
       }),
@@ -201,8 +140,8 @@ describe('a Node request, whatever the policies', () => {
   it('is never refused when a node is created', () => {
     fc.assert(
       fc.property(nodeCreation, (generated) => {
-        const { request, compiled, records } = toNodeCase(generated);
-        expect(admit(request, compiled, records).result).not.toBe('denied');
+        const { request, compiled } = toNodeCase(generated);
+        expect(admit(request, compiled).result).not.toBe('denied');
       }),
       RUNS,
     );

@@ -3,13 +3,13 @@ import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { NODE_STATE_TAINT_KEYS } from '../../../src/kubernetes/transient-taints.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import type { RestrictedChange, TaintRule } from '../../../src/policy/taint-rule.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
 
 // A small world, so that keys, values and selectors meet often.
 
-// Of those that come and go by themselves, one that may be Present as well.
+// Of those that come and go by themselves, one that may be required as well.
 const KEYS = ['dedicated', 'example.com/a', 'example.com/b', 'node.cilium.io/agent-not-ready'];
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
@@ -30,7 +30,8 @@ const allowRemoval = fc.constantFrom(
   undefined,
   'dedicated=x:NoSchedule',
   'dedicated:NoSchedule, example.com/a:NoExecute',
-  'rubbish',
+  'dedicated=y:NoExecute,example.com/a=x:NoSchedule , example.com/b=:NoSchedule',
+  'dedicated=x:NoSchedule-, rubbish',
 );
 
 /** The node's parts that change in an update. */
@@ -42,39 +43,23 @@ export const requester = fc.constantFrom<{ username: string; groups: string[] }>
   { username: 'system:node:n1', groups: ['system:nodes'] },
 );
 
-const RESTRICTED: readonly (readonly RestrictedChange[])[] = [
-  ['Removal'],
-  ['Removal', 'Addition'],
-  ['Removal', 'Unselection'],
-  ['Unselection'],
-  ['Unselection', 'Addition', 'Removal'],
-];
-export const restrict = fc.constantFrom(...RESTRICTED);
-
 const CILIUM = [{ namespace: 'kube-system', name: 'cilium' }];
 
 /** Rules that say `ensure`. */
 export const presentRule = (all: fc.Arbitrary<string>) => {
   const keys = all.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
-  const ensure = fc.constant('Always' as const);
   return fc.oneof(
     {
-      weight: 16,
+      weight: 12,
       arbitrary: fc.record(
-        { key: keys, value, effect, ensure, restrict },
+        { key: keys, value, effect, ensure: fc.constant('Always' as const) },
         { requiredKeys: ['key', 'effect', 'ensure'] },
       ),
     },
     {
       weight: 1,
       arbitrary: fc.record(
-        {
-          key: keys,
-          value,
-          effect,
-          ensure: fc.constant('AtRegistration' as const),
-          restrict: fc.constantFrom(...RESTRICTED.filter((changes) => !changes.includes('Removal'))),
-        },
+        { key: keys, value, effect, ensure: fc.constant('AtRegistration' as const) },
         { requiredKeys: ['key', 'effect', 'ensure'] },
       ),
     },
@@ -87,7 +72,6 @@ export const presentRule = (all: fc.Arbitrary<string>) => {
           effect: fc.constant('NoSchedule' as const),
           ensure: fc.constant('UntilReady' as const),
           readyWhen: fc.constant({ daemonSets: CILIUM }),
-          restrict: fc.constantFrom(...RESTRICTED.filter((all) => all.every((change) => change === 'Unselection'))),
         },
         { requiredKeys: ['key', 'effect', 'ensure', 'readyWhen'] },
       ),
@@ -95,37 +79,27 @@ export const presentRule = (all: fc.Arbitrary<string>) => {
   );
 };
 
-/** Rules that restrict additions alone. */
-export const guardRule = <Meant extends { readonly key: string }>(meant: fc.Arbitrary<Meant>) =>
-  fc
-    .tuple(meant, fc.record({ value, effect }, { requiredKeys: [] }))
-    .map(([which, how]) => ({ ...which, ...how, restrict: ['Addition'] as const }));
-
-const preserved = { value, effect, restrict };
-
 const taintRule: fc.Arbitrary<TaintRule> = fc.oneof(
-  fc.record({ key, ...preserved }, { requiredKeys: ['key', 'restrict'] }),
+  fc.record({ key, value, effect }, { requiredKeys: ['key'] }),
   fc.record(
     {
-      key: fc.constantFrom('example.com/*', '*'),
-      except: fc.constantFrom<string[]>(['example.com/a'], ['example.com/b*', 'other'], ['*/a']),
-      ...preserved,
+      key: fc.constant('example.com/*'),
+      except: fc.constantFrom<string[]>(['example.com/a'], ['example.com/b', 'example.com/c']),
+      value,
+      effect,
     },
-    { requiredKeys: ['key', 'restrict'] },
+    { requiredKeys: ['key'] },
   ),
   { weight: 3, arbitrary: presentRule(key) },
-  guardRule(fc.record({ key })),
 );
 
-/** A policy for every node may not restrict that nodes leave it. */
-export function selective(spec: TaintPolicySpec): TaintPolicySpec {
-  if (spec.nodeSelector !== undefined) return spec;
-  const taints = spec.taints.map(({ restrict: changes, ...rule }): TaintRule => {
-    const possible = changes?.filter((change) => change !== 'Unselection') ?? [];
-    if (possible.length > 0) return { ...rule, restrict: possible };
-    return rule.ensure === undefined ? { ...rule, restrict: ['Removal'] } : rule;
-  });
-  return { ...spec, taints };
+/** Without what a policy must not combine: `ensure: Always`, an exemption, and no removal by annotation. */
+export function withoutContradiction({ removalByAnnotation, ...spec }: TaintPolicySpec): TaintPolicySpec {
+  const { users = [], groups = [] } = spec.exempt ?? {};
+  const isContradiction = users.length + groups.length > 0 && spec.taints.some(({ ensure }) => ensure === 'Always');
+  return removalByAnnotation === undefined || (removalByAnnotation === 'Forbidden' && isContradiction)
+    ? spec
+    : { ...spec, removalByAnnotation };
 }
 
 export const backstop = fc.constantFrom('Native', 'None');
@@ -152,7 +126,7 @@ const taintPolicy = fc
   .map(({ failurePolicy, ...spec }) =>
     spec.mode === 'Audit' || failurePolicy === undefined ? spec : { ...spec, failurePolicy },
   )
-  .map(selective);
+  .map(withoutContradiction);
 
 export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });
 

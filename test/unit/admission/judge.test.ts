@@ -8,10 +8,14 @@ const policies = policySet({
   taint: {
     r: {
       mode: 'Restore',
-      taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+      taints: [{ key: 'dedicated' }],
       exempt: { users: ['owner'] },
     },
-    present: { mode: 'Restore', taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule', ensure: 'Always' }] },
+    present: {
+      mode: 'Restore',
+      taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule', ensure: 'Always' }],
+      exempt: { users: ['owner'] },
+    },
   },
   toleration: { cni: { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] } } },
 });
@@ -31,7 +35,7 @@ const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effe
 const CONTROL_PLANE = { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' };
 const ALLOW_REMOVAL = 'taintkeeper.dev/allow-removal';
 const OWNER = { username: 'owner', groups: [] };
-const GPU = 'dedicated=gpu:NoSchedule';
+const POOL = 'pool=a:NoSchedule';
 
 describe('the patch has the fewest operations', () => {
   it.each<{ why: string; request: AdmissionRequest; patch: object[] }>([
@@ -74,56 +78,48 @@ describe('the patch has the fewest operations', () => {
       patch: [{ op: 'add', path: '/spec/taints/1', value: pool }],
     },
     {
-      why: 'a removal with permission gets its notice where there are no annotations',
-      request: nodeRequest({ object: node({}), oldObject: node({ taints: [gpu] }), user: OWNER }),
-      patch: [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL]: `${GPU}-` } }],
+      why: "an exempt user's removal of a required taint gets an entry, where there are no annotations",
+      request: nodeRequest({ object: node({}), oldObject: node({ taints: [pool] }), user: OWNER }),
+      patch: [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL]: POOL } }],
     },
     {
       why: 'beside other annotations',
       request: nodeRequest({
         object: node({}, { other: 'x' }),
-        oldObject: node({ taints: [gpu] }, { other: 'x' }),
+        oldObject: node({ taints: [pool] }, { other: 'x' }),
         user: OWNER,
       }),
-      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1allow-removal', value: `${GPU}-` }],
+      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1allow-removal', value: POOL }],
     },
     {
       why: 'where the annotations are null',
       request: nodeRequest({
         object: { metadata: { name: 'n1', annotations: null }, spec: {} },
-        oldObject: node({ taints: [gpu] }),
+        oldObject: node({ taints: [pool] }),
         user: OWNER,
       }),
-      patch: [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL]: `${GPU}-` } }],
+      patch: [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL]: POOL } }],
     },
     {
       why: 'and beside other entries',
       request: nodeRequest({
         object: node({}, { [ALLOW_REMOVAL]: 'other:NoExecute' }),
-        oldObject: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: 'other:NoExecute' }),
+        oldObject: node({ taints: [pool] }, { [ALLOW_REMOVAL]: 'other:NoExecute' }),
         user: OWNER,
       }),
       patch: [
         {
           op: 'add',
           path: '/metadata/annotations/taintkeeper.dev~1allow-removal',
-          value: `other:NoExecute, ${GPU}-`,
+          value: `other:NoExecute, ${POOL}`,
         },
       ],
     },
     {
-      why: 'an announcement becomes a notice',
+      why: 'an entry is deleted when its taint is added, and only that',
       request: nodeRequest({
-        object: node({ taints: [] }, { [ALLOW_REMOVAL]: 'dedicated:NoSchedule', other: 'x' }),
-        oldObject: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: 'dedicated:NoSchedule' }),
-      }),
-      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1allow-removal', value: `${GPU}-` }],
-    },
-    {
-      why: 'a notice is deleted when its taint is added, and only that',
-      request: nodeRequest({
-        object: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: `${GPU}-`, other: 'x' }),
-        oldObject: node({}, { [ALLOW_REMOVAL]: `${GPU}-` }),
+        object: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: 'dedicated=gpu:NoSchedule', other: 'x' }),
+        oldObject: node({}, { [ALLOW_REMOVAL]: 'dedicated=gpu:NoSchedule' }),
       }),
       patch: [{ op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1allow-removal' }],
     },
@@ -223,7 +219,7 @@ describe('an object that is not what its resource says', () => {
     ],
     [
       'a taint without an effect, in the old object',
-      nodeRequest({ object: good, oldObject: node({ taints: [{ key: 'a', restrict: ['Removal'] }] }) }),
+      nodeRequest({ object: good, oldObject: node({ taints: [{ key: 'a' }] }) }),
       'request.oldObject.spec.taints[0]: effect is missing',
     ],
     [
@@ -255,7 +251,7 @@ it('keys that every object inherits are read as they stand', () => {
       p: {
         mode: 'Deny',
         nodeSelector: { matchLabels: { constructor: 'y' } },
-        taints: [{ key: gpu.key, restrict: ['Removal'] }],
+        taints: [{ key: gpu.key }],
       },
     },
   });
@@ -263,34 +259,4 @@ it('keys that every object inherits are read as they stand', () => {
     nodeRequest({ object: { metadata, spec: {} }, oldObject: { metadata, spec: { taints: [gpu] } } });
   expect(judge(update({ labels }), 'validate', selecting).decision.action).toBe('deny');
   expect(judge(update({ labels: {} }), 'validate', selecting).decision.action).toBe('allow');
-});
-
-describe('a node that registers anew', () => {
-  const surviving = policySet({
-    taint: {
-      s: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }], deletedNodeRetentionSeconds: 3600 },
-    },
-  });
-  const taints = [{ ...gpu, policies: ['s'] }];
-  const record = { uid: 'first', machine: { systemUUID: 'a', providerID: 'p' }, taints };
-  const former = (names: readonly string[]) => ({
-    recordOf: (name: string) => (names.includes(name) ? { ...record, deletedAt: 0 } : undefined),
-    now: () => 1_000,
-  });
-  const register = (object: object, kept = former(['n1'])) =>
-    judge(nodeRequest({ object }), 'mutate', surviving, kept).patch;
-  const added = [{ op: 'add', path: '/spec/taints', value: [gpu] }];
-
-  it('gets what it carried: the machine is known by what its object says', () => {
-    expect(register({ ...node({}), status: { nodeInfo: { systemUUID: 'A' } } })).toEqual(added);
-    expect(register({ ...node({ providerID: 'p' }), status: null })).toEqual(added);
-    expect(register({ ...node({}), status: { nodeInfo: { systemUUID: 'b' } } })).toEqual([]);
-    expect(register(node({ providerID: 'q' }))).toEqual([]);
-  });
-
-  it('gets it by its name alone where its object says nothing that can be read', () => {
-    expect(register(node({}))).toEqual(added);
-    expect(register({ ...node({ providerID: 7 }), status: 'x' })).toEqual(added);
-    expect(register(node({}), former(['n2']))).toEqual([]);
-  });
 });

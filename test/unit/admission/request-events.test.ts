@@ -9,7 +9,7 @@ import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-const RELEASE = { 'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule' };
+const RELEASE = { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' };
 const node = (taints: object[], metadata: object = {}) => ({
   metadata: { name: 'n1', uid: 'uid-1', ...metadata },
   spec: { taints },
@@ -19,14 +19,12 @@ const daemonSet = (metadata: object = { name: 'cni', uid: 'uid-2' }) => ({
   spec: { template: { spec: {} } },
 });
 const DROP = nodeRequest({ object: node([]), oldObject: node([GPU]) });
-const ADD = nodeRequest({ object: node([GPU]), oldObject: node([]) });
 
 const protect = (mode: 'Deny' | 'Restore' | 'Audit', more: object = {}) =>
-  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...more } } });
+  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }], ...more } } });
 /** With --audit. */
-const audited = (mode: 'Deny' | 'Restore', restrict: ('Addition' | 'Unselection')[], more: object = {}) =>
-  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict }], ...more } } }, { audit: true });
-const guard = (mode: 'Deny' | 'Restore') => audited(mode, ['Addition']);
+const audited = (mode: 'Deny' | 'Restore') =>
+  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } }, { audit: true });
 const present = (mode: 'Restore' | 'Audit') =>
   policySet({ taint: { p: { mode, taints: [{ ...GPU, effect: 'NoSchedule', ensure: 'Always' }] } } });
 const tolerations = (mode: 'Mutate' | 'Audit') =>
@@ -85,58 +83,31 @@ it.each<{
     said: 'allowed an exempt user to remove taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'announced',
-    request: nodeRequest({ object: node([GPU], { annotations: RELEASE }), oldObject: node([GPU]) }),
-    policies: protect('Deny'),
-    phase: 'mutate',
-    type: 'Normal',
-    reason: 'TaintRemovalAnnounced',
-    said: 'will allow, once, the removal of taint dedicated=gpu:NoSchedule (user dev)',
-  },
-  {
     outcome: 'allowed-by-annotation',
     request: nodeRequest({ object: node([]), oldObject: node([GPU], { annotations: RELEASE }) }),
     policies: protect('Deny'),
     phase: 'validate',
     type: 'Normal',
     reason: 'TaintRemovalAllowed',
-    said: 'allowed, as announced, the removal of taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'allowed, by annotation, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'unselected',
-    request: nodeRequest({ object: node([GPU]), oldObject: node([GPU], { labels: { pool: 'a' } }) }),
-    policies: protect('Deny', { nodeSelector: { matchLabels: { pool: 'a' } } }),
-    phase: 'mutate',
-    type: 'Warning',
-    reason: 'TaintUnprotected',
-    said: 'no longer selects the node and so no longer protects taint dedicated=gpu:NoSchedule (user dev)',
-  },
-  {
-    outcome: 'addition-would-deny',
-    request: ADD,
-    policies: guard('Deny'),
+    outcome: 'would-deny',
+    request: DROP,
+    policies: audited('Deny'),
     phase: 'validate',
     type: 'Warning',
-    reason: 'TaintAdded',
-    said: 'would refuse, without --audit, the addition of taint dedicated=gpu:NoSchedule (user dev)',
+    reason: 'TaintRemoved',
+    said: 'would refuse, without --audit, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'addition-would-revert',
-    request: ADD,
-    policies: guard('Restore'),
+    outcome: 'would-restore',
+    request: DROP,
+    policies: audited('Restore'),
     phase: 'validate',
     type: 'Warning',
-    reason: 'TaintAdded',
-    said: 'would remove, without --audit, the added taint dedicated=gpu:NoSchedule (user dev)',
-  },
-  {
-    outcome: 'unselection-would-deny',
-    request: nodeRequest({ object: node([GPU]), oldObject: node([GPU], { labels: { pool: 'a' } }) }),
-    policies: audited('Deny', ['Unselection'], { nodeSelector: { matchLabels: { pool: 'a' } } }),
-    phase: 'validate',
-    type: 'Warning',
-    reason: 'TaintUnprotected',
-    said: 'would refuse, without --audit, a label change that ends the protection of taint dedicated=gpu:NoSchedule (user dev)',
+    reason: 'TaintRemoved',
+    said: 'would restore, without --audit, the removed taint dedicated=gpu:NoSchedule (user dev)',
   },
 ])('$outcome is shown on the node and on the policy', ({ request, policies, phase, type, reason, said }) => {
   expect(found(request, policies, phase)).toEqual([
@@ -253,7 +224,7 @@ it('many taints lead to one Event, and its note is not endless', () => {
   const request = nodeRequest({ object: node([]), oldObject: node(taints) });
   const events = found(
     request,
-    policySet({ taint: { p: { mode: 'Deny', taints: taints.map(({ key }) => ({ key, restrict: ['Removal'] })) } } }),
+    policySet({ taint: { p: { mode: 'Deny', taints: taints.map(({ key }) => ({ key })) } } }),
     'validate',
   );
   expect(events).toHaveLength(2);
@@ -263,8 +234,8 @@ it('many taints lead to one Event, and its note is not endless', () => {
 it('each policy has its own Events', () => {
   const policies = policySet({
     taint: {
-      p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
-      q: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+      p: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+      q: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
     },
   });
   expect(found(DROP, policies, 'validate').map(({ regarding }) => regarding.name)).toEqual(['n1', 'p', 'n1', 'q']);

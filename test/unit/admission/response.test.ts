@@ -9,8 +9,7 @@ const removing = nodeRequest({
   object: { metadata: { name: 'n1' }, spec: {} },
   oldObject: { metadata: {}, spec: { taints: [gpu] } },
 });
-const policyIn = (mode: 'Deny' | 'Restore') =>
-  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } });
+const policyIn = (mode: 'Deny' | 'Restore') => policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } });
 
 it('a judgement with nothing to say is a bare yes', () => {
   expect(answer('u', judge(removing, 'mutate', policySet({})))).toEqual({

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { recordFields } from '../../../src/objects/node-record.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -90,15 +89,16 @@ it('startup taints that wait are removed first: they keep pods from nodes', asyn
     metadata: { name, uid: name, annotations },
     spec: { taints },
   });
-  const waiting = { ...taint, state: 'Waiting', policies: ['p'], since: 0 } as const;
-  const record = { uid: 'n2', machine: { systemUUID: '', providerID: '' }, taints: [], startup: [waiting] };
+  const readyWhen = { daemonSets: [{ namespace: 'net', name: 'absent' }] };
+  const policy = {
+    metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
+    spec: { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] },
+  };
   const cleaned: Handler = ({ path }, response) =>
     answer(response, path.startsWith('/api/v1/nodes/') ? node(path.slice(-2), [], {}) : daemonSet(path.slice(-1)));
   const { patched, cleanup } = await cluster(cleaned, {
     nodes: [node('n1', [], { 'taintkeeper.dev/allow-removal': 'a:NoSchedule' }), node('n2', [taint], {})],
-    nodetaintrecords: [
-      { metadata: { name: 'n2', uid: 'r', resourceVersion: '1' }, ...recordFields(record, undefined) },
-    ],
+    taintpolicies: [policy],
   });
   const { stdout } = await cleanup();
   expect(stdout).toMatch(/^nodes\/n2 +startup taint example\.com\/network:NoSchedule +removed$/m);

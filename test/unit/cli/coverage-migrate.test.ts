@@ -145,10 +145,7 @@ it('names the manager of a workload as the other commands do', async () => {
 
 const PROTECTION = manifest('TaintPolicy', 'p', {
   mode: 'Deny',
-  taints: [
-    { key: OLD, restrict: ['Removal'] },
-    { key: NEW, restrict: ['Removal'] },
-  ],
+  taints: [{ key: OLD }, { key: NEW }],
 });
 
 it('takes policies from the files, too', async () => {

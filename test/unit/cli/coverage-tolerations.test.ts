@@ -190,7 +190,7 @@ describe('of files', () => {
         file({
           ...policy(),
           kind: 'TaintPolicy',
-          spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+          spec: { mode: 'Deny', taints: [{ key: 'a' }] },
         }),
         file(pod('p')),
       ],

@@ -18,7 +18,7 @@ const taintPolicy = (name: string, mode = 'Restore') => `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: ${name} }
-spec: { mode: ${mode}, taints: [{ key: dedicated, restrict: [Removal] }] }
+spec: { mode: ${mode}, taints: [{ key: dedicated }] }
 `;
 const RECOVERY = `
 apiVersion: taintkeeper.dev/v1alpha1
@@ -165,7 +165,7 @@ describe('export', () => {
 });
 
 describe('export --cluster', () => {
-  const spec = { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+  const spec = { mode: 'Deny', taints: [{ key: 'dedicated' }] };
   const stored = (name: string, rest: object) => ({
     metadata: { name, uid: name, generation: 2, resourceVersion: '7' },
     ...rest,

@@ -30,7 +30,6 @@ describe('of a Node', () => {
       taints: spec.taints,
       allowRemoval: 'a:NoSchedule',
       ready: true,
-      machine: { systemUUID: 'U', providerID: '' },
     });
   });
 

@@ -4,7 +4,7 @@ import { watchPolicies } from '../../../src/cluster/policies.ts';
 import { captureLog } from '../captured-log.ts';
 import { answer, clientFor, startFakeApi } from './client/fake-api.ts';
 
-const USABLE = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
+const USABLE = { mode: 'Deny', taints: [{ key: 'a' }] };
 const UNUSABLE = { mode: 'Never' };
 
 const policy = (uid: string, generation: number, spec: object) => ({

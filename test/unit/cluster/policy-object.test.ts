@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { versionInForce, viewPolicy, whyUnusable } from '../../../src/cluster/policy-object.ts';
 
-const GOOD = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
-const UNUSABLE = { mode: 'Warn', taints: [{ key: 'a', restrict: ['Removal'] }] };
+const GOOD = { mode: 'Deny', taints: [{ key: 'a' }] };
+const UNUSABLE = { mode: 'Warn', taints: [{ key: 'a' }] };
 
 const object = (generation: number, spec: unknown, status?: unknown) => ({
   metadata: { name: 'p', uid: 'u', generation, resourceVersion: '1' },

@@ -30,7 +30,7 @@ async function withFailingCompiler() {
 
 const policy = (name: string, resourceVersion: string) => ({
   metadata: { name, uid: name, generation: 1, resourceVersion },
-  spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+  spec: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
 });
 
 async function watched() {

@@ -1,7 +1,6 @@
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
 import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { recordAnnotations } from './records-of-generated-nodes.ts';
 import type { DaemonSetState, NodeState } from './scenarios.ts';
 
 /** A Node or a DaemonSet of a scenario. */
@@ -13,10 +12,7 @@ export interface GeneratedObject {
 /** The node in that state. What `live` has besides stays. */
 export function nodeObject(name: string, state: NodeState, live?: GeneratedObject): GeneratedObject {
   const { labels, taints, allowRemoval } = state;
-  const annotations = {
-    ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
-    ...recordAnnotations(state),
-  };
+  const annotations = allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval };
   return replaced(live, { name, labels, annotations }, { ...live?.spec, taints });
 }
 

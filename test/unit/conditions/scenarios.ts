@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { formatTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { NODE_STATE_TAINT_KEYS } from '../../../src/kubernetes/transient-taints.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import type { RestrictedChange } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import type { User } from '../../control-plane/users.ts';
 import { readPolicy } from '../../e2e/policy-objects.ts';
-import { backstop, guardRule, presentRule, restrict, selective } from '../admission/generators.ts';
-import { recordedTaints } from '../judge/established.ts';
+import { backstop, presentRule, withoutContradiction } from '../admission/generators.ts';
 import { manifest } from '../policy/policies.ts';
 import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
-import type { RecordState } from './records-of-generated-nodes.ts';
 
 // A small world again (see ../admission/generators.ts), in which every way to write a pattern, a selector, an
 // exemption or a release meets objects that it just fits and just does not.
@@ -27,27 +25,8 @@ const KEYS = [
   'karpenter.sh/controller',
   'ToBeDeletedByClusterAutoscaler',
 ];
-const KEY_PATTERNS = [
-  '*',
-  '*',
-  '*',
-  'example.com/*',
-  'example.org/*',
-  'karpenter.sh/*',
-  'node.kubernetes.io/*',
-  '*/a',
-  'e*.com/a',
-  '*com*',
-  '*a*.*b',
-  'd*d',
-  '*-not-ready',
-];
-const EXCEPTIONS = [
-  ['example.com/a'],
-  ['example.com/*', 'dedicated'],
-  ['*/a', 'd*d', '*b*'],
-  ['nothing.example.com/*'],
-];
+const DOMAINS = ['example.com/*', 'example.com/*', 'example.org/*', 'karpenter.sh/*', 'node.kubernetes.io/*'];
+const EXCEPTIONS = ['a', 'a.b', 'agent-not-ready'];
 const VALUES = ['', 'x', 'y'];
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
@@ -71,28 +50,7 @@ const TAINT_POLICIES = ['taint-0', 'taint-1', 'taint-2', 'taint-3'];
 
 /** In place of a text: one that names all taints which the node has. */
 const ALL_TAINTS = 'all taints';
-/** The same, with one value for all of them. */
-const ALL_WITH_VALUE = 'all taints, with a value';
-const allTaints = { arbitrary: fc.constant(ALL_TAINTS), weight: 1 };
-
-/** What the record of a node lists. */
-const recorded = fc.oneof(
-  {
-    arbitrary: fc.constantFrom(undefined, '', 'dedicated=x:NoSchedule, rubbish, example.com/a=y:NoExecute'),
-    weight: 2,
-  },
-  { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
-  { arbitrary: fc.constant(ALL_WITH_VALUE), weight: 1 },
-  // Otherwise hardly any taint is established, and patterns protect nothing.
-  { ...allTaints, weight: 8 },
-);
-
-/** What was removed with permission, by the record. */
-const recordedRemovals = fc.oneof(
-  { arbitrary: fc.constantFrom(undefined, 'dedicated=x:NoSchedule, example.com/a:NoExecute'), weight: 3 },
-  { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
-  allTaints,
-);
+const allTaints = { arbitrary: fc.constant(ALL_TAINTS), weight: 2 };
 
 const allowRemoval = fc.constantFrom(
   undefined,
@@ -100,33 +58,22 @@ const allowRemoval = fc.constantFrom(
   ' , \n',
   'dedicated:NoSchedule',
   'dedicated=x:NoSchedule, example.com/a:NoExecute',
-  'example.com/a:NoSchedule,rubbish',
+  'example.com/a=:NoSchedule,rubbish',
+  'dedicated=x:NoSchedule-, dedicated:NoSchedule',
 );
 
-export interface NodeState extends RecordState {
+export interface NodeState {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly allowRemoval: string | undefined;
 }
 
 const nodeState: fc.Arbitrary<NodeState> = fc
-  .record({
-    labels,
-    taints,
-    allowRemoval: fc.oneof({ arbitrary: allowRemoval, weight: 2 }, allTaints),
-    recorded,
-    recordedRemovals,
-  })
-  .map((state) => ({
-    ...state,
-    allowRemoval: namesOf(state.allowRemoval, state.taints),
-    recorded: namesOf(state.recorded, state.taints),
-    recordedRemovals: namesOf(state.recordedRemovals, state.taints),
-  }));
+  .record({ labels, taints, allowRemoval: fc.oneof({ arbitrary: allowRemoval, weight: 3 }, allTaints) })
+  .map((state) => ({ ...state, allowRemoval: namesOf(state.allowRemoval, state.taints) }));
 
 function namesOf(text: string | undefined, named: readonly Taint[]): string | undefined {
-  if (text !== ALL_TAINTS && text !== ALL_WITH_VALUE) return text;
-  return named.map((one) => formatTaint(text === ALL_TAINTS ? one : { ...one, value: 'y' })).join(', ');
+  return text === ALL_TAINTS ? named.map(formatTaint).join(', ') : text;
 }
 
 /** An update of a node, from what it is before: most parts stay. */
@@ -136,7 +83,7 @@ export interface NodeEdit {
   /** Which taints stay, bit by bit. */
   readonly stay: number;
   /** Comes last, or in place of the taint of its key and effect. */
-  readonly added: Taint | 'what is recorded' | undefined;
+  readonly added: Taint | undefined;
 }
 
 const kept = { arbitrary: fc.constant('kept' as const), weight: 3 };
@@ -147,10 +94,7 @@ const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
     { arbitrary: fc.constant(0b11111), weight: 1 },
     { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
   ),
-  added: fc.oneof(
-    { arbitrary: taint, weight: 2 },
-    { arbitrary: fc.constantFrom('what is recorded' as const, undefined), weight: 1 },
-  ),
+  added: fc.oneof({ arbitrary: taint, weight: 2 }, { arbitrary: fc.constant(undefined), weight: 1 }),
 });
 
 export function edited(
@@ -162,17 +106,8 @@ export function edited(
     ...before,
     labels: newLabels === 'kept' ? before.labels : newLabels,
     allowRemoval: newAllowRemoval === 'kept' ? before.allowRemoval : namesOf(newAllowRemoval, before.taints),
-    taints: withTaints(left, added === 'what is recorded' ? toBeCarried(before) : added ? [added] : []),
+    taints: withTaints(left, added ? [added] : []),
   };
-}
-
-/** As nodes have taints. */
-function toBeCarried({ recorded: listed }: NodeState): Taint[] {
-  return recordedTaints(listed).map(({ key: name, value: text, effect: how }) => ({
-    key: name,
-    value: text,
-    effect: how,
-  }));
 }
 
 /** The name of a node that is created. */
@@ -203,33 +138,22 @@ const exempt = fc.constantFrom<TaintPolicySpec['exempt']>(
   { users: ['nobody'], groups: ['dev*s', 'x*y*z'] },
 );
 
-/** A key, or a pattern that mostly excepts nothing. */
-const meant = fc.oneof(
-  fc.record({ key }),
-  fc.record({ key: fc.constantFrom(...KEY_PATTERNS) }),
-  fc
-    .record({ key: fc.constantFrom(...KEY_PATTERNS), except: fc.constantFrom(...EXCEPTIONS) })
-    .filter(({ key, except }) => !except.some((one) => exceptsAll(one, key))),
-);
+const possibleKey = key.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
 
-/** Whether a policy may not have this exception to a pattern. */
-function exceptsAll(exception: string, pattern: string): boolean {
-  return exception === pattern || (exception.endsWith('*') && pattern.startsWith(exception.slice(0, -1)));
-}
+/** A key, or a domain that mostly excepts nothing. */
+const meant = fc.oneof(
+  fc.record({ key: possibleKey }),
+  fc.record({ key: fc.constantFrom(...DOMAINS) }),
+  fc
+    .tuple(fc.constantFrom(...DOMAINS), fc.subarray(EXCEPTIONS, { minLength: 1 }))
+    .map(([domain, names]) => ({ key: domain, except: names.map((name) => `${domain.slice(0, -1)}${name}`) })),
+);
 
 const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is removed often.
-  {
-    arbitrary: fc
-      .tuple(meant, fc.constantFrom<RestrictedChange[]>(['Removal'], ['Removal', 'Unselection']))
-      .map(([which, changes]) => ({ ...which, restrict: changes })),
-    weight: 3,
-  },
-  fc
-    .tuple(meant, fc.record({ value, effect, restrict }, { requiredKeys: ['restrict'] }))
-    .map(([which, how]) => ({ ...which, ...how })),
-  { arbitrary: guardRule(meant), weight: 3 },
-  { arbitrary: presentRule(key), weight: 2 },
+  { arbitrary: meant, weight: 3 },
+  fc.tuple(meant, fc.record({ value, effect }, { requiredKeys: [] })).map(([which, how]) => ({ ...which, ...how })),
+  { arbitrary: presentRule(possibleKey), weight: 2 },
 );
 
 const taintPolicy = fc
@@ -252,7 +176,7 @@ const taintPolicy = fc
   )
   // An Audit policy may not say Fail.
   .map((spec) =>
-    withoutUndefined({ ...selective(spec), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
+    withoutUndefined({ ...withoutContradiction(spec), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
   );
 
 /** With those that some pods tolerate by themselves, and one that has no value by convention. */

@@ -9,7 +9,7 @@ import { callsAbout, nodeWith } from './calls-about-nodes.ts';
 const policy = (name: string, spec: Partial<TaintPolicySpec>): Policy => ({
   kind: 'TaintPolicy',
   name,
-  spec: { mode: 'Deny', failurePolicy: 'Fail', taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...spec },
+  spec: { mode: 'Deny', failurePolicy: 'Fail', taints: [{ key: 'dedicated' }], ...spec },
 });
 const taint = (key: string, value?: string): Taint => ({ key, value, effect: 'NoSchedule' });
 const withTaints = (policies: readonly Policy[]) => {
@@ -33,42 +33,76 @@ it('a request that fails closed is not judged by the webhook that fails open as 
     policy('all', { failurePolicy: 'Ignore' }),
   ]);
   const calls = (pool: string) => update([taint('dedicated')], [], { labels: { pool } });
-  expect(['gpu', 'cpu'].map(calls)).toEqual([
-    ['restore', 'protect'],
-    ['restore', 'report'],
-  ]);
+  expect(['gpu', 'cpu'].map(calls)).toEqual([['protect'], ['report']]);
   // By their keys alone, which is also so in a pool of which that webhook is not told.
   const others = Array.from({ length: 1_000 }, (_, index) => taint(`example.com/${index}`));
   expect(update([taint('dedicated'), ...others], others, { labels: { pool: 'cpu' } })).toEqual(['restore', 'report']);
 });
 
-describe('the addition of a restricted taint', () => {
-  const policies = [
+describe('a change to the value that a policy requires', () => {
+  const requiring = (more: Partial<TaintPolicySpec> = {}) =>
     policy('required', {
       failurePolicy: 'Ignore',
-      removalByAnnotation: 'Forbidden',
-      taints: [
-        { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
-        { key: 'any', effect: 'NoSchedule', ensure: 'Always' },
-      ],
-    }),
-    policy('restricted', {
-      taints: ['dedicated', 'any', 'other', 'example.com/*'].map((key) => ({ key, restrict: ['Addition'] })),
-    }),
-  ];
+      taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
+      ...more,
+    });
 
-  it.each<{ what: string; before?: Taint[]; after: Taint[]; isProtected: boolean }>([
-    { what: 'none of them', after: [taint('free')], isProtected: false },
-    { what: 'one that no policy requires', after: [taint('other')], isProtected: true },
-    { what: 'one by a pattern', after: [taint('example.com/x')], isProtected: true },
-    { what: 'a required one', after: [taint('dedicated', 'gpu')], isProtected: false },
-    { what: 'its key with another value', after: [taint('dedicated', 'cpu')], isProtected: true },
-    { what: 'a required one whose value is free', after: [taint('any', 'x')], isProtected: false },
-    { what: 'the same, without a value', after: [taint('any')], isProtected: false },
-    { what: 'another value of it', before: [taint('any', 'x')], after: [taint('any', 'y')], isProtected: true },
-    { what: 'no value any more', before: [taint('any', 'x')], after: [taint('any')], isProtected: true },
-  ])('is refused or not: $what', ({ before = [], after, isProtected }) => {
-    expect(withTaints(policies)(before, after).includes('protect')).toBe(isProtected);
+  it.each<{ what: string; policies: Policy[]; before: Taint; after: Taint[]; isProtected: boolean }>([
+    {
+      what: 'is no removal',
+      policies: [requiring(), policy('other', {})],
+      before: taint('dedicated', 'cpu'),
+      after: [taint('dedicated', 'gpu')],
+      isProtected: false,
+    },
+    {
+      what: 'is one to another value',
+      policies: [requiring(), policy('other', {})],
+      before: taint('dedicated', 'cpu'),
+      after: [taint('dedicated', 'tpu')],
+      isProtected: true,
+    },
+    {
+      what: 'is one where the policy only reports',
+      policies: [requiring({ mode: 'Audit' }), policy('other', {})],
+      before: taint('dedicated', 'cpu'),
+      after: [taint('dedicated', 'gpu')],
+      isProtected: true,
+    },
+    {
+      what: 'is one where the policy is for other nodes',
+      policies: [requiring({ nodeSelector: { matchLabels: { a: 'b' } } }), policy('other', {})],
+      before: taint('dedicated', 'cpu'),
+      after: [taint('dedicated', 'gpu')],
+      isProtected: true,
+    },
+    {
+      what: 'is one of the taint with another effect',
+      policies: [requiring(), policy('other', {})],
+      before: { ...taint('dedicated', 'cpu'), effect: 'NoExecute' },
+      after: [taint('dedicated', 'gpu')],
+      isProtected: true,
+    },
+  ])('$what', ({ policies, before, after, isProtected }) => {
+    expect(withTaints(policies)([before], after).includes('protect')).toBe(isProtected);
+  });
+});
+
+describe('a change of labels that makes a policy select the node', () => {
+  const required: TaintRule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
+  const called = (spec: Partial<TaintPolicySpec>, taints: readonly Taint[], user?: string) =>
+    callsAbout([policy('p', { nodeSelector: { matchLabels: { pool: 'gpu' } }, taints: [required], ...spec })])(
+      { operation: 'UPDATE', object: nodeWith(taints, { pool: 'gpu' }), oldObject: nodeWith(taints, {}) },
+      user,
+    );
+
+  it('is asked about if the node lacks a required taint, and only then', () => {
+    expect(called({}, [])).toEqual(['restore']);
+    expect(called({}, [taint('dedicated', 'x')])).toEqual([]);
+    expect(called({ mode: 'Audit', failurePolicy: 'Ignore' }, [])).toEqual([]);
+    expect(called({ taints: [{ ...required, effect: 'NoExecute' }] }, [])).toEqual([]);
+    expect(called({ taints: [{ ...required, ensure: 'AtRegistration' }] }, [])).toEqual([]);
+    expect(called({ nodeSelector: {} }, [])).toEqual([]);
   });
 });
 
@@ -78,7 +112,7 @@ const many = (count: number, spec: (index: number) => Partial<TaintPolicySpec> =
     policy(`p${index}`, {
       nodeSelector: { matchLabels: { pool: `pool-${index}` } },
       exempt: { users: [`user-${index}@example.com`] },
-      taints: [{ key: `example.com/dedicated-${index}`, restrict: ['Removal', 'Unselection', 'Addition'] }],
+      taints: [{ key: `example.com/dedicated-${index}` }],
       ...spec(index),
     }),
   );
@@ -88,14 +122,15 @@ describe('more policies than one expression holds', () => {
   const POOL = { pool: 'pool-7' };
   const THEIRS = taint('example.com/dedicated-7');
   const OTHER = taint('node.kubernetes.io/not-ready');
-  /** Enough patterns that their additions alone are too much for the exact conditions. */
-  const teams = Array.from({ length: 10 }, (_, index) => `team-${index}`);
 
   describe.each([
     { labels: 64, isExact: true },
     { labels: 65, isExact: false },
   ])('that select nodes by $labels labels', ({ labels, isExact }) => {
-    const policies = many(200, (index) => ({ nodeSelector: { matchLabels: { [`label-${index % labels}`]: 'x' } } }));
+    const policies = many(200, (index) => ({
+      nodeSelector: { matchLabels: { [`label-${index % labels}`]: 'x' } },
+      taints: [{ key: `example.com/dedicated-${index}`, effect: 'NoSchedule', ensure: 'Always' }],
+    }));
     const changing = (label: string) =>
       callsAbout(policies)({
         operation: 'UPDATE',
@@ -104,11 +139,11 @@ describe('more policies than one expression holds', () => {
       });
 
     it('are asked about a change of one of them', () => {
-      expect(changing(`label-${labels - 1}`)).toEqual(BOTH);
+      expect(changing(`label-${labels - 1}`)).toEqual(['restore']);
     });
 
     it('are not asked about a change of another label, unless they are too many', () => {
-      expect(changing('another')).toEqual(isExact ? [] : BOTH);
+      expect(changing('another')).toEqual(isExact ? [] : ['restore']);
     });
   });
 
@@ -118,25 +153,17 @@ describe('more policies than one expression holds', () => {
     expect(called({ operation: 'UPDATE', object, oldObject: nodeWith([THEIRS]) })).toEqual([]);
   });
 
-  it.each<{ what: string; spec: Partial<TaintPolicySpec>; calls: string[] }>([
-    { what: 'that restrict removals', spec: {}, calls: ['restore'] },
-    { what: 'in mode Audit', spec: { mode: 'Audit' }, calls: [] },
-    {
-      what: 'that restrict additions alone',
-      spec: { taints: teams.map((team) => ({ key: `${team}.example.com/*`, restrict: ['Addition'] })) },
-      calls: [],
-    },
-  ])('$what, about a new announcement: $calls', ({ spec, calls }) => {
+  it('are not asked about the annotation', () => {
     const oldObject = nodeWith([], POOL);
     const annotations = { 'taintkeeper.dev/allow-removal': 'x' };
     const object = { ...oldObject, metadata: { ...oldObject.metadata, annotations } };
-    expect(callsAbout(many(200, () => spec))({ operation: 'UPDATE', object, oldObject })).toEqual(calls);
+    expect(callsAbout(many(200))({ operation: 'UPDATE', object, oldObject })).toEqual([]);
   });
 
   it('are asked about changes of their keys', () => {
     const update = withTaints(many(200));
     const changes = (one: Taint) => [update([one], [], { labels: POOL }), update([], [one], { labels: POOL })];
-    expect(changes(THEIRS)).toEqual([BOTH, BOTH]);
+    expect(changes(THEIRS)).toEqual([BOTH, []]);
     expect(changes(OTHER)).toEqual([[], []]);
   });
 });
@@ -152,8 +179,8 @@ describe('the texts', () => {
       removalByAnnotation: 'Forbidden',
       exempt: {},
       taints: [
-        ...keys.map((key): TaintRule => ({ key: `${key}-${index}`, restrict: ['Removal', 'Addition', 'Unselection'] })),
-        ...keys.map((key): TaintRule => ({ key: `${key}-${index}*`, restrict: ['Removal', 'Addition'] })),
+        ...keys.map((key): TaintRule => ({ key: `${key}-${index}` })),
+        ...keys.map((key): TaintRule => ({ key: `${key}-${index}.example.com/*` })),
         ...[{ value: 'x' }, {}].flatMap((value, kind) =>
           keys.map((key): TaintRule => {
             return { key: `${key}-${index}-${kind}`, ...value, effect: 'NoSchedule', ensure: 'Always' };

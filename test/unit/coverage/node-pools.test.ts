@@ -96,7 +96,7 @@ describe('a NodePool of Karpenter', () => {
     {
       what: 'restricts removal only',
       pool: nodePool(),
-      policy: spec(undefined, [{ key: 'dedicated', restrict: ['Removal'] }]),
+      policy: spec(undefined, [{ key: 'dedicated' }]),
       expected: [],
     },
     {
@@ -288,7 +288,6 @@ describe('a taint of ensure: AtRegistration that an agent removes, by its key', 
     { what: 'nowhere, but it keeps no pod away', policy: handing(CILIUM.key, 'PreferNoSchedule'), expected: [] },
     { what: 'nowhere, but Karpenter knows it', policy: handing('karpenter.sh/unregistered'), expected: [] },
     { what: 'nowhere, but Karpenter knows its prefix', policy: handing('readiness.k8s.io/network'), expected: [] },
-    { what: 'nowhere, but it is no startup taint', policy: handing('node.kubernetes.io/not-ready'), expected: [] },
   ])('belongs into startupTaints of a NodePool, which has it $what', ({ template, policy = handing(), expected }) => {
     expect(said(viewKarpenterPool(nodePool(template)), policy)).toEqual(expected);
   });
@@ -386,7 +385,7 @@ describe('the condition of a policy', () => {
   it.each<{ what: string; policy: TaintPolicySpec }>([
     { what: 'in mode Audit', policy: spec(undefined, [PRESENT], 'Audit') },
     { what: 'that may select none of the nodes', policy: asks('node.kubernetes.io/instance-type', 'Exists') },
-    { what: 'without required taints', policy: spec(undefined, [{ key: 'dedicated', restrict: ['Removal'] }]) },
+    { what: 'without required taints', policy: spec(undefined, [{ key: 'dedicated' }]) },
   ])('$what says nothing', ({ policy }) => {
     expect(condition(policy)).toBeUndefined();
   });
@@ -399,7 +398,7 @@ describe('the condition of a policy', () => {
       message: 'no right',
     });
     expect(condition(LABELLED, hidden)).toMatchObject({ status: 'True' });
-    expect(condition(spec(undefined, [{ key: 'dedicated', restrict: ['Removal'] }]), hidden)).toBeUndefined();
+    expect(condition(spec(undefined, [{ key: 'dedicated' }]), hidden)).toBeUndefined();
   });
 });
 

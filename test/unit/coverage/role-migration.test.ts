@@ -221,10 +221,7 @@ describe('what is left to do', () => {
         policies: [
           policy('TaintPolicy', 'p', {
             mode: 'Deny',
-            taints: [
-              { key: OLD_ROLE, restrict: ['Removal'] },
-              { key: NEW_ROLE, restrict: ['Removal'] },
-            ],
+            taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }],
           }),
         ],
       },
@@ -261,7 +258,7 @@ describe('what is left to do', () => {
           policy('TaintPolicy', 'masters', {
             mode: 'Deny',
             nodeSelector: { matchLabels: OLD_LABEL },
-            taints: [{ key: NEW_ROLE, restrict: ['Removal'] }],
+            taints: [{ key: NEW_ROLE }],
           }),
           policy('TaintPolicy', 'others', {
             mode: 'Restore',
@@ -314,10 +311,10 @@ describe('what is left to do', () => {
       why: 'policies that speak of the old taint only',
       facts: {
         policies: [
-          policy('TaintPolicy', 'p', { mode: 'Audit', taints: [{ key: OLD_ROLE, restrict: ['Removal'] }] }),
+          policy('TaintPolicy', 'p', { mode: 'Audit', taints: [{ key: OLD_ROLE }] }),
           policy('TaintPolicy', 'all', {
             mode: 'Audit',
-            taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }],
+            taints: [{ key: 'node-role.kubernetes.io/*' }],
           }),
           policy('TolerationPolicy', 't', {
             mode: 'Audit',
@@ -329,7 +326,7 @@ describe('what is left to do', () => {
       },
       expected: {
         4: [
-          `kubectl patch taintpolicy p --type=json -p '[{"op":"add","path":"/spec/taints/-","value":{"key":"${NEW_ROLE}","restrict":["Removal"]}}]'`,
+          `kubectl patch taintpolicy p --type=json -p '[{"op":"add","path":"/spec/taints/-","value":{"key":"${NEW_ROLE}"}}]'`,
           patchOf('tolerationpolicy t', [{ op: 'add', path: '/spec/tolerations/-', value: TOLERATES_NEW }]),
         ],
       },
@@ -371,18 +368,14 @@ describe('what is left to do', () => {
   it.each([
     {
       what: 'rules for either: the old one goes',
-      taints: [
-        { key: 'a', restrict: ['Removal'] },
-        { key: OLD_ROLE, restrict: ['Removal'] },
-        { key: NEW_ROLE, restrict: ['Removal'] },
-      ],
+      taints: [{ key: 'a' }, { key: OLD_ROLE }, { key: NEW_ROLE }],
       operations: [isMeant(1, OLD_ROLE), { op: 'remove', path: '/spec/taints/1' }],
     },
     {
       what: 'rules for the old one: they become those of the new one',
       taints: [
-        { key: OLD_ROLE, effect: 'NoSchedule', restrict: ['Removal'] },
-        { key: OLD_ROLE, effect: 'NoExecute', restrict: ['Removal'] },
+        { key: OLD_ROLE, effect: 'NoSchedule' },
+        { key: OLD_ROLE, effect: 'NoExecute' },
       ],
       operations: [
         isMeant(1, OLD_ROLE),
@@ -393,20 +386,17 @@ describe('what is left to do', () => {
     },
     {
       what: 'a pattern that covers both: it leaves the old one out',
-      taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }],
+      taints: [{ key: 'node-role.kubernetes.io/*' }],
       operations: [isMeant(0, 'node-role.kubernetes.io/*'), except('add', [OLD_ROLE])],
     },
     {
       what: 'a pattern that leaves others out, and a rule',
-      taints: [
-        { key: '*', except: ['a'], restrict: ['Removal'] },
-        { key: OLD_ROLE, restrict: ['Removal'] },
-      ],
+      taints: [{ key: 'node-role.kubernetes.io/*', except: ['node-role.kubernetes.io/a'] }, { key: OLD_ROLE }],
       operations: [
         isMeant(1, OLD_ROLE),
         { op: 'remove', path: '/spec/taints/1' },
-        isMeant(0, '*'),
-        except('replace', ['a', OLD_ROLE]),
+        isMeant(0, 'node-role.kubernetes.io/*'),
+        except('replace', ['node-role.kubernetes.io/a', OLD_ROLE]),
       ],
     },
   ])('of a policy that releases nothing, $what', ({ taints, operations }) => {
@@ -421,10 +411,7 @@ describe('what is left to do', () => {
     const never = policy('TaintPolicy', 'p', {
       mode: 'Deny',
       removalByAnnotation: 'Forbidden',
-      taints: [
-        { key: OLD_ROLE, restrict: ['Removal'] },
-        { key: NEW_ROLE, restrict: ['Removal'] },
-      ],
+      taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }],
     });
     const plan = left({ nodes: [node('m', [MASTER]), node('n', [MASTER, CONTROL_PLANE])], policies: [never] });
     expect(plan[3]).toEqual([`kubectl taint node m ${NEW_ROLE}:NoSchedule`]);

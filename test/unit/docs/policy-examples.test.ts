@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
-import { driftAmong, lossesOf, nodeOf } from '../judge/node-drifts.ts';
+import { lossesOf, nodeOf } from '../judge/node-drifts.ts';
 import { ROOT } from './pages.ts';
 
 async function policiesOf(name: string): Promise<Policy[]> {
@@ -18,8 +19,8 @@ async function example(name: string): Promise<PolicySet> {
 it('a node that runs does not get the evicting taint, and is reported', async () => {
   const { taintPolicies } = await example('evicting');
   const node = nodeOf([], { labels: { quarantine: 'true' } });
-  const drift = driftAmong(node, taintPolicies);
-  expect(drift.desired?.taints ?? node.taints).toEqual([]);
+  const drift = nodeDrift(node, taintPolicies);
+  expect(drift.taints).toEqual([]);
   expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (WouldEvictPods)']);
 });
 
@@ -27,8 +28,9 @@ it.each(['talos-workers', 'spot'])('%s: nodes that run get the taint from the le
   const { taintPolicies } = await example(name);
   const node = nodeOf([], { labels: { pool: 'batch', 'eks.amazonaws.com/capacityType': 'SPOT' } });
   const [policy] = taintPolicies as [CompiledTaintPolicy];
-  expect(lossesOf(driftAmong(node, [policy]))).toHaveLength(1);
-  expect(driftAmong(node, [policy]).desired?.taints).toHaveLength(1);
+  const drift = nodeDrift(node, [policy]);
+  expect(lossesOf(drift)).toHaveLength(1);
+  expect(drift.taints).toHaveLength(1);
 });
 
 it('storage: while taintkeeper is unavailable, the update passes', async () => {

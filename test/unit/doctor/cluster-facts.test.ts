@@ -2,16 +2,10 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
 import { gatherCluster } from '../../../src/doctor/cluster-facts.ts';
-import { recordFields } from '../../../src/objects/node-record.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { recordedTaints, recordListing } from '../judge/established.ts';
 import { INSTALLATION } from './facts.ts';
 
-const RECORD = {
-  ...recordListing(undefined),
-  taints: recordedTaints('gpu:NoSchedule', { policies: ['p'], removedAt: 0 }),
-};
 const DEPLOYMENT = objectsOf(readFileSync(INSTALL, 'utf8')).find(({ kind }) => kind === 'Deployment');
 
 it('never fails: what may not be read says so', async () => {
@@ -43,18 +37,11 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
         ? page([{ metadata: { name: 'n2' } }])
         : page([{ metadata: { name: 'n1', uid: 'u1' }, status }], 'more');
     }
-    if (path.endsWith('/nodetaintrecords')) {
-      const metadata = { name: 'n1', uid: 'r', resourceVersion: '1' };
-      return page([{ metadata, ...recordFields(RECORD, undefined) }]);
-    }
     if (path.endsWith('/daemonsets')) return page([{ metadata: { name: 'x', namespace: 'y' } }]);
     if (path.endsWith('/validatingwebhookconfigurations')) return page([{ metadata: { name: 'empty' } }]);
     return page([]);
   });
-  const { nodes, nodeRecords, daemonSets, configurations } = await gatherCluster(
-    (await clientFor(api.url)).client,
-    INSTALLATION,
-  );
+  const { nodes, daemonSets, configurations } = await gatherCluster((await clientFor(api.url)).client, INSTALLATION);
   expect(nodes).toMatchObject({
     value: [
       {
@@ -66,10 +53,6 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
       },
       { name: 'n2', kubeletVersion: '' },
     ],
-  });
-  expect(nodeRecords).toEqual({
-    ok: true,
-    value: new Map([['n1', { uid: 'r', resourceVersion: '1', record: RECORD }]]),
   });
   expect(daemonSets).toMatchObject({ ok: false, why: expect.stringContaining('spec') });
   expect(configurations).toMatchObject({

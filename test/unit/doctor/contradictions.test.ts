@@ -100,12 +100,11 @@ it('needs no nodes to see that two selectors are the same', () => {
 
 describe('a taint that is there, and protected by another policy', () => {
   const requiring = taintPolicy('p', present('a'));
-  const protecting = (more: object) =>
-    taintPolicy('q', { taints: [{ key: 'dedicated', ...more, restrict: ['Removal'] }] });
+  const protecting = (more: object) => taintPolicy('q', { taints: [{ key: 'dedicated', ...more }] });
   const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
 
-  it.each(['dedicated', 'dedi*'])('is named once, with the nodes, where the key is %s', (key) => {
-    const policies = known([requiring, protecting({ key })]);
+  it('is named once, with the nodes', () => {
+    const policies = known([requiring, protecting({})]);
     const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
       'TaintPolicy p requires dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';

@@ -138,7 +138,6 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     undefinedKinds: known([]),
     builtin: [],
     nodes: known([node('n1')]),
-    nodeRecords: known(new Map()),
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
     grants: known(undefined),

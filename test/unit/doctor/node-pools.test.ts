@@ -23,7 +23,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   {
     what: 'a pool that declares the taint',
     facts: {
-      nodePools: pools(pool([{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', restrict: ['Removal'] }])),
+      nodePools: pools(pool([{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }])),
     },
     expected: [['ok', /^1 pool, each with all required taints/]],
   },
@@ -116,7 +116,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     facts: {
       nodePools: pools(),
       rights: NOT_PERMITTED,
-      policies: known([taintPolicy('p', { taints: [{ key: 'a', restrict: ['Removal'] }] })]),
+      policies: known([taintPolicy('p', { taints: [{ key: 'a' }] })]),
     },
     expected: [['ok', /^0 pools/]],
   },

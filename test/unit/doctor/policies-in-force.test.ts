@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkPatterns, checkPolicies } from '../../../src/doctor/checks/policies.ts';
+import { checkPolicies } from '../../../src/doctor/checks/policies.ts';
 import { known } from '../../../src/doctor/reading.ts';
-import type { RecordedTaint } from '../../../src/judge/node-record.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
-import { recordedTaints, recordListing } from '../judge/established.ts';
 import { healthyFacts, node, policyObject, READY, taintPolicy, unseen } from './facts.ts';
 
 const [CONDITION] = READY.conditions ?? [];
@@ -19,7 +17,7 @@ it.each([
   { what: 'none', policies: [], expected: ['note', /no policies: nothing is protected/] },
   {
     what: 'not valid, as everybody can see without a leader',
-    policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c', restrict: ['Removal'] }] })],
+    policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c' }] })],
     expected: ['problem', /TaintPolicy gpu is not valid: generation 1 cannot be used: spec\.taints\[0\]\.key/],
   },
   {
@@ -134,7 +132,7 @@ it.each([
 it.each([
   {
     kind: 'TaintPolicy',
-    spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+    spec: { mode: 'Deny', taints: [{ key: 'a' }] },
     one: 'n1',
     explained: 'node n1',
   },
@@ -169,46 +167,13 @@ it('a condition that another check reports is a note if that check cannot read w
   ]);
 });
 
-describe('of a required taint that stays off because it was removed with permission, there is something to know', () => {
-  const policies = known([taintPolicy('p', { taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] })]);
-  const nodes = known([node('n0'), node('n1')]);
-  const removed = recordedTaints('gpu:NoSchedule', { removedAt: 0 });
-  const found = (taints: readonly RecordedTaint[], uid: string, readable = true) => {
-    const record = { ...recordListing(undefined, uid), taints };
-    const stored = new Map([['n1', { uid: 'record', resourceVersion: '1', record }]]);
-    const nodeRecords = readable ? known(stored) : unseen('403 Forbidden', 403);
-    return checkPolicies(healthyFacts({ policies, nodes, nodeRecords }));
-  };
-
-  it('as the record of the node says', () => {
-    expect(found(removed, 'uid-n1')).toEqual([
-      {
-        state: 'note',
-        evidence: '1 node is without a required taint that was removed with permission: n1 (gpu:NoSchedule)',
-        remedy: 'taintkeeper explain node n1',
-      },
-    ]);
-  });
-
-  it('not where the record is of an earlier Node, where nothing was removed, or where records cannot be read', () => {
-    for (const results of [
-      found(removed, 'earlier'),
-      found(recordedTaints('gpu:NoSchedule'), 'uid-n1'),
-      found(removed, 'uid-n1', false),
-    ]) {
-      expect(results).toMatchObject([{ state: 'ok' }]);
-    }
-  });
-});
-
-it('of a removal that is announced and not made, there is something to know', () => {
-  const announcedAt = Date.parse('2026-11-22T14:23:06Z');
-  const nodes = known([node('n0'), { ...node('n1'), allowRemoval: 'gpu:NoSchedule, rubbish', announcedAt }]);
+it('of the entries of the annotation allow-removal, there is something to know', () => {
+  const nodes = known([node('n0'), { ...node('n1'), allowRemoval: 'gpu:NoSchedule, rubbish' }]);
   expect(checkPolicies(healthyFacts({ policies: known([taintPolicy('p', {})]), nodes }))).toEqual([
     {
       state: 'note',
       evidence:
-        'the removal of taints is announced and not made on 1 node: n1 (gpu:NoSchedule, rubbish, since 2026-11-22T14:23:06Z)',
+        'annotation taintkeeper.dev/allow-removal of 1 node allows the removal of taints, which are not set again: n1 (gpu:NoSchedule, rubbish)',
       remedy: 'kubectl annotate node n1 taintkeeper.dev/allow-removal-',
     },
   ]);
@@ -241,20 +206,6 @@ it('names a definition that is missing, beside the policies of the other kinds',
       evidence:
         'CustomResourceDefinition recoverypolicies.taintkeeper.dev does not exist: no RecoveryPolicy is in force',
       remedy: 'kubectl apply -f install.yaml',
-    },
-  ]);
-});
-
-it('of a policy that means every taint, there is something to know', () => {
-  const policies = known([
-    taintPolicy('gpu', {}),
-    taintPolicy('all', { taints: [{ key: '*', restrict: ['Removal'] }] }),
-  ]);
-  expect(checkPatterns({ policies })).toMatchObject([
-    {
-      state: 'note',
-      evidence: expect.stringMatching(/^TaintPolicy all: spec\.taints\[0\]\.key: "\*" matches every taint/),
-      remedy: 'kubectl edit taintpolicy all',
     },
   ]);
 });

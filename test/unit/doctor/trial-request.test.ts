@@ -12,10 +12,10 @@ function policy(kind: string, spec: object) {
 const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const denies = policy('TaintPolicy', {
   mode: 'Deny',
-  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+  taints: [{ key: 'dedicated' }],
   exempt: { users: ['exempt'] },
 });
-const audits = policy('TaintPolicy', { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] });
+const audits = policy('TaintPolicy', { mode: 'Audit', taints: [{ key: 'dedicated' }] });
 const tolerates = (namespaces: string[], names?: string[]) =>
   policy('TolerationPolicy', { mode: 'Mutate', daemonSets: { namespaces, ...(names ? { names } : {}) } });
 const nodes = [{ metadata: { name: 'plain' } }, { metadata: { name: 'gpu-1' }, spec: { taints: [taint] } }];
@@ -40,8 +40,14 @@ describe('the trial', () => {
     expect(trial?.shows({ metadata: {}, spec: {} })).toBe(false);
   });
 
-  it('is the same for a user who is exempt: then the annotation of the answer shows that the webhook was called', () => {
-    const trial = findTrial(material({ requester: { username: 'exempt', groups: [] } }));
+  it('is the same for a user who is exempt, of a required taint: then the annotation of the answer shows that the webhook was called', () => {
+    const requires = policy('TaintPolicy', {
+      mode: 'Deny',
+      taints: [{ ...taint, ensure: 'Always' }],
+      exempt: { users: ['exempt'] },
+    });
+    const requester = { username: 'exempt', groups: [] };
+    const trial = findTrial(material({ policies: [requires], nodes: nodes.slice(1), requester }));
     const annotations = { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' };
     expect(trial).toMatchObject({ path: '/api/v1/nodes/gpu-1' });
     expect(trial?.shows({ metadata: { annotations }, spec: {} })).toBe(true);

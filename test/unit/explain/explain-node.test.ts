@@ -7,7 +7,7 @@ import { policyObject } from '../../e2e/policy-objects.ts';
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const TAINT = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
 
-const FACTS = { policies: [], audit: false, events: [], notes: [], record: undefined, now: NOW };
+const FACTS = { policies: [], audit: false, events: [], notes: [], now: NOW };
 
 describe('pods that do not tolerate the taints', () => {
   const gpu = { key: 'gpu', effect: 'NoSchedule' };
@@ -96,7 +96,7 @@ it('names the TaintPolicies that it leaves out, because nothing usable of them i
     viewPolicy(kind, { metadata: { name: 'p', uid: 'u', generation, resourceVersion: '1' }, spec: { mode: 'Never' } });
   const known = viewPolicy('TaintPolicy', {
     metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
-    spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+    spec: { mode: 'Deny', taints: [{ key: 'a' }] },
   }).inForce;
   const ready = { status: 'True', lastTransitionTime: '2026-01-01T11:50:00Z' };
   const notes = (...policies: ReturnType<typeof view>[]) =>
@@ -108,30 +108,4 @@ it('names the TaintPolicies that it leaves out, because nothing usable of them i
     ),
   ]);
   expect(notes({ ...view('TaintPolicy', 2), inForce: known })).toEqual([]);
-});
-
-it('says without the leader why a taint is not restored, as the record of the node has it', () => {
-  const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-  const policy = policyObject('TaintPolicy', 'p', {
-    mode: 'Restore',
-    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
-  });
-  const blocked = { reason: 'Conflict', message: 'another writer removes it repeatedly, last by user dev' } as const;
-  const record = {
-    uid: 'u1',
-    machine: { systemUUID: '', providerID: '' },
-    taints: [{ ...taint, policies: ['p'], missingSince: NOW, blocked }],
-  };
-  const node = { metadata: { name: 'n1', uid: 'u1', creationTimestamp: '2026-01-01T09:00:00Z' }, spec: {}, status: {} };
-  const metadata = { ...policy.metadata, uid: 'u', generation: 1, resourceVersion: '1' };
-  const policies = [viewPolicy('TaintPolicy', { ...policy, metadata })];
-  const facts = { policies, audit: false, events: [], notes: [], record, now: NOW };
-  const leader = { isInConflict: () => false, startup: undefined };
-  const textOf = (...more: [typeof leader] | []) => JSON.stringify(formatNode(explainNode(node, 'n1', facts, ...more)));
-  expect(textOf()).toContain(
-    'the leader does not restore it: another writer removes it repeatedly, last by user dev (Conflict)',
-  );
-  expect(textOf()).toContain('reason=TaintConflict');
-  // The leader itself knows better.
-  expect(textOf(leader)).toContain('the leader is about to restore it');
 });

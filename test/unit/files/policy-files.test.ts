@@ -92,7 +92,7 @@ describe('parsePolicies', () => {
           apiVersion: 'taintkeeper.dev/v1alpha1',
           kind: 'TaintPolicy',
           metadata: { name: 'json' },
-          spec: { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] },
+          spec: { mode: 'Audit', taints: [{ key: 'a' }] },
         }),
       },
     ]);
@@ -109,7 +109,7 @@ describe('parsePolicies', () => {
       apiVersion: 'taintkeeper.dev/v1alpha1',
       kind: 'TaintPolicy',
       metadata: { name, uid: 'u', resourceVersion: '7' },
-      spec: { mode, taints: [{ key: 'a', restrict: ['Removal'] }] },
+      spec: { mode, taints: [{ key: 'a' }] },
       status: { matched: 1 },
     });
     const list = (...items: readonly object[]) => stringify({ apiVersion: 'v1', kind: 'List', items });
@@ -130,9 +130,9 @@ describe('parsePolicies', () => {
     it('are told by their place in it when they are wrong', () => {
       const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
       expect(faults({ 'a.yaml': list(item('a', 'Deny'), item('b', 'deny'), node, item('a', 'Deny')) })).toEqual([
-        'a.yaml:25:7: items[1].spec.mode: expected Deny or Restore or Audit, got "deny"',
-        'a.yaml:33:5: items[2].kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Node"',
-        'a.yaml:39:7: TaintPolicy "a" is already defined at a.yaml:7:7',
+        'a.yaml:23:7: items[1].spec.mode: expected Deny or Restore or Audit, got "deny"',
+        'a.yaml:29:5: items[2].kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Node"',
+        'a.yaml:35:7: TaintPolicy "a" is already defined at a.yaml:7:7',
       ]);
     });
 
@@ -164,9 +164,7 @@ spec:
   taints:
     - key: a
       effect: NoSchedul
-      restrict: [Removal]
     - kye: b
-      restrict: [Removal]
 `;
     expect(
       faults({
@@ -179,8 +177,8 @@ spec:
     ).toEqual([
       'a.yaml:6:3: spec.mode: expected Deny or Restore or Audit, got "deny"',
       'a.yaml:9:7: spec.taints[0].effect: expected NoSchedule or PreferNoSchedule or NoExecute, got "NoSchedul"',
-      'a.yaml:11:7: spec.taints[1]: key is missing',
-      'a.yaml:11:7: spec.taints[1].kye: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict',
+      'a.yaml:10:7: spec.taints[1]: key is missing',
+      'a.yaml:10:7: spec.taints[1].kye: unknown field; known here: key, except, value, effect, ensure, readyWhen',
       expect.stringMatching(/^b\.yaml:1:\d: Flow sequence/),
       'c.yaml:1:1: kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Pod"',
       'd.yaml:1:1: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  announcementsIn,
   boundedAllowRemoval,
   isRemovalAllowed,
-  isRemovalNoted,
-  isRequiredRemovalNamed,
+  keepsOff,
+  MAX_ALLOW_REMOVAL_ENTRIES,
+  MAX_ALLOW_REMOVAL_LENGTH,
   parseAllowedRemovals,
   rewriteAllowRemoval,
   unreadableEntries,
@@ -19,7 +19,7 @@ describe('isRemovalAllowed', () => {
     { annotation: '', taint: gpu, yes: false },
     { annotation: 'dedicated=gpu:NoSchedule', taint: gpu, yes: true },
     { annotation: ' a:NoExecute ,dedicated=gpu:NoSchedule, ', taint: gpu, yes: true },
-    { annotation: 'dedicated:NoSchedule', taint: gpu, yes: true },
+    { annotation: 'dedicated:NoSchedule', taint: gpu, yes: false },
     { annotation: 'dedicated=:NoSchedule', taint: gpu, yes: false },
     { annotation: 'dedicated=cpu:NoSchedule', taint: gpu, yes: false },
     { annotation: 'dedicated=gpu:NoExecute', taint: gpu, yes: false },
@@ -30,116 +30,127 @@ describe('isRemovalAllowed', () => {
     { annotation: '*:NoSchedule', taint: gpu, yes: false },
     { annotation: 'true', taint: gpu, yes: false },
     { annotation: 'dedicated=gpu:NoSchedule-', taint: gpu, yes: false },
-  ])('"$annotation" releases $taint: $yes', ({ annotation, taint, yes }) => {
+    { annotation: 'dedicated=gpu=x:NoSchedule', taint: gpu, yes: false },
+  ])('"$annotation" allows the removal of $taint: $yes', ({ annotation, taint, yes }) => {
     expect(isRemovalAllowed(parseAllowedRemovals(annotation), taint)).toBe(yes);
   });
 });
 
-it.each([
-  { annotation: 'dedicated=gpu:NoSchedule-', yes: true },
-  { annotation: 'a:NoExecute, dedicated:NoSchedule-', yes: true },
-  { annotation: 'dedicated=cpu:NoSchedule-', yes: false },
-  { annotation: 'dedicated=gpu:NoSchedule', yes: false },
-  { annotation: 'dedicated=gpu:NoSchedule--', yes: false },
-])('"$annotation" has a notice of dedicated=gpu:NoSchedule: $yes', ({ annotation, yes }) => {
-  expect(isRemovalNoted(parseAllowedRemovals(annotation), gpu)).toBe(yes);
-});
-
-describe('isRequiredRemovalNamed', () => {
+describe('keepsOff', () => {
   it.each([
     { annotation: 'dedicated=gpu:NoSchedule', anyValue: false, yes: true },
-    { annotation: 'dedicated:NoSchedule', anyValue: false, yes: true },
+    { annotation: 'dedicated:NoSchedule', anyValue: false, yes: false },
     { annotation: 'dedicated=cpu:NoSchedule', anyValue: false, yes: false },
     { annotation: 'dedicated=cpu:NoSchedule', anyValue: true, yes: true },
     { annotation: 'dedicated=gpu:NoExecute', anyValue: true, yes: false },
-    { annotation: 'dedicated=gpu:NoSchedule-', anyValue: false, yes: true },
-    { annotation: 'dedicated=cpu:NoSchedule-', anyValue: true, yes: true },
-  ])('"$annotation" names dedicated=gpu:NoSchedule, any value: $anyValue? $yes', ({ annotation, anyValue, yes }) => {
-    const required = { taint: gpu, anyValue };
-    expect(isRequiredRemovalNamed(parseAllowedRemovals(annotation), required)).toBe(yes);
-  });
+    { annotation: 'dedicated=gpu:NoSchedule-', anyValue: true, yes: false },
+  ])(
+    '"$annotation" keeps dedicated=gpu:NoSchedule off, any value: $anyValue? $yes',
+    ({ annotation, anyValue, yes }) => {
+      expect(keepsOff(parseAllowedRemovals(annotation), { taint: gpu, anyValue })).toBe(yes);
+    },
+  );
 });
 
 describe('rewriteAllowRemoval', () => {
-  const names = (key: string) => (entry: { readonly taint: { readonly key: string } | undefined }) =>
-    entry.taint?.key === key;
-  const none = () => false;
-
   it.each([
     {
       why: 'deletes an entry and keeps the others, also those that cannot be read',
       annotation: 'a:NoExecute, dedicated=gpu:NoSchedule,rubbish ,b:NoSchedule',
-      omits: names('dedicated'),
+      ended: [gpu],
       after: 'a:NoExecute, rubbish, b:NoSchedule',
     },
     {
-      why: 'leaves no annotation without entries',
-      annotation: 'dedicated:NoSchedule',
-      omits: names('dedicated'),
+      why: 'deletes both ways of writing a taint',
+      annotation: 'example.com/plain=:NoExecute',
+      ended: [plain],
       after: undefined,
     },
     {
-      why: 'adds a notice for one value, also for none',
+      why: 'leaves no annotation without entries',
+      annotation: 'dedicated=gpu:NoSchedule',
+      ended: [gpu],
+      after: undefined,
+    },
+    {
+      why: 'keeps the entry of another value',
+      annotation: 'dedicated=cpu:NoSchedule',
+      ended: [gpu],
+      after: 'dedicated=cpu:NoSchedule',
+    },
+    {
+      why: 'adds entries for the values, also for none',
       annotation: 'a:NoExecute',
-      removed: [gpu, plain],
-      after: 'a:NoExecute, dedicated=gpu:NoSchedule-, example.com/plain=:NoExecute-',
+      more: [gpu, plain],
+      after: 'a:NoExecute, dedicated=gpu:NoSchedule, example.com/plain:NoExecute',
     },
     {
       why: 'adds none twice',
-      annotation: 'dedicated=gpu:NoSchedule-',
-      removed: [gpu],
-      after: 'dedicated=gpu:NoSchedule-',
-    },
-    {
-      why: 'replaces an entry that it deletes',
-      annotation: 'dedicated:NoSchedule',
-      omits: names('dedicated'),
-      removed: [gpu],
-      after: 'dedicated=gpu:NoSchedule-',
+      annotation: ' dedicated=gpu:NoSchedule',
+      more: [gpu],
+      after: ' dedicated=gpu:NoSchedule',
     },
     {
       why: 'writes an annotation anew that is too long to be read',
       annotation: 'a:NoSchedule,'.repeat(3_000),
-      removed: [gpu],
-      after: 'dedicated=gpu:NoSchedule-',
+      more: [gpu],
+      after: 'dedicated=gpu:NoSchedule',
+    },
+    {
+      why: 'leaves one that is too long as it is if there is nothing to add',
+      annotation: ','.repeat(40_000),
+      ended: [gpu],
+      after: ','.repeat(40_000),
     },
     { why: 'writes none where there was none', annotation: undefined, after: undefined },
-  ])('$why', ({ annotation, omits = none, removed = [], after }) => {
-    expect(rewriteAllowRemoval(parseAllowedRemovals(annotation), omits, { removed })).toBe(after);
+  ])('$why', ({ annotation, ended = [], more = [], after }) => {
+    expect(rewriteAllowRemoval(annotation, { ended, more })).toBe(after);
   });
 });
 
 it('unreadableEntries shows what was meant to be an entry', () => {
-  expect(unreadableEntries(parseAllowedRemovals('dedicated=gpu, a:NoExecute, x:noschedule'))).toEqual([
+  expect(unreadableEntries(parseAllowedRemovals('dedicated=gpu, a:NoExecute, x:noschedule, y:NoSchedule-'))).toEqual([
     'dedicated=gpu',
     'x:noschedule',
+    'y:NoSchedule-',
   ]);
 });
 
 describe('an annotation that is too long', () => {
-  const LONGEST = 32_768;
   const filled = (length: number) => `${'a'.repeat(length - ':NoSchedule'.length)}:NoSchedule`;
-  const text = `more than ${LONGEST} characters`;
+  const text = `more than ${MAX_ALLOW_REMOVAL_LENGTH} characters`;
 
   it('has one entry that says so and allows nothing', () => {
-    const tooLong = parseAllowedRemovals(filled(LONGEST + 1));
-    expect(tooLong).toMatchObject({ isTooLong: true, entries: [{ text, taint: undefined, isNotice: false }] });
-    expect(unreadableEntries(tooLong)).toEqual([text]);
-    const longest = parseAllowedRemovals(filled(LONGEST));
-    expect([longest.isTooLong, longest.entries.length, unreadableEntries(longest)]).toEqual([undefined, 1, []]);
+    const tooLong = parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH + 1));
+    expect(tooLong.entries).toEqual([{ text, taint: undefined }]);
+    expect(tooLong.taints.size).toBe(0);
+    expect(unreadableEntries(parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH)))).toEqual([]);
   });
 
   it('is kept as a text of limited length that means the same', () => {
-    const longest = filled(LONGEST);
+    const longest = filled(MAX_ALLOW_REMOVAL_LENGTH);
     expect(boundedAllowRemoval(longest)).toBe(longest);
-    const kept = boundedAllowRemoval(filled(10 * LONGEST));
-    expect(kept).toHaveLength(LONGEST + 1);
-    expect(parseAllowedRemovals(kept).isTooLong).toBe(true);
+    const kept = boundedAllowRemoval(filled(10 * MAX_ALLOW_REMOVAL_LENGTH));
+    expect(kept).toHaveLength(MAX_ALLOW_REMOVAL_LENGTH + 1);
+    expect(parseAllowedRemovals(kept).entries).toEqual([{ text, taint: undefined }]);
+  });
+
+  it('is measured in code points, as CEL measures it', () => {
+    const wide = `${'😀'.repeat(20_000)},dedicated=gpu:NoSchedule`;
+    expect(wide.length).toBeGreaterThan(MAX_ALLOW_REMOVAL_LENGTH);
+    expect(isRemovalAllowed(parseAllowedRemovals(wide), gpu)).toBe(true);
   });
 });
 
-it('empty entries are none, and notices are no announcements', () => {
-  const allowed = parseAllowedRemovals(' , a:NoSchedule,, b:NoSchedule-');
-  expect(allowed.entries.map(({ text }) => text)).toEqual(['a:NoSchedule', 'b:NoSchedule-']);
-  expect(announcementsIn(allowed).map(({ text }) => text)).toEqual(['a:NoSchedule']);
+it(`the entries after the first ${MAX_ALLOW_REMOVAL_ENTRIES - 1} are one that cannot be read`, () => {
+  const texts = Array.from({ length: MAX_ALLOW_REMOVAL_ENTRIES + 1 }, (_, n) => `t${n}:NoSchedule`);
+  const { entries, taints } = parseAllowedRemovals(texts.join(', '));
+  expect(entries).toHaveLength(MAX_ALLOW_REMOVAL_ENTRIES);
+  expect(taints.size).toBe(MAX_ALLOW_REMOVAL_ENTRIES - 1);
+  expect(entries.at(-1)).toEqual({ text: 't63:NoSchedule, t64:NoSchedule', taint: undefined });
+});
+
+it('empty entries are none', () => {
+  const allowed = parseAllowedRemovals(' , a:NoSchedule,, b:NoSchedule');
+  expect(allowed.entries.map(({ text }) => text)).toEqual(['a:NoSchedule', 'b:NoSchedule']);
 });

@@ -141,8 +141,8 @@ describe('what the status of both policies says', () => {
     const { taintPolicies } = policySet({ taint: { a: required('gpu'), b: required('ml', { mode: 'Deny' }) } });
     expect(contradictions(taintPolicies, of).map(contradictionText)).toEqual([
       `TaintPolicies b and a ${where} and require dedicated=ml:NoSchedule and dedicated=gpu:NoSchedule: ` +
-        'a node that carries neither gets dedicated=ml:NoSchedule, because mode Deny wins over mode Restore; ' +
-        'a node that carries one of them keeps it',
+        'a node that registers gets dedicated=ml:NoSchedule, because mode Deny wins over mode Restore; ' +
+        'a running node keeps what it carries',
     ]);
   });
 });

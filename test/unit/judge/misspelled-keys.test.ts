@@ -17,7 +17,7 @@ const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'exampl
 const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
   compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } });
 const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspelledKeys(policy(spec), keysOf(NODES as never));
-const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key, restrict: ['Removal'] })) });
+const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key })) });
 
 describe('a key that no node has', () => {
   it.each([
@@ -46,10 +46,7 @@ describe('a key that no node has', () => {
 
   it('is compared with the first of several, in whatever order the nodes have them', () => {
     const doubted = (...carried: string[]) =>
-      misspelledKeys(
-        policy({ taints: [{ key: 'gpupool', restrict: ['Removal'] }] }),
-        keysOf([node({}, ...carried)] as never),
-      );
+      misspelledKeys(policy({ taints: [{ key: 'gpupool' }] }), keysOf([node({}, ...carried)] as never));
     const expected = ['spec.taints[0].key: no node carries a taint gpupool; did you mean gpu-pool?'];
     expect(doubted('gpu_pool', 'gpu-pool')).toEqual(expected);
     expect(doubted('gpu-pool', 'gpu_pool')).toEqual(expected);
@@ -98,25 +95,17 @@ describe('a policy that is for nothing now says so', () => {
   it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
     [
       'no node',
-      { taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: { matchLabels: { pool: 'db' } } },
+      { taints: [{ key: 'a' }], nodeSelector: { matchLabels: { pool: 'db' } } },
       ['spec.nodeSelector selects none of 2 nodes'],
     ],
-    [
-      'no taint',
-      { taints: [{ key: 'a', restrict: ['Removal'] }] },
-      ['no selected node carries a taint that the policy protects'],
-    ],
+    ['no taint', { taints: [{ key: 'a' }] }, ['no selected node carries a taint that the policy protects']],
     [
       'one of its taints',
       {
-        taints: [
-          { key: 'a', restrict: ['Removal'] },
-          { key: CONTROL_PLANE, restrict: ['Removal'] },
-        ],
+        taints: [{ key: 'a' }, { key: CONTROL_PLANE }],
       },
       [],
     ],
-    ['a taint that only some users may add', { taints: [{ key: 'a', restrict: ['Addition'] }] }, []],
     ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] }, []],
   ])('%s', (_what, spec, notes) => {
     const found = policy(spec);
@@ -125,19 +114,19 @@ describe('a policy that is for nothing now says so', () => {
   });
 
   it('but not of a cluster without nodes', () => {
-    expect(idleNotes(policy({ taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: {} }), [], 0)).toEqual([]);
+    expect(idleNotes(policy({ taints: [{ key: 'a' }], nodeSelector: {} }), [], 0)).toEqual([]);
   });
 });
 
 describe('a policy that is applied gets a warning', () => {
-  const taints: TaintPolicySpec['taints'] = [{ key: CONTROL_PLANE, restrict: ['Removal'] }];
+  const taints: TaintPolicySpec['taints'] = [{ key: CONTROL_PLANE }];
   const pool = (value: string) => ({ nodeSelector: { matchLabels: { pool: value } } });
 
   it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
     [
       'about each key that looks misspelled, and then not that it selects no node',
       {
-        taints: [...taints, { key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }],
+        taints: [...taints, { key: 'node-role.kubernetes.io/controlplane' }],
         nodeSelector: { matchLabels: { Pool: 'gpu' } },
       },
       [

@@ -63,7 +63,7 @@ describe('a node that registers', () => {
     },
     {
       why: 'lacks a taint that is only Preserved',
-      policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } }),
+      policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated' }] } } }),
       taints: [],
     },
     { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
@@ -74,10 +74,9 @@ describe('a node that registers', () => {
   });
 
   it.each<{ why: string; rule: TaintRule }>([
-    { why: 'removals are restricted', rule: { key: 'dedicated', restrict: ['Removal'] } },
-    { why: 'additions are restricted', rule: { key: 'dedicated', restrict: ['Addition'] } },
+    { why: 'a taint is protected', rule: { key: 'dedicated' } },
     { why: 'a taint is required', rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } },
-  ])('keeps no announcement where $why: nothing was announced of a new node', ({ rule }) => {
+  ])('keeps no entry where $why: nothing was allowed on a new node', ({ rule }) => {
     const policies = policySet({
       taint: { p: { mode: 'Deny', taints: [rule] }, watching: { mode: 'Audit', taints: [PRESENT_GPU] } },
     });
@@ -94,7 +93,7 @@ describe('a node that registers', () => {
       why: 'policies only set startup taints',
       policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ ...PRESENT_GPU, ensure: 'AtRegistration' }] } } }),
     },
-  ])('keeps its announcement where no policy reads it: $why', ({ policies }) => {
+  ])('keeps its entry where no policy reads it: $why', ({ policies }) => {
     expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ action: 'allow' });
   });
 

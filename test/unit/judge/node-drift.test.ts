@@ -7,10 +7,9 @@ import { cpu, gpu, other } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';
-const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
-const PRESENT_CPU = { ...PRESENT_GPU, value: 'cpu' };
-const PRESENT_ANY = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
-const EVICTING = { ...PRESENT_GPU, effect: 'NoExecute' } as const;
+const ALWAYS_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
+const ALWAYS_CPU = { ...ALWAYS_GPU, value: 'cpu' };
+const ALWAYS_ANY = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 const evicting: Taint = { ...gpu, effect: 'NoExecute' };
 
 describe('a required taint', () => {
@@ -19,9 +18,9 @@ describe('a required taint', () => {
     { why: 'gets its value in its place', node: nodeOf([cpu, other]), taints: [gpu, other] },
     { why: 'stands beside one of another effect', node: nodeOf([evicting]), taints: [evicting, gpu] },
   ])('$why', ({ node, taints }) => {
-    const drift = driftOf({ p: rule('Restore', PRESENT_GPU) }, node);
+    const drift = driftOf({ p: rule('Restore', ALWAYS_GPU) }, node);
     expect(drift.losses).toMatchObject([{ field: 'spec.taints[0]', taint: gpu, blockedBy: undefined }]);
-    expect(drift.desired?.taints).toEqual(taints);
+    expect(drift.taints).toEqual(taints);
   });
 
   it.each<[mode: TaintMode, losses: string[], taints: Taint[] | undefined]>([
@@ -31,216 +30,168 @@ describe('a required taint', () => {
     ['Audit', [`p ${GPU} (ModeDoesNotRestore)`], undefined],
   ])('in mode %s', (mode, losses, taints) => {
     for (const node of [nodeOf([]), nodeOf([cpu])]) {
-      const drift = driftOf({ p: rule(mode, PRESENT_GPU) }, node);
+      const drift = driftOf({ p: rule(mode, ALWAYS_GPU) }, node);
       expect(lossesOf(drift)).toEqual(losses);
-      expect(drift.desired?.taints).toEqual(taints);
+      expect(drift.taints).toEqual(taints ?? node.taints);
     }
   });
 
-  it.each(['node.cilium.io/agent-not-ready', 'node.deckhouse.io/uninitialized'])(
-    'is for registration only when it is a start-up taint: %s',
-    (key) => {
-      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key, restrict: ['Removal'] }) }, nodeOf([]));
-      expect(drift).toMatchObject({
-        losses: [],
-        removed: [],
-        expired: [],
-        desired: undefined,
-      });
-    },
-  );
-
-  it.each(['karpenter.sh/controller', 'node.kubernetes.io/lifecycle', 'node.cluster.x-k8s.io/pool'])(
-    'is restored though autoscalers or Kubernetes have other taints in its domain: %s',
-    (key) => {
-      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
-      expect(drift.desired?.taints).toEqual([{ ...gpu, key }]);
-    },
-  );
-
   it.each<{ why: string; policies: Policies; node: NodeView }>([
-    { why: 'the node carries it', policies: { p: rule('Restore', PRESENT_GPU) }, node: nodeOf([gpu]) },
-    { why: 'any value will do', policies: { p: rule('Restore', PRESENT_ANY) }, node: nodeOf([cpu]) },
+    { why: 'the node carries it', policies: { p: rule('Restore', ALWAYS_GPU) }, node: nodeOf([gpu]) },
+    { why: 'any value will do', policies: { p: rule('Restore', ALWAYS_ANY) }, node: nodeOf([cpu]) },
     {
       why: 'the policy is for other nodes',
-      policies: { p: rule('Restore', PRESENT_GPU, { nodeSelector: { matchLabels: { pool: 'gpu' } } }) },
+      policies: { p: rule('Restore', ALWAYS_GPU, { nodeSelector: { matchLabels: { pool: 'gpu' } } }) },
+      node: nodeOf([]),
+    },
+    { why: 'it is only protected', policies: { p: rule('Restore', { key: 'dedicated' }) }, node: nodeOf([]) },
+    {
+      why: 'it is for registration only',
+      policies: { p: rule('Restore', { ...ALWAYS_GPU, ensure: 'AtRegistration' }) },
       node: nodeOf([]),
     },
   ])('is not missed when $why', ({ policies, node }) => {
-    expect(driftOf(policies, node).losses).toEqual([]);
+    expect(driftOf(policies, node)).toEqual({ losses: [], keptOff: [], taints: node.taints });
+  });
+});
+
+describe('an entry of the annotation', () => {
+  const off = (allowRemoval: string, policies: Policies = { p: rule('Restore', ALWAYS_GPU) }) => {
+    const found = driftOf(policies, nodeOf([], { allowRemoval }));
+    return { losses: lossesOf(found), keptOff: found.keptOff.map(({ policy }) => policy.name), taints: found.taints };
+  };
+
+  it('keeps a required taint off, for each policy that reads it', () => {
+    const policies = { p: rule('Restore', ALWAYS_GPU), q: rule('Deny', ALWAYS_GPU) };
+    expect(off(`a:NoExecute, ${GPU}`, policies)).toEqual({ losses: [], keptOff: ['q', 'p'], taints: [] });
+  });
+
+  it('keeps it off with any value where the policy names none', () => {
+    expect(off(CPU, { p: rule('Restore', ALWAYS_ANY) }).keptOff).toEqual(['p']);
+  });
+
+  it.each([CPU, 'dedicated:NoSchedule', `${GPU}-`, 'dedicated=gpu', 'dedicated=gpu:NoExecute'])(
+    'for another taint keeps nothing off: %s',
+    (allowRemoval) => {
+      expect(off(allowRemoval)).toEqual({ losses: [`p ${GPU}`], keptOff: [], taints: [gpu] });
+    },
+  );
+
+  it('means nothing to a policy with removalByAnnotation: Forbidden', () => {
+    const forbidden = rule('Deny', ALWAYS_GPU, { removalByAnnotation: 'Forbidden' });
+    expect(off(GPU, { p: forbidden })).toMatchObject({ losses: [`p ${GPU}`], keptOff: [] });
+    // Another policy that reads it changes nothing: admission would not let the taint be removed either.
+    expect(off(GPU, { p: forbidden, q: rule('Restore', ALWAYS_GPU) })).toMatchObject({
+      losses: [`p ${GPU}`],
+      keptOff: ['q'],
+      taints: [gpu],
+    });
+  });
+
+  it('does not keep a changed value: the policy requires its own', () => {
+    expect(driftOf({ p: rule('Restore', ALWAYS_GPU) }, nodeOf([cpu], { allowRemoval: GPU }))).toMatchObject({
+      losses: [],
+      keptOff: [{ policy: { name: 'p' } }],
+      taints: [cpu],
+    });
   });
 });
 
 describe('where several policies require one taint', () => {
-  it.each<{
-    why: string;
-    policies: Policies;
-    node?: NodeView;
-    recorded?: string;
-    losses: string[];
-    taints: Taint[] | undefined;
-  }>([
+  it.each<{ why: string; policies: Policies; node?: NodeView; losses: string[]; taints?: Taint[] }>([
     {
-      why: 'the value of the strongest counts, though another one repairs',
-      policies: { a: rule('Restore', PRESENT_CPU), b: rule('Deny', PRESENT_GPU) },
-      losses: [`b ${GPU}`, `a ${CPU} (OtherValuePresent)`],
-      taints: [gpu],
-    },
-    {
-      why: 'among equals, the first by name',
-      policies: { b: rule('Restore', PRESENT_CPU), a: rule('Restore', PRESENT_GPU) },
-      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`],
-      taints: [gpu],
+      why: 'with different values, the leader sets none',
+      policies: { a: rule('Restore', ALWAYS_CPU), b: rule('Deny', ALWAYS_GPU) },
+      losses: [`b ${GPU} (ValuesDiffer)`, `a ${CPU} (ValuesDiffer)`],
     },
     {
       why: 'a policy that names a value wins over one that accepts any value',
-      policies: { a: rule('Deny', PRESENT_ANY), b: rule('Restore', PRESENT_GPU) },
+      policies: { a: rule('Deny', ALWAYS_ANY), b: rule('Restore', ALWAYS_GPU) },
       losses: [`a ${GPU}`, `b ${GPU}`],
       taints: [gpu],
     },
     {
       why: 'one that only watches has no say in the value',
-      policies: { a: rule('Audit', PRESENT_GPU), b: rule('Restore', PRESENT_ANY) },
+      policies: { a: rule('Audit', ALWAYS_GPU), b: rule('Restore', ALWAYS_ANY) },
       losses: ['b dedicated:NoSchedule', `a ${GPU} (ModeDoesNotRestore)`],
       taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
     },
     {
-      why: 'one in mode Deny that does not get its value is not said to have got it',
-      policies: { a: rule('Deny', PRESENT_GPU), b: rule('Deny', PRESENT_CPU), c: rule('Restore', PRESENT_GPU) },
-      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`, `c ${GPU}`],
+      why: 'one that only watches misses nothing once the node gets its value',
+      policies: { a: rule('Audit', ALWAYS_GPU), b: rule('Restore', ALWAYS_GPU) },
+      losses: [`b ${GPU}`],
       taints: [gpu],
     },
     {
-      why: 'the value that comes first is the reason for every other policy, also for one that only watches',
-      policies: { a: rule('Restore', PRESENT_GPU), b: rule('Restore', PRESENT_CPU), c: rule('Audit', PRESENT_CPU) },
-      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`, `c ${CPU} (OtherValuePresent)`],
-      taints: [gpu],
-    },
-    {
-      why: 'the leader restores nothing for policies in mode Audit',
-      policies: { a: rule('Audit', PRESENT_GPU), b: rule('Audit', PRESENT_GPU) },
+      why: 'the leader sets nothing for policies in mode Audit',
+      policies: { a: rule('Audit', ALWAYS_GPU), b: rule('Audit', ALWAYS_GPU) },
       losses: [`a ${GPU} (ModeDoesNotRestore)`, `b ${GPU} (ModeDoesNotRestore)`],
-      taints: undefined,
     },
     {
-      why: 'a value that another one protects is held',
-      policies: { a: rule('Restore', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
+      why: 'a value that another one requires is kept',
+      policies: { a: rule('Restore', ALWAYS_CPU), b: rule('Restore', ALWAYS_GPU) },
       node: nodeOf([cpu]),
       losses: [`b ${GPU} (OtherValuePresent)`],
-      taints: undefined,
     },
     {
-      why: 'one that requires no value is held, too',
-      policies: {
-        a: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }),
-        b: rule('Restore', { ...PRESENT_GPU, value: '' }),
-      },
+      why: 'a value that another one protects by its key is kept',
+      policies: { a: rule('Deny', { key: 'dedicated' }), b: rule('Restore', { ...ALWAYS_GPU, value: '' }) },
       node: nodeOf([cpu]),
       losses: ['b dedicated:NoSchedule (OtherValuePresent)'],
-      taints: undefined,
     },
     {
-      why: 'a value that a pattern protects is held once it is established',
-      policies: { a: rule('Deny', { key: 'dedi*', restrict: ['Removal'] }), b: rule('Restore', PRESENT_GPU) },
-      node: nodeOf([cpu]),
-      recorded: CPU,
-      losses: [`b ${GPU} (OtherValuePresent)`],
-      taints: undefined,
+      why: 'a value that another one protects by its domain is kept',
+      policies: {
+        a: rule('Deny', { key: 'example.com/*' }),
+        b: rule('Restore', { ...ALWAYS_GPU, key: 'example.com/a' }),
+      },
+      node: nodeOf([{ ...cpu, key: 'example.com/a' }]),
+      losses: ['b example.com/a=gpu:NoSchedule (OtherValuePresent)'],
     },
     {
-      why: 'and is not held before that: admission lets it change',
-      policies: { a: rule('Deny', { key: 'dedi*', restrict: ['Removal'] }), b: rule('Restore', PRESENT_GPU) },
-      node: nodeOf([cpu]),
-      losses: [`b ${GPU}`],
-      taints: [gpu],
-    },
-    {
-      why: 'a value that is only watched is not held',
-      policies: { a: rule('Audit', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
+      why: 'a value that only the policy itself protects is corrected',
+      policies: { b: { mode: 'Restore', taints: [{ key: 'dedicated' }, ALWAYS_GPU] } },
       node: nodeOf([cpu]),
       losses: [`b ${GPU}`],
       taints: [gpu],
     },
-  ])('$why', ({ policies, node = nodeOf([]), recorded, losses, taints }) => {
-    const drift = driftOf(policies, node, recorded);
+    {
+      why: 'a value that is only watched is corrected',
+      policies: { a: rule('Audit', ALWAYS_CPU), b: rule('Restore', ALWAYS_GPU) },
+      node: nodeOf([cpu]),
+      losses: [`b ${GPU}`],
+      taints: [gpu],
+    },
+  ])('$why', ({ policies, node = nodeOf([]), losses, taints = [...node.taints] }) => {
+    const drift = driftOf(policies, node);
     expect(lossesOf(drift)).toEqual(losses);
-    expect(drift.desired?.taints).toEqual(taints);
+    expect(drift.taints).toEqual(taints);
   });
 });
 
-describe('a taint that evicts pods', () => {
-  const RECORDED = 'dedicated=gpu:NoExecute';
-
-  it.each<{ why: string; policies: Policies; node: NodeView; recorded?: string; blockedBy: unknown[] }>([
-    {
-      why: 'is not put on a node that never carried it, in whichever mode',
-      policies: { p: rule('Restore', EVICTING), q: rule('Deny', EVICTING) },
-      node: nodeOf([]),
-      blockedBy: ['WouldEvictPods', 'WouldEvictPods'],
-    },
-    {
-      why: 'is not put on a node of which a record says that it carried it',
-      policies: { p: rule('Restore', EVICTING) },
-      node: nodeOf([]),
-      recorded: RECORDED,
-      blockedBy: ['WouldEvictPods'],
-    },
-    {
-      why: 'is not where a policy protects it and none requires it',
-      policies: {
-        p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }),
-        q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Always' }),
-      },
-      node: nodeOf([{ key: 'other', effect: 'NoExecute' }]),
-      recorded: RECORDED,
-      blockedBy: ['WouldEvictPods'],
-    },
-    {
-      why: 'does not when it was recorded with another value: pods may tolerate that one only',
-      policies: {
-        a: rule('Restore', EVICTING),
-        b: rule('Restore', { key: 'dedicated', value: 'cpu', restrict: ['Removal'] }),
-      },
-      node: nodeOf([]),
-      recorded: 'dedicated=cpu:NoExecute',
-      blockedBy: ['WouldEvictPods', 'WouldEvictPods'],
-    },
-    {
-      why: 'does not in place of another value that evicts',
-      policies: { p: rule('Restore', EVICTING) },
-      node: nodeOf([{ ...evicting, value: 'cpu' }]),
-      blockedBy: ['WouldEvictPods'],
-    },
-  ])('$why', ({ policies, node, recorded, blockedBy }) => {
-    expect(driftOf(policies, node, recorded).losses.map(({ blockedBy }) => blockedBy)).toEqual(blockedBy);
-  });
+it('a taint that evicts pods is set at registration only: a missing one, and another value, are reported', () => {
+  const policies = { p: rule('Restore', { ...ALWAYS_GPU, effect: 'NoExecute' }) };
+  for (const node of [nodeOf([]), nodeOf([{ ...evicting, value: 'cpu' }])]) {
+    const drift = driftOf(policies, node);
+    expect(lossesOf(drift)).toEqual(['p dedicated=gpu:NoExecute (WouldEvictPods)']);
+    expect(drift.taints).toBe(node.taints);
+  }
 });
 
-it('leaves a taint in conflict to the other writer, and repairs the others', () => {
-  const policies = {
-    p: { mode: 'Restore', taints: [PRESENT_GPU, { ...PRESENT_GPU, key: 'other', restrict: ['Removal'] }] },
-  } as const;
-  const drift = driftOf({ p: { ...policies.p, taints: [...policies.p.taints] } }, nodeOf([]), undefined, {
-    isInConflict: ({ key }) => key === 'other',
-  });
+it('leaves a taint in conflict to the other writer, and sets the others', () => {
+  const policies: Policies = { p: { mode: 'Restore', taints: [ALWAYS_GPU, { ...ALWAYS_GPU, key: 'other' }] } };
+  const drift = driftOf(policies, nodeOf([]), ({ key }) => key === 'other');
   expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (Conflict)']);
-  expect(drift.desired?.taints).toEqual([gpu]);
+  expect(drift.taints).toEqual([gpu]);
 });
 
-it('puts back several taints in one go, in the order of the policies, behind those that are there', () => {
+it('sets several taints in one go, in the order of the policies, behind those that are there', () => {
   const drift = driftOf(
     {
-      b: { mode: 'Restore', taints: [PRESENT_GPU, EVICTING, { ...PRESENT_GPU, effect: 'PreferNoSchedule' }] },
-      a: rule('Restore', { ...PRESENT_GPU, key: 'a', restrict: ['Removal'] }),
+      b: { mode: 'Restore', taints: [ALWAYS_GPU, { ...ALWAYS_GPU, effect: 'PreferNoSchedule' }] },
+      a: rule('Restore', { ...ALWAYS_GPU, key: 'a' }),
     },
     nodeOf([other]),
   );
-  expect(drift.desired?.taints).toEqual([other, { ...gpu, key: 'a' }, gpu, { ...gpu, effect: 'PreferNoSchedule' }]);
-});
-
-it('asks for nothing where a loss is not restored', () => {
-  const policies = { p: rule('Restore', PRESENT_GPU), q: rule('Deny', PRESENT_CPU) };
-  const { losses, desired } = driftOf(policies, nodeOf([gpu, other]));
-  expect(losses).toHaveLength(1);
-  expect(desired).toBeUndefined();
+  expect(drift.taints).toEqual([other, { ...gpu, key: 'a' }, gpu, { ...gpu, effect: 'PreferNoSchedule' }]);
 });

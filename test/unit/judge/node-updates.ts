@@ -6,7 +6,6 @@ import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
-import { withRecorded } from './established.ts';
 import { judgeNode } from './judge-node.ts';
 
 export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
@@ -25,10 +24,6 @@ export interface Update {
   readonly newLabels?: StringMap;
   readonly oldAllowRemoval?: string;
   readonly newAllowRemoval?: string;
-  /** What the record of the node lists, such as `a=b:NoSchedule, c:NoExecute`. */
-  readonly recorded?: string;
-  /** What it lists as removed with permission. */
-  readonly recordedRemovals?: string;
   readonly requester?: Requester;
 }
 
@@ -41,19 +36,13 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     newLabels = oldLabels,
     oldAllowRemoval,
     newAllowRemoval,
-    recorded,
-    recordedRemovals,
     requester = DEVELOPER,
   } = update;
   return judgeNode(
     {
       phase,
       requester,
-      oldNode: withRecorded(
-        { name: 'n1', labels: oldLabels, taints: before, allowRemoval: oldAllowRemoval },
-        recorded,
-        recordedRemovals,
-      ),
+      oldNode: { name: 'n1', labels: oldLabels, taints: before, allowRemoval: oldAllowRemoval },
       node: { name: 'n1', labels: newLabels, taints: after, allowRemoval: newAllowRemoval },
     },
     policies,

@@ -7,11 +7,11 @@ import {
   podFindings,
   selectionWarnings,
 } from '../../../src/judge/findings.ts';
+import type { NodeView } from '../../../src/judge/node-view.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
-import { withRecorded } from './established.ts';
 
 const POLICIES = parsePolicies([
   {
@@ -23,7 +23,7 @@ metadata: { name: gpu }
 spec:
   mode: Restore
   nodeSelector: { matchLabels: { pool: gpu } }
-  taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }, { key: other, restrict: [Removal] }]
+  taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }, { key: other }]
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy
@@ -48,15 +48,12 @@ const [daemons] = recoveryPolicies;
 if (!gpu || !cni || !daemons) throw new Error('the policies are not there');
 
 const node = (name: string, pool: string, ...keys: string[]) =>
-  withRecorded(
-    {
-      name,
-      labels: { pool },
-      taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
-      allowRemoval: undefined,
-    },
-    undefined,
-  );
+  ({
+    name,
+    labels: { pool },
+    taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
+    allowRemoval: undefined,
+  }) as NodeView;
 const daemonSet = (namespace: string, name: string, keys: string[] = [], annotations = {}) => ({
   namespace,
   name,
@@ -74,36 +71,26 @@ it('of nodes: those that lack a required taint', () => {
     node('bare', 'gpu'),
     node('strange', 'gpu', 'other'),
   ];
-  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: ['bare', 'strange'] });
+  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: ['bare', 'strange'], removalAllowed: 0 });
 });
 
-it('of nodes: those that lost a protected taint which their record lists', () => {
-  const recorded = (name: string, ...keys: string[]) =>
-    withRecorded(node(name, 'gpu', 'dedicated', ...keys), 'other=gpu:NoSchedule, third:NoSchedule');
+it('of nodes: none that does without a required taint because of an entry; those with entries are counted', () => {
+  const allowing = (one: NodeView, allowRemoval: string): NodeView => ({ ...one, allowRemoval });
   const nodes = [
-    recorded('good', 'other'),
-    recorded('lost'),
-    withRecorded(recorded('changed', 'other'), 'other=x:NoSchedule'),
-    // The leader has not taken it as a permission: the record would not list the taint.
-    { ...recorded('announced'), allowRemoval: 'other:NoSchedule' },
-    { ...recorded('left'), labels: { pool: 'cpu' } },
-    node('never', 'gpu', 'dedicated'),
+    allowing(node('off', 'gpu'), 'dedicated=gpu:NoSchedule'),
+    allowing(node('may-lose', 'gpu', 'dedicated', 'other'), 'other=gpu:NoSchedule'),
+    allowing(node('other-value', 'gpu', 'dedicated'), 'dedicated=cpu:NoSchedule'),
+    allowing(node('elsewhere', 'cpu'), 'dedicated=gpu:NoSchedule'),
   ];
-  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 5, violators: ['announced', 'changed', 'lost'] });
+  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: [], removalAllowed: 2 });
 });
 
-it('of nodes: none that does without a required taint which was removed with permission', () => {
-  const removed = withRecorded(node('removed', 'gpu'), undefined, 'dedicated=gpu:NoSchedule');
-  expect(nodeFindings(gpu, [removed], [])).toEqual({ matched: 1, violators: [] });
-});
-
-it('of nodes: with --audit, those that lost a recorded taint, as without it', () => {
+it('of nodes: with --audit, those that lack a required taint, as without it', () => {
   const [audited] = compilePolicies(POLICIES, { audit: true }).taintPolicies;
-  const nodes = [
-    withRecorded(node('lost', 'gpu', 'dedicated'), 'other=gpu:NoSchedule'),
-    node('removed', 'gpu', 'dedicated'),
-  ];
-  expect(audited && nodeFindings(audited, nodes, [])).toEqual({ matched: 2, violators: ['lost'] });
+  expect(audited && nodeFindings(audited, [node('lost', 'gpu', 'other')], [])).toMatchObject({
+    matched: 1,
+    violators: ['lost'],
+  });
 });
 
 it('of DaemonSets: those that lack a toleration, unless they opted out', () => {

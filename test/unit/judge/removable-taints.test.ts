@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { requiredTaintsOn } from '../../../src/judge/removable-taints.ts';
 import { policySet } from '../policy/policies.ts';
-import { withRecorded } from './established.ts';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
 
@@ -13,15 +12,17 @@ const pool = policySet({
       taints: [
         { ...GPU, ensure: 'Always' },
         { key: 'any', effect: 'NoExecute', ensure: 'Always' },
-        { key: 'preserved', effect: 'NoSchedule', restrict: ['Removal'] },
+        { key: 'preserved', effect: 'NoSchedule' },
       ],
     },
   },
 }).taintPolicies[0];
 if (!pool) throw new Error('there is a policy');
 
-const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }, recorded?: string) =>
-  withRecorded({ labels, taints: taints as { key: string; value?: string; effect: string }[] }, recorded);
+const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }) => ({
+  labels,
+  taints: taints as { key: string; value?: string; effect: string }[],
+});
 
 const keptOn = (on: ReturnType<typeof node>, others: Parameters<typeof requiredTaintsOn>[2] = []) =>
   requiredTaintsOn(on, pool, others).map(({ taint, kept }) => [taint.key, kept]);
@@ -54,36 +55,27 @@ it('are kept on a node that the policy does not select', () => {
 });
 
 it.each([
-  {
-    what: 'an exact key',
-    taints: [{ key: 'dedicated', restrict: ['Removal'] as const }],
-    kept: { reason: 'Protected', by: 'other' },
-  },
-  {
-    what: 'a pattern, where it is established',
-    taints: [{ key: 'd*', restrict: ['Removal'] as const }],
-    kept: { reason: 'Protected', by: 'other' },
-  },
-  {
-    what: 'a pattern, where it is not',
-    taints: [{ key: 'd*', restrict: ['Removal'] as const }],
-    recorded: undefined,
-    kept: undefined,
-  },
-])('are kept where another policy protects them by $what', ({ taints, kept, ...rest }) => {
-  const recorded = 'recorded' in rest ? rest.recorded : 'dedicated=gpu:NoSchedule';
-  const { taintPolicies } = policySet({ taint: { other: { mode: 'Deny', taints } } });
-  expect(keptOn(node([GPU], { pool: 'gpu' }, recorded), taintPolicies)).toEqual([['dedicated', kept]]);
+  { what: 'an exact key', rule: { key: 'example.com/a' }, kept: { reason: 'Protected', by: 'other' } },
+  { what: 'the key of the domain', rule: { key: 'example.com/*' }, kept: { reason: 'Protected', by: 'other' } },
+  { what: 'nothing but another value', rule: { key: 'example.com/a', value: 'x' }, kept: undefined },
+])('are kept where another policy protects them by $what', ({ rule, kept }) => {
+  const taint = { key: 'example.com/a', effect: 'NoSchedule' } as const;
+  const { taintPolicies } = policySet({ taint: { other: { mode: 'Deny', taints: [rule] } } });
+  const [own] = policySet({
+    taint: { own: { mode: 'Audit', taints: [{ ...taint, ensure: 'Always' }] } },
+  }).taintPolicies;
+  if (!own) throw new Error('there is a policy');
+  expect(requiredTaintsOn(node([taint]), own, taintPolicies)).toEqual([{ taint, kept }]);
 });
 
 it('are removed though another policy audits them, or is not for the node', () => {
   const { taintPolicies } = policySet({
     taint: {
-      audits: { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+      audits: { mode: 'Audit', taints: [{ key: 'dedicated' }] },
       elsewhere: {
         mode: 'Deny',
         nodeSelector: { matchLabels: { pool: 'cpu' } },
-        taints: [{ key: 'dedicated', restrict: ['Removal'] as const }],
+        taints: [{ key: 'dedicated' }],
       },
     },
   });

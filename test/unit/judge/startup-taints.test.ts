@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { remainingText, startupTaintsOn } from '../../../src/judge/startup-taints.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withRecorded } from './established.ts';
 import { judgeNode } from './judge-node.ts';
-import { driftAmong } from './node-drifts.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
 const AGENT: Requester = { username: 'system:serviceaccount:agents:agent', groups: [] };
@@ -29,12 +28,12 @@ const nodeWith = (taints: readonly Taint[]): NodeView => ({
 const register = (set: PolicySet, taints: readonly Taint[] = [], phase: Phase = 'mutate') =>
   judgeNode({ phase, requester: KUBELET, node: nodeWith(taints) }, set);
 
-const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase, recorded?: string) =>
+const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase) =>
   judgeNode(
     {
       phase,
       requester: AGENT,
-      oldNode: withRecorded(before, recorded),
+      oldNode: before,
       node: { ...before, taints },
     },
     set,
@@ -62,30 +61,21 @@ describe('a startup taint', () => {
   });
 
   it('is never set on a node that is registered', () => {
-    const { losses, desired } = driftAmong(nodeWith([]), policies('Restore').taintPolicies);
-    expect({ losses, desired }).toEqual({ losses: [], desired: undefined });
+    expect(nodeDrift(nodeWith([]), policies('Restore').taintPolicies)).toEqual({ losses: [], keptOff: [], taints: [] });
   });
 
-  it.each([{ recorded: undefined }, { recorded: TEXT }])(
-    'is not protected by a pattern of another policy, also where a record lists it ($recorded)',
-    ({ recorded }) => {
-      const set = policies('Restore', {
-        all: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal', 'Addition'] }] },
-      });
-      expect(update(set, nodeWith([startup]), [], 'validate', recorded)).toMatchObject({ action: 'allow' });
-      expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ action: 'allow' });
-    },
-  );
+  it('is not protected by the domain of another policy', () => {
+    const set = policies('Restore', { all: { mode: 'Deny', taints: [{ key: 'example.com/*' }] } });
+    expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ action: 'allow' });
+  });
 
-  it('that a policy in mode Audit names is protected by a pattern of another policy, as every taint', () => {
-    const taints = [{ key: '*', restrict: ['Removal', 'Addition'] }] as const;
-    const set = policies('Audit', { all: { mode: 'Deny', taints: [...taints] } });
-    expect(update(set, nodeWith([startup]), [], 'validate', TEXT)).toMatchObject({ action: 'deny' });
-    expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ action: 'deny' });
+  it('that a policy in mode Audit names is protected by the domain of another policy, as every taint', () => {
+    const set = policies('Audit', { all: { mode: 'Deny', taints: [{ key: 'example.com/*' }] } });
+    expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ action: 'deny' });
   });
 
   it('is protected by an exact key of another policy', () => {
-    const set = policies('Restore', { exact: { mode: 'Deny', taints: [{ key: startup.key, restrict: ['Removal'] }] } });
+    const set = policies('Restore', { exact: { mode: 'Deny', taints: [{ key: startup.key }] } });
     expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ action: 'deny' });
   });
 });

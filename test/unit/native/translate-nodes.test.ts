@@ -6,26 +6,26 @@ import { manifestsOf } from '../../../src/native/native-policy.ts';
 import { translate } from '../../../src/native/translate.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 
 type Specs = Readonly<Record<string, TaintPolicySpec>>;
 
 const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
-const DENY: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+const DENY: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'dedicated' }] };
 const RESTORE: TaintPolicySpec = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [PRESENT, { key: 'example.com/*', restrict: ['Removal'] }],
+  taints: [PRESENT, { key: 'example.com/*' }],
   exempt: { users: ['autoscaler'] },
 };
 const CRITICAL: TaintPolicySpec = {
   mode: 'Deny',
-  taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }],
+  taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
   exempt: { groups: ['operators'] },
 };
-const GUARD: TaintPolicySpec = {
-  mode: 'Restore',
-  nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [{ key: 'dedicated', restrict: ['Addition'] }],
+const UNTIL_READY: TaintRule = {
+  ...{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' },
+  readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
 };
 const AUDIT: TaintPolicySpec = { mode: 'Audit', taints: [PRESENT] };
 
@@ -54,13 +54,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     'Deny that may fail',
     { p: { ...DENY, failurePolicy: 'Ignore', removalByAnnotation: 'Forbidden' } },
     {},
-    ['p.protect.taintkeeper.dev Ignore Deny'],
-  ],
-  [
-    'Deny without allowRemoval, but with exemptions, which spend what was announced',
-    { p: { ...DENY, removalByAnnotation: 'Forbidden', exempt: { users: ['a'] } } },
-    {},
-    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny'],
+    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
   ],
   ['Deny without MutatingAdmissionPolicy', { p: DENY }, WITHOUT_MAP, ['p.protect.taintkeeper.dev Fail Deny']],
   [
@@ -70,6 +64,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     [
       'p.restore.taintkeeper.dev Ignore',
       'p.register.taintkeeper.dev Ignore',
+      'p.select.taintkeeper.dev Ignore',
       'p.protect.taintkeeper.dev Ignore Deny',
       'p.report-registration.taintkeeper.dev Ignore Audit,Warn',
     ],
@@ -92,56 +87,22 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     BACKSTOP,
     ['p.report.taintkeeper.dev Ignore Audit', 'p.report-registration.taintkeeper.dev Ignore Audit'],
   ],
-  ['additions alone', { p: GUARD }, {}, ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny']],
   [
-    'nodes that may not leave with a protected taint',
-    {
-      p: {
-        ...RESTORE,
-        taints: [{ key: 'dedicated', restrict: ['Removal', 'Unselection'] }],
-        nodeSelector: { matchLabels: { pool: 'gpu' } },
-        mode: 'Deny',
-        removalByAnnotation: 'Forbidden',
-      },
-    },
+    'a required taint that evicts pods: no running node gets it',
+    { p: { ...RESTORE, taints: [{ ...PRESENT, effect: 'NoExecute' }] } },
     {},
-    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny', 'p.leave.taintkeeper.dev Fail Deny'],
+    [
+      'p.restore.taintkeeper.dev Ignore',
+      'p.register.taintkeeper.dev Ignore',
+      'p.protect.taintkeeper.dev Ignore Deny',
+      'p.report-registration.taintkeeper.dev Ignore Audit,Warn',
+    ],
   ],
   [
-    'a key with "*" alone, which could never act',
-    { p: { mode: 'Restore', taints: [{ key: '*', restrict: ['Removal'] }], exempt: { users: ['a'] } } },
+    'a key DOMAIN/*',
+    { p: { mode: 'Restore', taints: [{ key: 'example.com/*' }] } },
     BACKSTOP,
-    [],
-  ],
-  [
-    'a key with "*" that also restricts additions and unselections, which needs no record',
-    {
-      p: {
-        ...GUARD,
-        mode: 'Deny',
-        taints: [{ key: 'example.com/*', restrict: ['Removal', 'Addition', 'Unselection'] }],
-      },
-    },
-    BACKSTOP,
-    ['p.protect.taintkeeper.dev Fail Deny', 'p.leave.taintkeeper.dev Fail Deny'],
-  ],
-  [
-    'a key with "*" in mode Audit, which does not wait',
-    { p: { mode: 'Audit', taints: [{ key: '*', restrict: ['Removal'] }] } },
-    BACKSTOP,
-    ['p.report.taintkeeper.dev Ignore Audit'],
-  ],
-  [
-    'a guard that only watches',
-    {
-      p: {
-        ...GUARD,
-        mode: 'Audit',
-        taints: [{ key: 'dedicated', restrict: ['Removal', 'Addition', 'Unselection'] }],
-      },
-    },
-    BACKSTOP,
-    ['p.report.taintkeeper.dev Ignore Audit', 'p.leave.taintkeeper.dev Ignore Audit'],
+    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
   ],
   [
     'a required taint of which a stronger policy requires another value on every node',
@@ -191,56 +152,38 @@ describe('what it does not say', () => {
     translated(specs, options).limits.map(({ field, message }) => `${field}: ${message.slice(0, 42)}`);
 
   it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expected: string[]]>([
-    ['Audit', { p: { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] } }, {}, []],
-    [
-      'Deny',
-      { p: DENY },
-      {},
-      [
-        'spec.taints: the taints of nodes are not recorded: they',
-        'spec.removalByAnnotation: only the first 64 entries of taintkeeper.d',
-      ],
-    ],
+    ['Audit', { p: { mode: 'Audit', taints: [{ key: 'a' }] } }, {}, []],
+    ['Deny', { p: DENY }, {}, ['spec.removalByAnnotation: an entry of taintkeeper.dev/allow-removal ']],
+    ['Deny under the webhook', { p: DENY }, BACKSTOP, []],
     [
       'Restore alone',
-      { p: { ...RESTORE, removalByAnnotation: 'Forbidden' } },
+      { p: RESTORE },
       {},
       [
         'spec.mode: taints are restored without a warning to t',
-        'spec.taints: the taints of nodes are not recorded: they',
-        'spec.taints: a key with "*" restricts no removal: only ',
         'spec.taints: a node gets missing required taints only w',
-        'spec.nodeSelector: a label change that ends the protection of',
+        'spec.removalByAnnotation: an entry of taintkeeper.dev/allow-removal ',
         'spec.exempt: patterns exempt no user with a name of mor',
         'spec.taints: the API server may stop evaluating it for ',
       ],
     ],
     [
-      'a key with "*" alone, under the webhook',
-      { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], removalByAnnotation: 'Forbidden' } },
-      BACKSTOP,
-      [
-        'spec.taints: the taints of nodes are not recorded: they',
-        'spec.taints: a key with "*" restricts no removal: only ',
-      ],
-    ],
-    [
-      'a node that comes back',
-      { p: { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }], deletedNodeRetentionSeconds: 3600 } },
-      {},
-      ['spec.deletedNodeRetentionSeconds: a node that was deleted and registers agai'],
-    ],
-    [
       'Restore without MutatingAdmissionPolicy',
-      { p: { mode: 'Restore', taints: [PRESENT] } },
+      { p: { mode: 'Restore', taints: [PRESENT], removalByAnnotation: 'Forbidden' } },
       WITHOUT_MAP,
       [
         'spec.mode: without MutatingAdmissionPolicy, no taint ',
-        'spec.taints: the taints of nodes are not recorded: they',
         'spec.taints: without MutatingAdmissionPolicy, a node th',
         'spec.taints: a node gets missing required taints only w',
-        'spec.removalByAnnotation: without MutatingAdmissionPolicy, the reque',
-        'spec.removalByAnnotation: only the first 64 entries of taintkeeper.d',
+      ],
+    ],
+    [
+      'a startup taint that waits for DaemonSets',
+      { p: { mode: 'Deny', taints: [UNTIL_READY], removalByAnnotation: 'Forbidden' } },
+      BACKSTOP,
+      [
+        'spec.taints: no startup taint is removed when its Daemo',
+        'spec.taints: the API server may stop evaluating it for ',
       ],
     ],
   ])('%s', (_what, specs, options, expected) => {
@@ -253,8 +196,8 @@ describe('what is refused', () => {
     const demanding = (index: number): [string, TaintPolicySpec] => [
       `p${index}`,
       {
-        mode: 'Restore',
-        taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+        mode: index === 0 ? 'Restore' : 'Deny',
+        taints: [{ key: 'dedicated' }],
         exempt: { users: [`*:controller-${index}-*-of-*`] },
       },
     ];
@@ -278,57 +221,11 @@ describe('what is refused', () => {
 it.each<[file: string, specs: Specs, options: Partial<TranslationOptions>]>([
   ['deny', { 'control-plane': { ...DENY, removalByAnnotation: 'Forbidden' } }, {}],
   ['restore-among-others', { 'gpu-pool': RESTORE, critical: CRITICAL }, BACKSTOP],
-  ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } }, {}],
+  ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated' }] } }, {}],
 ])('reads well: %s', async (file, specs, options) => {
   const manifests = translated(specs, options).policies.flatMap((policy) => manifestsOf(policy, 'v1'));
   const text = manifests.map((manifest) => `---\n${stringify(manifest, { lineWidth: 0 })}`).join('');
   await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'nodes', `${file}.yaml`));
-});
-
-describe('additions', () => {
-  const expressions = (specs: Specs) =>
-    Object.fromEntries(
-      translated(specs).policies.flatMap(({ spec }) =>
-        spec.variables.map(({ name, expression }) => [name, expression]),
-      ),
-    );
-
-  it('are not computed where no policy restricts additions', () => {
-    expect(Object.keys(expressions({ p: RESTORE, q: DENY }))).not.toContain('additions');
-  });
-
-  it('are none where another policy, in whatever mode, declares the taint and the node lacks it', () => {
-    const { additions } = expressions({ p: GUARD, q: AUDIT });
-    expect(additions).toContain('"dedicated=gpu:NoSchedule"');
-    expect(expressions({ p: GUARD, q: { ...AUDIT, taints: [{ ...PRESENT, key: 'other' }] } }).additions).not.toContain(
-      'other',
-    );
-  });
-
-  const SOME_ARE_ANNOUNCED = '.exists(name, name in variables.announced)';
-
-  it.each<[what: string, spec: TaintPolicySpec, expected: boolean]>([
-    ['where the policy that declares them exempts a user', { ...AUDIT, exempt: { users: ['autoscaler'] } }, true],
-    ['where it allows removals by annotation', { ...AUDIT, mode: 'Deny' }, true],
-    ['but not where no user may remove them', { ...AUDIT, mode: 'Deny', removalByAnnotation: 'Forbidden' }, false],
-  ])('are required taints that the annotation names, %s', (_what, spec, expected) => {
-    expect(expressions({ p: GUARD, q: spec }).additions?.includes(SOME_ARE_ANNOUNCED)).toBe(expected);
-  });
-
-  it('are required taints with any value that the annotation names with some value', () => {
-    const { value: _, ...anyValue } = PRESENT;
-    const found = expressions({ p: GUARD, q: { mode: 'Deny', taints: [anyValue] } });
-    expect(found.additions).toContain('in variables.announcedIds');
-    expect(found.announcedIds).toContain('variables.announced');
-  });
-
-  it('are refused where nothing can be removed, and that is listed', () => {
-    expect(translated({ p: GUARD }, WITHOUT_MAP).limits).toContainEqual({
-      field: 'spec.taints',
-      message:
-        'without MutatingAdmissionPolicy, no added taint is removed: an update that adds a restricted taint is refused',
-    });
-  });
 });
 
 it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<TranslationOptions>, told: boolean]>([
@@ -345,12 +242,18 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<Translat
   ).toBe(told);
 });
 
-it('a policy that restricts additions and exempts a user defines each variable that it uses', () => {
-  const taints = [
-    { key: 'dedicated', effect: 'NoExecute' as const, ensure: 'Always' as const, restrict: ['Addition'] as const },
-  ];
-  const { policies } = translated({ p: { mode: 'Restore', taints, exempt: { users: ['owner'] } } }, BACKSTOP);
-  for (const { name, spec } of policies) {
+it.each<[what: string, specs: Specs]>([
+  ['one policy', { p: RESTORE }],
+  [
+    'one that any value satisfies',
+    { p: { ...RESTORE, taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] } },
+  ],
+  [
+    'one among others that protect and require the same taint',
+    { p: { ...RESTORE, mode: 'Deny' }, q: DENY, r: { ...RESTORE, taints: [{ ...PRESENT, value: 'cpu' }] } },
+  ],
+])('defines each variable that it uses: %s', (_what, specs) => {
+  for (const { name, spec } of translated(specs, BACKSTOP).policies) {
     const defined = new Set(spec.variables.map((variable) => variable.name));
     const used = [...JSON.stringify(spec).matchAll(/variables\.(\w+)/g)].map(([, variable]) => variable);
     expect(
@@ -366,10 +269,4 @@ it.each([
 ])('a policy that has startup taints alone sets them: $ensure', (startup) => {
   const spec: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a', effect: 'NoSchedule', ...startup }] };
   expect(shape({ p: spec })).toContain('p.register.taintkeeper.dev Ignore');
-});
-
-it('a policy that restricts unselection alone has no policy about changes of taints', () => {
-  const taints = [{ key: 'dedicated', restrict: ['Unselection'] as const }];
-  const nodeSelector = { matchLabels: { pool: 'gpu' } };
-  expect(shape({ p: { mode: 'Deny', nodeSelector, taints } })).toEqual(['p.leave.taintkeeper.dev Fail Deny']);
 });

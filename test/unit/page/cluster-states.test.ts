@@ -12,7 +12,7 @@ const object = (
 ): PolicyObject =>
   viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status }, known);
 
-const KEEP = { mode: 'Deny', taints: [{ key: 'keep', restrict: ['Removal'] }] };
+const KEEP = { mode: 'Deny', taints: [{ key: 'keep' }] };
 
 describe('policies of a cluster', () => {
   it('come with the status that was written last, by name', () => {
@@ -27,7 +27,7 @@ describe('policies of a cluster', () => {
         mode: 'Deny',
         valid: true,
         problems: [],
-        spec: 'mode: Deny\ntaints:\n  - key: keep\n    restrict:\n      - Removal\n',
+        spec: 'mode: Deny\ntaints:\n  - key: keep\n',
         matched: 3,
         violating: 1,
         violators: ['n1'],
@@ -43,10 +43,7 @@ describe('policies of a cluster', () => {
   });
 
   it('say what is wrong with one that cannot be used', () => {
-    const [state] = clusterPolicyStates(
-      [object('idle', { mode: 'Deny', taints: [{ key: 'a b', restrict: ['Removal'] }] })],
-      false,
-    );
+    const [state] = clusterPolicyStates([object('idle', { mode: 'Deny', taints: [{ key: 'a b' }] })], false);
     expect(state).toMatchObject({
       valid: false,
       spec: '',
@@ -64,7 +61,7 @@ describe('policies of a cluster', () => {
         valid: false,
         generationInForce: 1,
         problems: [expect.stringMatching(/^spec\.mode: /)],
-        spec: 'mode: Deny\ntaints:\n  - key: keep\n    restrict:\n      - Removal\n',
+        spec: 'mode: Deny\ntaints:\n  - key: keep\n',
       },
     ]);
   });

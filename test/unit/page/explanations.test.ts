@@ -63,7 +63,7 @@ function explaining({ objects = {}, policies = [], nodes, inConflict = false, st
     pageSources({
       audit,
       cluster,
-      objects: { policies: () => policies, recordOf: () => undefined, read: read ?? readObject },
+      objects: { policies: () => policies, read: read ?? readObject },
     }),
   );
 }
@@ -87,24 +87,24 @@ describe('a node', () => {
   it('is explained by what the leader knows: who wrote it, what it lacks, and what comes of it', async () => {
     const explained = await explaining({ objects, policies: [RESTORE, AGENTS], nodes: [] })('node/n1');
     expect(textOf(explained)).toEqual([
-      'gpu:NoSchedule | missing | required by pool (Restore, spec.taints[0]); the leader is about to restore it',
+      'gpu:NoSchedule | missing | required by pool (Restore, spec.taints[0]); the leader is about to set it',
       'spec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
       'pool | Restore | is selected',
       'note: a replica may not read Events: the command reads them, with your rights',
     ]);
-    expect(explained.next).toEqual({ note: 'nothing: the leader is about to restore it' });
+    expect(explained.next).toEqual({ note: 'nothing: the leader is about to set it' });
     expect(Date.now() - Date.parse(explained.at)).toBeLessThan(5_000);
   });
 
   it('says that another writer removes the taint repeatedly, and the next step shows the Events', async () => {
     const explained = await explaining({ objects, policies: [RESTORE], nodes: [], inConflict: true })('node/n1');
-    expect(textOf(explained)[0]).toContain('another writer removes it repeatedly, so it is not restored for now');
+    expect(textOf(explained)[0]).toContain('another writer removes it repeatedly, so it is not set for now');
     expect(explained.next.command).toContain('reason=TaintConflict');
   });
 
   it('says what only --audit keeps from being done', async () => {
     const explained = await explaining({ objects, policies: [RESTORE], nodes: [], audit: true })('node/n1');
-    expect(textOf(explained)[0]).toContain('pool (Audit, spec.taints[0]); only --audit keeps it from being restored');
+    expect(textOf(explained)[0]).toContain('pool (Audit, spec.taints[0]); only --audit keeps it from being set');
   });
 
   it('shows a startup taint that remains, also one of another component, and what it waits for', async () => {
@@ -125,7 +125,7 @@ describe('a node', () => {
 
   it('is explained by another replica too, which says what it does not know', async () => {
     const texts = textOf(await explaining({ objects, policies: [RESTORE] })('node/n1'));
-    expect(texts[0]).toContain('the leader restores it, unless another writer removes it repeatedly');
+    expect(texts[0]).toContain('the leader sets it, unless another writer removes it repeatedly');
     expect(texts).toContainEqual(expect.stringMatching(/^note: this replica does not lead/));
   });
 });

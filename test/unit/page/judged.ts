@@ -6,9 +6,9 @@ import { policySet } from '../policy/policies.ts';
 
 const POLICIES = policySet({
   taint: {
-    deny: { mode: 'Deny', taints: [{ key: 'keep', restrict: ['Removal'] }] },
-    restore: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
-    audit: { mode: 'Audit', taints: [{ key: 'watched', restrict: ['Removal'] }] },
+    deny: { mode: 'Deny', taints: [{ key: 'keep' }] },
+    restore: { mode: 'Restore', taints: [{ key: 'dedicated' }] },
+    audit: { mode: 'Audit', taints: [{ key: 'watched' }] },
   },
   toleration: { cni: { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] } } },
 });

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../../src/cluster/cluster-objects.ts';
-import type { NodeRecord } from '../../../src/judge/node-record.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMap } from '../../../src/page/node-map.ts';
 import type { NodeNote } from '../../../src/page/state.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { recordedTaints, recordListing } from '../judge/established.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CPU: Taint = { ...GPU, value: 'cpu' };
@@ -21,14 +19,13 @@ function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
   isInConflict: (node: ClusterNode, taint: Taint) => boolean = () => false,
-  { audit = false, record }: { readonly audit?: boolean; readonly record?: NodeRecord } = {},
+  { audit = false }: { readonly audit?: boolean } = {},
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
   return nodeMap({
     nodes,
     compiled: compilePolicies(policies, { audit }).taintPolicies,
     isInConflict,
-    recordOf: () => record,
   });
 }
 
@@ -37,7 +34,7 @@ const PRESENT: TaintPolicySpec = {
   nodeSelector: { matchLabels: { pool: 'gpu' } },
   taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
-const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] as const }] };
+const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
 
 describe('a cell', () => {
   it.each<{ why: string; node: ClusterNode; cell: string; note?: NodeNote; inConflict?: boolean }>([
@@ -70,31 +67,16 @@ describe('a cell', () => {
   });
 
   it.each([
-    { why: 'never carried', taints: [], recorded: undefined, cell: 'a' },
-    {
-      why: 'a pattern that matches, once the taint is established',
-      taints: [{ key: 'example.com/a', effect: 'NoSchedule' }],
-      recorded: 'example.com/a:NoSchedule',
-      cell: 'k',
-    },
-    { why: 'not established yet', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'a' },
-    { why: 'recorded, and lost', taints: [], recorded: 'example.com/a:NoSchedule', cell: 'm' },
-  ])('of a protected taint: $cell, $why', async ({ taints, recorded, cell }) => {
-    const record = recordListing(recorded);
-    const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints)], () => false, { record });
+    { why: 'not carried', taints: [], cell: 'a' },
+    { why: 'that a pattern matches', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'k' },
+  ])('of a protected taint: $cell, $why', async ({ taints, cell }) => {
+    const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints)]);
     expect(rows[0]?.cells).toBe(cell);
   });
 
-  it('a: the record is that of an earlier Node of the name', async () => {
-    const record = recordListing('example.com/a:NoSchedule', 'u0');
-    const { rows } = await mapOf({ all: PRESERVED }, [node('n', [])], () => false, { record });
-    expect(rows[0]?.cells).toBe('a');
-  });
-
-  it('r: removed with permission, without a note', async () => {
-    const taints = recordedTaints('dedicated=gpu:NoSchedule', { removedAt: 0 });
-    const record = { ...recordListing(undefined), taints };
-    const { rows } = await mapOf({ pool: PRESENT }, [node('n', [])], () => false, { record });
+  it('r: kept off by an entry of the annotation, without a note', async () => {
+    const allowRemoval = 'dedicated=gpu:NoSchedule';
+    const { rows } = await mapOf({ pool: PRESENT }, [node('n', [], { allowRemoval })]);
     expect(rows).toEqual([{ name: 'n', ready: true, cells: 'r' }]);
   });
 
@@ -104,17 +86,18 @@ describe('a cell', () => {
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {
-    const twice = { ...PRESENT, taints: [{ key: 'dedicated', restrict: ['Removal'] as const }, ...PRESENT.taints] };
+    const twice = { ...PRESENT, taints: [{ key: 'dedicated' }, ...PRESENT.taints] };
     const { rows } = await mapOf({ pool: twice }, [node('n', [GPU])]);
     expect(rows[0]?.cells).toBe('kk');
   });
 });
 
 it('has a column for each taint of each policy, and a row for each node that one selects', async () => {
-  const map = await mapOf(
-    { pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other', restrict: ['Removal'] as const }] } },
-    [node('b', [GPU], { ready: false }), node('a', []), node('c', [], { labels: {} })],
-  );
+  const map = await mapOf({ pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other' }] } }, [
+    node('b', [GPU], { ready: false }),
+    node('a', []),
+    node('c', [], { labels: {} }),
+  ]);
   expect(map).toMatchObject({
     columns: [
       {
@@ -151,7 +134,7 @@ it('says once what is to be said of many nodes', async () => {
 });
 
 it('bounds the columns', async () => {
-  const taints = Array.from({ length: 60 }, (_, index) => ({ key: `t${index}`, restrict: ['Removal'] as const }));
+  const taints = Array.from({ length: 60 }, (_, index) => ({ key: `t${index}` }));
   const specs = Object.fromEntries(['p', 'q', 'r', 's'].map((name) => [name, { mode: 'Deny' as const, taints }]));
   const map = await mapOf(specs, [node('n', [])]);
   expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);

@@ -82,7 +82,7 @@ describe('nodes and coverage', () => {
       isInConflict: () => false,
       startupOn: () => undefined,
     };
-    const spec = { mode: 'Deny' as const, taints: [{ key: 'keep', restrict: ['Removal'] as const }] };
+    const spec = { mode: 'Deny' as const, taints: [{ key: 'keep' }] };
     const led = {
       clusterState,
       policies: [{ kind: 'TaintPolicy' as const, name: 'p', spec }],

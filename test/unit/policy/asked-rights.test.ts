@@ -12,14 +12,14 @@ describe('the rights that a policy asks for', () => {
     {
       what: 'a TaintPolicy',
       kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a', restrict: ['Removal'] }] },
+      spec: { mode: 'Restore', taints: [{ key: 'a' }] },
       rights: [],
       audited: [],
     },
     {
       what: 'a backstop, which there is with Audit, too',
       kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a', restrict: ['Removal'] }], backstop: 'Native' },
+      spec: { mode: 'Restore', taints: [{ key: 'a' }], backstop: 'Native' },
       rights: ['nativePolicies by backstop: Native'],
       audited: ['nativePolicies by backstop: Native'],
     },
@@ -46,7 +46,7 @@ describe('the rights that a policy asks for', () => {
       spec: {
         mode: 'Restore',
         taints: [
-          { key: 'b', restrict: ['Removal'] },
+          { key: 'b' },
           {
             key: 'a',
             effect: 'NoSchedule',

@@ -58,7 +58,7 @@ it.each(KINDS)('every field of a %s is in the table of cases', (kind) => {
 });
 
 /** Fields that no request about a node or a DaemonSet is answered by. */
-const BESIDE_REQUESTS = ['readyWhen', 'tolerate', 'authorization', 'deletedNodeRetentionSeconds'];
+const BESIDE_REQUESTS = ['readyWhen', 'tolerate', 'authorization'];
 
 /** Those of the fields that a request may be answered by. */
 function compared(of: readonly string[]): string[] {

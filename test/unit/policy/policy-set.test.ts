@@ -4,7 +4,7 @@ import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { compileTaintPolicy, ONCE_ESTABLISHED, startupKeysOf } from '../../../src/policy/policy-set.ts';
+import { compileTaintPolicy, startupKeysOf } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -13,7 +13,7 @@ import { manifest, policySet } from './policies.ts';
 
 const protecting = (mode: TaintPolicySpec['mode']): TaintPolicySpec => ({
   mode,
-  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+  taints: [{ key: 'dedicated' }],
 });
 const tolerating = (more: Partial<TolerationPolicySpec> = {}): TolerationPolicySpec => ({
   mode: 'Mutate',
@@ -56,11 +56,11 @@ describe('a set of policies', () => {
     expect(names(set.recoveryPolicies)).toEqual(['d', 'z', 'a']);
   });
 
-  it('says which taints a policy sets, each with its field, and not those that it only restricts', () => {
+  it('says which taints a policy sets, each with its field, and not those that it only protects', () => {
     const { ensured, required, startup } = taintPolicy({
       mode: 'Deny',
       taints: [
-        { key: 'a', effect: 'NoSchedule', restrict: ['Removal'] },
+        { key: 'a', effect: 'NoSchedule' },
         { key: 'b', value: 'x', effect: 'NoSchedule', ensure: 'Always' },
         { key: 'c', effect: 'NoExecute', ensure: 'AtRegistration' },
       ],
@@ -87,7 +87,7 @@ describe('a set of policies', () => {
 });
 
 describe('a pattern', () => {
-  const pattern: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] };
+  const pattern: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
   const starting = (key: string): TaintPolicySpec => ({
     mode: 'Deny',
     taints: [
@@ -101,12 +101,12 @@ describe('a pattern', () => {
   });
 
   it('covers no startup taint of another policy, which an exact key does', () => {
-    const exact: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/starting', restrict: ['Removal'] }] };
+    const exact: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/starting' }] };
     const [byName, byPattern] = policySet({
       taint: { exact, pattern, starting: starting('example.com/starting') },
     }).taintPolicies;
     const fields = ['example.com/starting', 'example.com/other'].map((key) =>
-      [byName, byPattern].map((policy) => policy?.removalRestrictedBy(taint(key), ONCE_ESTABLISHED)),
+      [byName, byPattern].map((policy) => policy?.protectedBy(taint(key))),
     );
     expect(fields).toEqual([
       ['spec.taints[0]', undefined],
@@ -117,45 +117,21 @@ describe('a pattern', () => {
   it('covers no startup taint of its own policy, and the exceptions that it names besides', () => {
     const spec: TaintPolicySpec = {
       mode: 'Deny',
-      taints: [
-        { key: 'example.com/*', except: ['example.com/mine'], restrict: ['Removal'] },
-        ...starting('example.com/starting').taints,
-      ],
+      taints: [{ key: 'example.com/*', except: ['example.com/mine'] }, ...starting('example.com/starting').taints],
     };
     const alone = compileTaintPolicy(read('TaintPolicy', spec) as TaintPolicy);
-    const keys = ['starting', 'mine', 'other'].map((key) =>
-      alone.removalRestrictedBy(taint(`example.com/${key}`), ONCE_ESTABLISHED),
-    );
+    const keys = ['starting', 'mine', 'other'].map((key) => alone.protectedBy(taint(`example.com/${key}`)));
     expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
   });
 
-  it('waits for a taint to be established, beside an exact key that does not', () => {
+  it('comes after an exact key of its policy', () => {
     const policy = taintPolicy({
       mode: 'Deny',
-      nodeSelector: { matchLabels: { pool: 'a' } },
-      taints: [
-        { key: 'dedicated', restrict: ['Removal'] },
-        { key: 'example.com/*', restrict: ['Removal', 'Unselection'] },
-      ],
+      taints: [{ key: 'example.com/*' }, { key: 'example.com/a', effect: 'NoSchedule' }],
     });
-    expect(policy.removalRestrictedBy(taint('dedicated'), () => false)).toBe('spec.taints[0]');
-    expect(policy.removalRestrictedBy(taint('example.com/a'), () => false)).toBeUndefined();
-    expect(policy.removalRestrictedBy(taint('example.com/a'), () => true)).toBe('spec.taints[1]');
-    expect(policy.establishes).toBe(true);
-    expect(policy.unselectionRules.map(({ field, waits }) => [field, waits])).toEqual([['spec.taints[1]', false]]);
-  });
-
-  it('has no mode to try out before it is established, which an exact key has', () => {
-    const taints: TaintPolicySpec['taints'] = [
-      { key: 'dedicated', restrict: ['Removal'] },
-      { key: 'example.com/*', restrict: ['Removal'] },
-    ];
-    const policy = taintPolicy({ mode: 'Deny', taints }, { audit: true });
-    expect(['spec.taints[0]', 'spec.taints[1]', 'spec.taints[2]'].map(policy.trial)).toEqual([
-      'Deny',
-      'Audit',
-      'Audit',
-    ]);
+    expect(policy.protectedBy(taint('example.com/a'))).toBe('spec.taints[1]');
+    expect(policy.protectedBy({ ...taint('example.com/a'), effect: 'NoExecute' })).toBe('spec.taints[0]');
+    expect(policy.protectedBy(taint('dedicated'))).toBeUndefined();
   });
 
   it('startup keys are sorted, each once', () => {

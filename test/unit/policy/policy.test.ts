@@ -3,7 +3,7 @@ import { isForDaemonSets, parsePolicy } from '../../../src/policy/policy.ts';
 import { problemsOf } from '../../e2e/policy-objects.ts';
 import { manifest } from './policies.ts';
 
-const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
+const taints = [{ key: 'dedicated' }];
 const daemonSets = { namespaces: ['kube-system'] };
 /** Its domain has one character more than a taint's or a label's may have. */
 const LONG_KEY = `${'a'.repeat(254)}/b`;
@@ -22,21 +22,21 @@ describe('parsePolicy accepts', () => {
         },
         taints: [
           { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
-          { key: 'example.com/*', restrict: ['Removal'] },
-          { key: '*', restrict: ['Removal'] },
+          { key: 'example.com/*', except: ['example.com/a'] },
+          { key: 'b', effect: 'NoExecute' },
         ],
         exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters'] },
-        removalByAnnotation: 'Forbidden',
+        removalByAnnotation: 'Allowed',
         failurePolicy: 'Fail',
       },
     ],
     [
-      'a life-cycle taint that is only kept, and required taints of roles and agents',
+      'a taint that an administrator sets, and required taints of roles and agents',
       'TaintPolicy',
       {
         mode: 'Deny',
         taints: [
-          { key: 'node.kubernetes.io/unschedulable', restrict: ['Removal'] },
+          { key: 'node.kubernetes.io/out-of-service' },
           { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule', ensure: 'Always' },
           { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule', ensure: 'Always' },
           { key: 'node.kubernetes.io/windows', effect: 'NoSchedule', ensure: 'Always' },
@@ -126,9 +126,9 @@ describe('parsePolicy says what is wrong, and where', () => {
       'a misspelt field',
       manifest('TaintPolicy', 'p', {
         mode: 'Deny',
-        taints: [{ key: 'a', efect: 'NoSchedule', restrict: ['Removal'] }],
+        taints: [{ key: 'a', efect: 'NoSchedule' }],
       }),
-      ['spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict'],
+      ['spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen'],
     ],
     [
       'no taints',
@@ -142,19 +142,21 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a key that is no key',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a b', restrict: ['Removal'] }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a b' }] }),
       [expect.stringContaining('spec.taints[0].key: "a b" is not allowed here') as unknown as string],
     ],
     [
       'a key that no taint can have',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/b/c', restrict: ['Removal'] }] }),
-      ['spec.taints[0].key: expected a taint key, NAME or DOMAIN/NAME, got "a/b/c"'],
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/b/c' }] }),
+      [
+        'spec.taints[0].key: expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain, got "a/b/c"',
+      ],
     ],
     [
-      'a pattern for what comes and goes',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*', restrict: ['Removal'] }] }),
+      'a pattern for taints that operators set and remove',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*' }] }),
       [
-        'spec.taints[0].key: "readiness.k8s.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
+        'spec.taints[0].key: "readiness.k8s.io/*" protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
       ],
     ],
     [
@@ -164,7 +166,7 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a key whose domain is too long for a node',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: LONG_KEY, restrict: ['Removal'] }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: LONG_KEY }] }),
       [expect.stringContaining('spec.taints[0].key: expected a taint key') as unknown as string],
     ],
     ...(
@@ -220,25 +222,6 @@ describe('parsePolicy says what is wrong, and where', () => {
       ['spec.taints[0].readyWhen: ensure: UntilReady needs readyWhen, and no other rule has it'],
     ],
     [
-      'an exception that is the key itself',
-      manifest('TaintPolicy', 'p', {
-        mode: 'Deny',
-        taints: [{ key: '*/a', except: ['*/a'], restrict: ['Removal'] }],
-      }),
-      ['spec.taints[0].except: except excludes every key of the rule: narrow except, or delete the rule'],
-    ],
-    [
-      'Unselection without a selector',
-      manifest('TaintPolicy', 'p', {
-        mode: 'Deny',
-        taints: [
-          { key: 'a', restrict: ['Removal'] },
-          { key: 'b', restrict: ['Unselection'] },
-        ],
-      }),
-      ['spec.taints: Unselection needs a nodeSelector: a policy without one selects every node'],
-    ],
-    [
       'more labels than a CRD may allow',
       manifest('TaintPolicy', 'p', {
         mode: 'Deny',
@@ -256,13 +239,13 @@ describe('parsePolicy says what is wrong, and where', () => {
       'twelve things at once',
       manifest('TaintPolicy', 'p', {
         mode: 'Deny',
-        taints: Array.from({ length: 12 }, () => ({ key: 5, restrict: ['Removal'] })),
+        taints: Array.from({ length: 12 }, () => ({ key: 5 })),
       }),
       Array.from({ length: 12 }, (_, index) => `spec.taints[${index}].key: expected a string, got 5`),
     ],
     [
       'a required taint by pattern',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a*', effect: 'NoSchedule', ensure: 'Always' }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/*', effect: 'NoSchedule', ensure: 'Always' }] }),
       ['spec.taints[0].key: ensure needs a key without "*", because taintkeeper sets the taint'],
     ],
     [
@@ -270,17 +253,6 @@ describe('parsePolicy says what is wrong, and where', () => {
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', ensure: 'Always' }] }),
       ['spec.taints[0]: ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute'],
     ],
-    ...[
-      'node.kubernetes.io/unschedulable',
-      'node.kubernetes.io/out-of-service',
-      'node.cloudprovider.kubernetes.io/uninitialized',
-    ].map((key): [string, unknown, string[]] => [
-      `a required taint that the life cycle of nodes sets and removes: ${key}`,
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key, effect: 'NoSchedule', ensure: 'Always' }] }),
-      [
-        `spec.taints[0].key: ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work`,
-      ],
-    ]),
     [
       'In without values',
       manifest('TaintPolicy', 'p', {

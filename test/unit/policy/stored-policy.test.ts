@@ -3,7 +3,7 @@ import { parsePolicy, parseStoredPolicy } from '../../../src/policy/policy.ts';
 import { formatPath, formatProblem } from '../../../src/policy/problem.ts';
 import { manifest } from './policies.ts';
 
-const KEEP = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
+const KEEP = { mode: 'Deny', taints: [{ key: 'a' }] };
 const read = (value: unknown) => {
   const { result, ignored } = parseStoredPolicy(value);
   return { result, ignored: ignored.map(formatPath) };
@@ -19,7 +19,7 @@ describe('a policy that the API server holds', () => {
     const spec = {
       ...KEEP,
       future: { a: [1] },
-      taints: [{ key: 'a', restrict: ['Removal'], later: true, 'odd name': 1 }],
+      taints: [{ key: 'a', later: true, 'odd name': 1 }],
     };
     const value = manifest('TaintPolicy', 'p', spec);
     const before = structuredClone(value);

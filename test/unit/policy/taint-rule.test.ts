@@ -7,50 +7,44 @@ const startup = { key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhe
 const required = { key: 'a', effect: 'NoSchedule', ensure: 'Always' };
 
 /** The messages themselves are in the reference and in the CRD: here, what leads to which. */
-const NEEDS = 'a rule needs ensure, restrict or both';
-const NODE_STATE = 'ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes';
-const FREE = 'a startup taint must be free to be removed';
-const LATER = 'taintkeeper may set the taint after the registration of the node';
+const LIFE_CYCLE = 'Kubernetes sets and removes this taint during the life of a node, so a policy must not keep it';
+const OUT_OF_SERVICE = 'ensure is not allowed for this taint: Kubernetes deletes the pods';
 const ONLY_NO_SCHEDULE = 'ensure: UntilReady is only for effect NoSchedule';
-const ONLY_PATTERN = 'except is only for a key with "*"';
-const EVERY_KEY = 'except excludes every key of the rule: narrow except, or delete the rule';
+const ONLY_DOMAIN = 'except is only for a key DOMAIN/*, and lists keys of that domain';
+const STAR = 'a key "*" is not allowed: it would keep the taints by which unknown agents mark a node that starts';
+const NO_KEY = 'expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain';
+const OUT = 'node.kubernetes.io/out-of-service';
 
 describe('a rule of a TaintPolicy', () => {
   it.each<{ why: string; rule: object; problems: string[] }>([
-    { why: 'neither sets nor restricts', rule: { key: 'a' }, problems: [`spec.taints[0]: ${NEEDS}`] },
-    { why: 'restricts', rule: { key: 'a', restrict: ['Addition'] }, problems: [] },
+    { why: 'protects a key', rule: { key: 'a' }, problems: [] },
+    { why: 'protects a domain', rule: { key: 'example.com/*', value: 'x', effect: 'NoSchedule' }, problems: [] },
     { why: 'sets', rule: required, problems: [] },
     { why: 'sets at registration', rule: { ...required, ensure: 'AtRegistration' }, problems: [] },
+    ...['*', '**'].map((key) => ({
+      why: `protects everything: ${key}`,
+      rule: { key },
+      problems: [`spec.taints[0].key: ${STAR}`],
+    })),
+    ...['a*', 'a/*b', '*/a', 'exa*.com/*', 'example.com/a*', 'Example.com/*'].map((key) => ({
+      why: `has a star elsewhere than for the name: ${key}`,
+      rule: { key },
+      problems: [`spec.taints[0].key: ${NO_KEY}`],
+    })),
+    ...['node.kubernetes.io/unschedulable', 'node.kubernetes.io/not-ready'].flatMap((key) =>
+      [{ key }, { ...required, key }, { ...required, key, ensure: 'AtRegistration' }, { ...startup, key }].map(
+        (rule) => ({
+          why: `names a taint of the life cycle: ${JSON.stringify(rule)}`,
+          rule,
+          problems: [`spec.taints[0].key: ${LIFE_CYCLE}`],
+        }),
+      ),
+    ),
+    { why: 'protects out-of-service', rule: { key: OUT }, problems: [] },
     {
-      why: 'sets at registration what Kubernetes sets and removes',
-      rule: { ...required, key: 'node.kubernetes.io/unschedulable', ensure: 'AtRegistration' },
-      problems: [],
-    },
-    {
-      why: 'sets until ready what Kubernetes sets and removes',
-      rule: { ...startup, key: 'node.kubernetes.io/unschedulable' },
-      problems: [`spec.taints[0].key: ${NODE_STATE}`],
-    },
-    { why: 'sets, and restricts removal', rule: { ...required, restrict: ['Removal'] }, problems: [] },
-    {
-      why: 'sets at registration, and restricts removal',
-      rule: { ...required, ensure: 'AtRegistration', restrict: ['Removal'] },
-      problems: [`spec.taints[0].restrict: ${FREE}`],
-    },
-    {
-      why: 'sets until ready, and restricts removal',
-      rule: { ...startup, restrict: ['Removal'] },
-      problems: [`spec.taints[0].restrict: ${FREE}`],
-    },
-    {
-      why: 'sets at registration, and restricts addition',
-      rule: { ...required, ensure: 'AtRegistration', restrict: ['Addition'] },
-      problems: [],
-    },
-    {
-      why: 'sets until ready, and restricts addition',
-      rule: { ...startup, restrict: ['Addition'] },
-      problems: [`spec.taints[0].restrict: ${LATER}`],
+      why: 'sets out-of-service',
+      rule: { ...required, key: OUT },
+      problems: [`spec.taints[0].ensure: ${OUT_OF_SERVICE}`],
     },
     { why: 'sets until ready', rule: startup, problems: [] },
     {
@@ -59,23 +53,18 @@ describe('a rule of a TaintPolicy', () => {
       problems: [`spec.taints[0].effect: ${ONLY_NO_SCHEDULE}`],
     },
     {
-      why: 'excepts some keys of its pattern',
-      rule: {
-        key: 'example.com/*',
-        except: ['example.com/a', 'other.example/*', 'example.com/b*'],
-        restrict: ['Removal'],
-      },
+      why: 'excepts keys of its domain',
+      rule: { key: 'example.com/*', except: ['example.com/a', 'example.com/b.c'] },
       problems: [],
     },
-    {
-      why: 'excepts from an exact key',
-      rule: { key: 'a', except: ['b'], restrict: ['Removal'] },
-      problems: [`spec.taints[0].except: ${ONLY_PATTERN}`],
-    },
-    ...['example.com/*', 'example*', '*'].map((except) => ({
-      why: `excepts ${except}`,
-      rule: { key: 'example.com/*', except: [except], restrict: ['Removal'] },
-      problems: [`spec.taints[0].except: ${EVERY_KEY}`],
+    ...[
+      { key: 'a', except: ['b'] },
+      { key: 'example.com/*', except: ['other.example/a'] },
+      { key: 'example.com/*', except: ['a'] },
+    ].map((rule) => ({
+      why: `excepts what it does not cover: ${JSON.stringify(rule)}`,
+      rule,
+      problems: [`spec.taints[0].except: ${ONLY_DOMAIN}`],
     })),
   ])('that $why', ({ rule, problems }) => {
     const found = problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [rule] }));
@@ -83,8 +72,8 @@ describe('a rule of a TaintPolicy', () => {
     expect(found.map((text, index) => text.slice(0, problems[index]?.length))).toEqual(problems);
   });
 
-  it.each(['a b', 'a/b/c', `${'x'.repeat(254)}/a`])('names the exception that is no key: %s', (key) => {
-    const rule = { key: 'example.com/*', except: ['example.com/a', key], restrict: ['Removal'] };
+  it.each(['example.com/b c', 'example.com/b/c', 'example.com/b*'])('names the exception that is no key: %s', (key) => {
+    const rule = { key: 'example.com/*', except: ['example.com/a', key] };
     expect(problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [rule] }))).toEqual([
       expect.stringMatching(/^spec\.taints\[0\]\.except\[1\]: /),
     ]);
@@ -138,4 +127,20 @@ it('a RecoveryPolicy counts in milliseconds', () => {
     stuckMs: 120_000,
     budget: { limit: 3, windowMs: 600_000 },
   });
+});
+
+it('exempt users and Forbidden do not go together with a required taint: nothing could keep it off', () => {
+  const problems = (spec: object) =>
+    problemsOf(
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [required], removalByAnnotation: 'Forbidden', ...spec }),
+    );
+  const refused = [
+    expect.stringMatching(/^spec\.removalByAnnotation: with ensure: Always and exempt, Forbidden is not allowed/),
+  ];
+  expect(problems({ exempt: { users: ['root'] } })).toEqual(refused);
+  expect(problems({ exempt: { groups: ['admins'] } })).toEqual(refused);
+  expect(problems({ exempt: { users: [], groups: [] } })).toEqual([]);
+  expect(problems({})).toEqual([]);
+  expect(problems({ exempt: { users: ['root'] }, taints: [{ key: 'a' }] })).toEqual([]);
+  expect(problems({ exempt: { users: ['root'] }, removalByAnnotation: 'Allowed' })).toEqual([]);
 });

@@ -235,17 +235,6 @@ it('says of a RecoveryPolicy from a file that it does nothing', async () => {
   ]);
 });
 
-it('warns that a pattern from a file protects no taint, because no leader establishes taints', async () => {
-  const policies = join(temporaryDirectory(), 'policies.yaml');
-  const policy = (name: string, key: string) =>
-    `apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: ${name} }\nspec: { mode: Deny, taints: [{ key: '${key}', restrict: [Removal] }] }\n`;
-  writeFileSync(policies, [policy('waits', 'a*'), policy('exact', 'a')].join('---\n'));
-  const { log } = await start({ policyPaths: [policies] });
-  expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
-    { msg: expect.stringMatching(/^TaintPolicy waits: spec\.taints\[0\]\.key: "a\*" protects no taint here, /) },
-  ]);
-});
-
 describe('a start that fails', () => {
   it.each([
     { option: 'port', other: 'adminPort', name: '--port' },

@@ -3,10 +3,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
-import type { RecordsState } from '../../../src/cluster/node-records.ts';
 import type { ClusterPolicies } from '../../../src/cluster/policies.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
-import { clusterPoliciesCheck, nodeRecordsCheck, trustCheck } from '../../../src/replica/readiness.ts';
+import { clusterPoliciesCheck, trustCheck } from '../../../src/replica/readiness.ts';
 
 const ca = await issueCa(new Date());
 const other = await issueCa(new Date());
@@ -73,9 +72,9 @@ describe('the webhooks check', () => {
 describe('the policies check', () => {
   const object = (name: string, spec: object, generation = 1, known?: PolicyInForce): PolicyObject =>
     viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec }, known);
-  const good = object('good', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] });
-  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*', restrict: ['Removal'] }] });
-  const usable = object('spoiled', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] }, 2);
+  const good = object('good', { mode: 'Deny', taints: [{ key: 'a' }] });
+  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*' }] });
+  const usable = object('spoiled', { mode: 'Deny', taints: [{ key: 'a' }] }, 2);
   const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, usable.inForce);
   const policies = (synced: boolean, ...objects: PolicyObject[]) =>
     ({
@@ -107,39 +106,5 @@ describe('the policies check', () => {
     },
   ])('with $why is $state', ({ given, audit, state, detail }) => {
     expect(clusterPoliciesCheck(given, audit)).toEqual({ name: 'policies', state, detail });
-  });
-});
-
-describe('the node records check', () => {
-  function check() {
-    const now = { synced: false, state: 'not watched' as RecordsState };
-    const run = nodeRecordsCheck({ isSynced: () => now.synced }, { state: () => now.state });
-    return (state: RecordsState, synced = true) => {
-      Object.assign(now, { state, synced });
-      return run().map((found) => found.state);
-    };
-  }
-  const problem = { problem: 'GET …: 404' };
-
-  it('fails at start until the records have been read, where a policy asks for them', () => {
-    const run = check();
-    expect(run('not watched', false)).toEqual([]);
-    expect(run('unread')).toEqual(['failed']);
-    expect(run('read')).toEqual(['ok']);
-    expect(run(problem)).toEqual(['degraded']);
-  });
-
-  it('does not keep a replica from becoming ready while they are not served, or may not be read', () => {
-    const run = check();
-    expect(run('unread')).toEqual(['failed']);
-    expect(run(problem)).toEqual(['degraded']);
-    expect(run('read')).toEqual(['ok']);
-  });
-
-  it('leaves a replica ready that was so before a policy asked for them', () => {
-    const run = check();
-    expect(run('not watched')).toEqual([]);
-    expect(run('unread')).toEqual(['degraded']);
-    expect(run('read')).toEqual(['ok']);
   });
 });

@@ -11,7 +11,7 @@ const node = (name: string, key = KEY) => ({
   metadata: { name, labels: { pool: 'gpu' } },
   spec: { taints: [{ key, effect: 'NoSchedule' }] },
 });
-const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }] };
+const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane' }] };
 const WARNING = `no node carries node-role.kubernetes.io/controlplane; did you mean ${KEY}?`;
 
 /** A replica, and an API server with these nodes. */
@@ -40,7 +40,6 @@ function rig(
     service,
     clusterState: () => clusterState.own as never,
     policies,
-    recordOf: () => undefined,
     log,
   });
   return {
@@ -60,7 +59,7 @@ describe('advice on a policy', () => {
     {
       why: 'a key that is like no other',
       nodes: [node('n1')],
-      spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+      spec: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
       expected: [],
     },
     { why: 'no valid policy', nodes: [node('n1')], spec: { ...MISSPELT, mode: 'Never' }, expected: [] },
@@ -69,7 +68,7 @@ describe('advice on a policy', () => {
       nodes: [node('n1')],
       spec: {
         ...MISSPELT,
-        taints: [{ key: KEY, restrict: ['Removal'] }],
+        taints: [{ key: KEY }],
         nodeSelector: { matchLabels: { pools: 'gpu' } },
       },
       expected: ['no node has label pools; did you mean pool?'],
@@ -79,7 +78,7 @@ describe('advice on a policy', () => {
       nodes: [node('n1'), node('n2')],
       spec: {
         ...MISSPELT,
-        taints: [{ key: KEY, restrict: ['Removal'] }],
+        taints: [{ key: KEY }],
         nodeSelector: { matchLabels: { pool: 'cpu' } },
       },
       expected: ['spec.nodeSelector selects none of 2 nodes'],
@@ -212,7 +211,7 @@ describe('advice on a policy among others', () => {
     const policy = (pool: string) => ({
       mode: 'Deny',
       nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: [pool, 'other'] }] },
-      taints: [{ key: KEY, restrict: ['Removal'] }],
+      taints: [{ key: KEY }],
     });
     expect(await warningsOfChange(policy('gpu'), policy('cpu'))).toEqual([
       'this policy no longer protects taints on 2 nodes that it selected: n1, n2',

@@ -63,7 +63,6 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
     client,
     service: SERVICE,
     clusterState: () => undefined,
-    recordOf: () => undefined,
     policies,
     log,
   });
@@ -104,20 +103,20 @@ describe('advice on a policy with ensure: UntilReady', () => {
     for (const text of found) expect(text.length).toBeLessThan(120);
   });
 
-  it('another policy that restricts the removal of the exact key, but no pattern', async () => {
+  it('another policy that protects the exact key, but no pattern', async () => {
     const others: Record<string, TaintPolicySpec> = {
-      exact: { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] },
-      pattern: { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] },
+      exact: { mode: 'Deny', taints: [{ ...TAINT }] },
+      pattern: { mode: 'Deny', taints: [{ key: 'example.com/*' }] },
     };
     expect(await rig({}, others).warnings(waiting())).toEqual([
-      'TaintPolicy exact (spec.taints[0]) restricts the removal of startup taint example.com/network:NoSchedule',
+      'TaintPolicy exact (spec.taints[0]) protects startup taint example.com/network:NoSchedule, which stays',
     ]);
   });
 
   it('the same when the other policy is applied, without a request', async () => {
     const { asked, warnings } = rig({}, { network: waiting() });
-    expect(await warnings({ mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] })).toEqual([
-      'spec.taints[0] restricts the removal of startup taint example.com/network:NoSchedule of TaintPolicy network',
+    expect(await warnings({ mode: 'Deny', taints: [{ ...TAINT }] })).toEqual([
+      'spec.taints[0] protects startup taint example.com/network:NoSchedule of TaintPolicy network, which stays',
     ]);
     expect(asked).toEqual(['/api/v1/nodes']);
   });

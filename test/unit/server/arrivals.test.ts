@@ -1,65 +1,122 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { connect } from 'node:tls';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RECEIVED_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
-import { followArrivals } from '../../../src/server/connections.ts';
+import { type ArrivalLimits, followArrivals } from '../../../src/server/arrivals.ts';
+import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
 import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
 import { eventually } from '../eventually.ts';
-import { closed } from './raw-connections.ts';
+import { closed, openTls } from './raw-connections.ts';
 import { reviewOfSize } from './review-texts.ts';
-import { ALIVE, CA_CERT, startServer } from './running-server.ts';
+import { ALIVE, startServer } from './running-server.ts';
 
 const PART = Buffer.alloc(BODY_LIMIT_BYTES - 1, ' ');
-const CLIENTS = Math.floor(RECEIVED_LIMIT_BYTES / PART.length) + 2;
+const MOST = RECEIVED_LIMIT_BYTES / BODY_LIMIT_BYTES;
+const HEAD = `POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY_LIMIT_BYTES}\r\n\r\n`;
 
-/** A client that sends all of a largest body but its last byte, and stays; what it sent has left it when this is done. */
-async function sendAlmostAll(port: number) {
-  const socket = connect({ host: '127.0.0.1', port, ca: CA_CERT, servername: 'localhost' });
-  socket.on('error', () => {});
-  onTestFinished(() => void socket.destroy());
-  const head = `POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY_LIMIT_BYTES}\r\n\r\n`;
-  socket.write(head);
-  await new Promise((resolve) => socket.write(PART, resolve));
-  return socket;
-}
+it('bodies that are never finished are closed while others wait for their room, and those are judged', async () => {
+  const timeouts = { ...CLIENT_TIMEOUTS, patience: 3, checkInterval: 20 };
+  const server = await startServer({ timeouts });
+  const clients = await Promise.all(Array.from({ length: MOST }, () => openTls(server.port)));
+  await Promise.all(clients.map((client) => new Promise((resolve) => client.write(HEAD, resolve))));
+  for (const client of clients) client.write(PART);
+  const inFlight = server.metrics.registry.getSingleMetric('taintkeeper_admission_in_flight');
+  await eventually(async () => expect((await inFlight?.get())?.values[0]?.value).toBe(MOST));
 
-it('of bodies that are never finished, the oldest go before memory does; an ordinary request of any size is answered', async () => {
-  const server = await startServer();
-  const clients = [];
-  for (let n = 0; n < CLIENTS; n++) clients.push(await sendAlmostAll(server.port));
-  const [first, second] = clients;
-  if (first) await closed(first);
-  const closedLines = () => server.log.lines().filter(({ msg }) => msg.startsWith('too many bytes'));
-  await eventually(() => expect(closedLines().length).toBeGreaterThan(0));
-
-  expect(closedLines()[0]).toMatchObject({ level: LEVEL.warn });
   expect((await server.post(reviewOfSize(BODY_LIMIT_BYTES))).status).toBe(200);
-  if (second) await closed(second);
-  expect(clients.at(-1)?.destroyed).toBe(false);
+  await Promise.race(clients.map(closed));
+  expect(server.log.lines()[0]).toMatchObject({ level: LEVEL.warn, msg: expect.stringMatching(/^too many bytes/) });
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
 
-it('what has been answered counts no more', async () => {
+it('the room of a request is free again when it has been answered', async () => {
   const server = await startServer();
   const body = reviewOfSize(BODY_LIMIT_BYTES);
-  for (let n = 0; n < CLIENTS; n++) expect((await server.post(body)).status).toBe(200);
+  for (let n = 0; n < MOST + 2; n++) expect((await server.post(body)).status).toBe(200);
 
   expect(server.log.text()).not.toContain('too many bytes');
 });
 
-it('who has sent nothing makes no room, and stays', async () => {
-  const onClosed = vi.fn();
-  const arrivals = followArrivals({ bytes: 10, time: 60_000, checkInterval: 60_000, onClosed });
-  onTestFinished(arrivals.stop);
-  const [silent, old, young] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  for (const message of [silent, old, young]) {
-    arrivals.begin(message as unknown as IncomingMessage, () => {});
-    arrivals.reads(message as unknown as IncomingMessage);
+describe('a body', () => {
+  /** Of twenty bytes, of which a sender gets ten. */
+  function start(limits: Partial<ArrivalLimits> = {}) {
+    const onClosed = vi.fn();
+    const arrivals = followArrivals({
+      bytes: 20,
+      time: 60_000,
+      patience: 3,
+      checkInterval: 60_000,
+      onClosed,
+      ...limits,
+    });
+    onTestFinished(arrivals.stop);
+    const read: string[] = [];
+    function request(name: string, bytes: number, from = 'api-server') {
+      const message = Object.assign(new PassThrough(), { socket: { remoteAddress: from } });
+      arrivals.begin(message as unknown as IncomingMessage, () => {});
+      arrivals.makeRoom(message as unknown as IncomingMessage, bytes, () => read.push(name));
+      return message;
+    }
+    return { request, read, onClosed };
   }
-  for (const message of [old, young]) message.write('x'.repeat(6));
 
-  await eventually(() => expect(onClosed).toHaveBeenCalledOnce());
-  expect([silent, old, young].map(({ destroyed }) => destroyed)).toEqual([false, true, false]);
+  it('waits until there is room, in the order of one sender', () => {
+    const { request, read } = start();
+    const first = request('first', 6);
+    const second = request('second', 6);
+    request('third', 1);
+    expect(read).toEqual(['first']);
+
+    first.emit('end');
+    expect(read).toEqual(['first', 'second', 'third']);
+    second.emit('end');
+    expect(read).toHaveLength(3);
+  });
+
+  it('of another sender takes turns with those of one that sends many, which gets half of the room', () => {
+    const { request, read } = start();
+    const [first, ...others] = ['a', 'b', 'c'].map((name) => request(name, 10));
+    request('other', 10, 'pod');
+    expect(read).toEqual(['a', 'other']);
+
+    request('third sender', 10, 'pod 2');
+    first?.emit('end');
+    others[0]?.emit('end');
+    expect(read).toEqual(['a', 'other', 'b', 'third sender']);
+  });
+
+  it('whose connection ends while it waits takes no room', () => {
+    const { request, read } = start();
+    const first = request('first', 10);
+    request('gone', 10).emit('close');
+    request('third', 10);
+    first.emit('end');
+
+    expect(read).toEqual(['first', 'third']);
+  });
+
+  it('that is discarded needs no room to begin with', () => {
+    const { request, read } = start();
+    request('first', 10);
+    request('discarded', 0);
+    expect(read).toEqual(['first', 'discarded']);
+  });
+
+  it('that takes long is closed while others wait, and not before', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { request, read, onClosed } = start({ patience: 3, checkInterval: 1 });
+    const slow = request('slow', 6);
+    const small = request('small', 1);
+    vi.advanceTimersByTime(10);
+    expect(onClosed).not.toHaveBeenCalled();
+
+    request('waiting', 8);
+    vi.advanceTimersByTime(2);
+    expect(read).toEqual(['slow', 'small']);
+    vi.advanceTimersByTime(10);
+    expect(read).toEqual(['slow', 'small', 'waiting']);
+    expect([slow, small].map(({ destroyed }) => destroyed)).toEqual([true, false]);
+  });
 });

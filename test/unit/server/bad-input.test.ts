@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
+import { BODY_LIMIT_BYTES, DISCARDED_LIMIT_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
 import { harmlessReview, nodeObject } from '../reviews.ts';
-import { nested, reviewOfSize } from './review-texts.ts';
+import { openTls, readToEnd } from './raw-connections.ts';
+import { nested } from './review-texts.ts';
 import { ALIVE, type PostOptions, startServer } from './running-server.ts';
 
 const MIB = 1024 * 1024;
@@ -66,14 +67,14 @@ describe('what is no review is refused with an error that says why, and the serv
       why: 'a body over the limit that says its length',
       body: Buffer.alloc(20 * MIB, ' '),
       status: 413,
-      error: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,
+      error: 'the body is too large, and does not begin as a review of an API server',
     },
     {
       why: 'a body over the limit in chunks',
       body: Buffer.alloc(20 * MIB, ' '),
       options: { chunked: true },
       status: 413,
-      error: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,
+      error: 'the body is too large, and does not begin as a review of an API server',
     },
     {
       why: 'a review sent as YAML',
@@ -130,9 +131,16 @@ it('a path that cannot be decoded is refused', async () => {
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
 
-it('one byte over the limit is refused', async () => {
+it('a body that says to be longer than any review is refused before it is read', async () => {
   const server = await startServer();
-  expect((await server.post(reviewOfSize(BODY_LIMIT_BYTES + 1))).status).toBe(413);
+  const client = await openTls(server.port);
+  const length = DISCARDED_LIMIT_BYTES + 1;
+  client.write(
+    `POST /validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
+  );
+
+  expect(await readToEnd(client)).toMatch(/^HTTP\/1\.1 413 .*the body is larger than 67108864 bytes/s);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
 
 describe('what cannot be read is one line in the log, at level warn:', () => {
@@ -150,7 +158,7 @@ describe('what cannot be read is one line in the log, at level warn:', () => {
       why: 'too large a body',
       body: Buffer.alloc(BODY_LIMIT_BYTES + 1, ' '),
       status: 413,
-      msg: /^unreadable request: the body is larger than \d+ bytes$/,
+      msg: /^unreadable request: the body is too large, and does not begin as a review of an API server$/,
     },
     {
       why: 'no JSON with control characters',

@@ -99,6 +99,14 @@ const NODES: readonly Padding[] = [
     padded: (units) => inStatus({ images: [{ names: times(units, () => '') }] }),
   },
   {
+    what: 'runtime handlers with features',
+    unitBytes: 10,
+    padded: (units) => {
+      const features = { recursiveReadOnlyMounts: false, userNamespaces: false };
+      return inStatus({ runtimeHandlers: times(units, () => ({ name: '', features })) });
+    },
+  },
+  {
     what: 'empty addresses',
     unitBytes: 6,
     padded: (units) => inStatus({ addresses: times(units, () => ({ type: '', address: '' })) }),

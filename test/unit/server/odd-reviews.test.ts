@@ -114,7 +114,7 @@ metadata: { name: selected }
 spec:
   mode: Deny
   nodeSelector: { matchExpressions: [{ key: constructor, operator: Exists }] }
-  taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }]
+  taints: [{ key: node-role.kubernetes.io/control-plane }]
 `,
   });
   const labelled = nodeObject([CONTROL_PLANE_TAINT], { labels: { constructor: '' } });

@@ -11,7 +11,7 @@ import { stopClock } from '../../stopped-clock.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
 
 const VALIDATING = 'validatingadmissionpolicies';
-const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }], backstop: 'Native' };
+const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a' }], backstop: 'Native' };
 
 /** As a newer version may allow it. */
 const UNUSABLE = { ...SPEC, mode: 'Warn' } as unknown as TaintPolicySpec;

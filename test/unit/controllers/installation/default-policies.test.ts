@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 const policy = (name: string) =>
-  `{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy, metadata: {name: ${name}}, spec: {mode: Deny, taints: [{key: k, restrict: [Removal] }]}}`;
+  `{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy, metadata: {name: ${name}}, spec: {mode: Deny, taints: [{key: k }]}}`;
 
 /** An API server with a ConfigMap, and the policies that were created. */
 function rig(data: Readonly<Record<string, string>>) {

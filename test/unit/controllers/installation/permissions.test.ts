@@ -18,7 +18,7 @@ const PATCHING = policyObject('TolerationPolicy', 'cni', { mode: 'Mutate', daemo
 const RECOVERING = policyObject('RecoveryPolicy', 'reboots', { daemonSets });
 const BACKED = policyObject('TaintPolicy', 'gpu', {
   mode: 'Deny',
-  taints: [{ key: 'a', restrict: ['Removal'] }],
+  taints: [{ key: 'a' }],
   backstop: 'Native',
 });
 

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
-import type { Circumstances, Loss } from '../../../../src/judge/node-drift.ts';
-import type { BlockedBy } from '../../../../src/judge/node-record.ts';
+import type { BlockedBy, Loss } from '../../../../src/judge/node-drift.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { driftOf, nodeOf, type Policies, rule } from '../../judge/node-drifts.ts';
 
@@ -14,19 +13,18 @@ const OTHER_VALUE: Taint = { key: 'a', value: 'y', effect: 'NoSchedule' };
 interface Situation {
   readonly policies: Policies;
   readonly carried?: Taint;
-  readonly recorded?: string;
-  readonly circumstances?: Circumstances;
+  readonly isInConflict?: boolean;
 }
 
-function lossOf({ policies, carried, recorded, circumstances }: Situation): Loss {
-  const { losses } = driftOf(policies, nodeOf(carried ? [carried] : []), recorded, circumstances);
+function lossOf({ policies, carried, isInConflict = false }: Situation): Loss {
+  const { losses } = driftOf(policies, nodeOf(carried ? [carried] : []), () => isInConflict);
   const [loss, ...others] = losses.filter(({ policy }) => policy.name === 'p');
   if (!loss || others.length > 0) throw new Error(`expected one loss of policy p, found ${others.length}`);
   return loss;
 }
 
 const RESTORED: Situation = { policies: { p: rule('Restore', REQUIRED) } };
-const IN_CONFLICT: Situation = { ...RESTORED, circumstances: { isInConflict: () => true } };
+const IN_CONFLICT: Situation = { ...RESTORED, isInConflict: true };
 
 it.each<{
   situation: Situation;
@@ -41,46 +39,40 @@ it.each<{
     situation: RESTORED,
     blockedBy: undefined,
     type: 'Normal',
-    reason: 'TaintRestored',
-    action: 'RestoreTaint',
-    note: 'restored taint a=x:NoSchedule',
+    reason: 'TaintAdded',
+    action: 'AddTaint',
+    note: 'set missing taint a=x:NoSchedule',
   },
   {
     situation: { policies: { p: rule('Audit', REQUIRED) } },
     blockedBy: 'ModeDoesNotRestore',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: mode Audit does not restore it',
-  },
-  {
-    situation: { policies: { p: rule('Deny', { key: 'a', restrict: ['Removal'] }) }, recorded: 'a=x:NoSchedule' },
-    blockedBy: 'ModeDoesNotRestore',
-    reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: mode Deny does not restore it',
+    note: 'reports missing taint a=x:NoSchedule: mode Audit does not set it',
   },
   {
     situation: { policies: { p: rule('Restore', { ...REQUIRED, effect: 'NoExecute' }) } },
     blockedBy: 'WouldEvictPods',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoExecute: it would evict pods, so it is set only when a node registers: add it by hand',
+    note: 'reports missing taint a=x:NoExecute: it would evict pods, so a node gets it only when it registers',
   },
   {
     situation: { policies: { o: rule('Restore', { ...REQUIRED, value: 'y' }), p: rule('Restore', REQUIRED) } },
-    blockedBy: 'OtherValuePresent',
+    blockedBy: 'ValuesDiffer',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: another value of it comes first',
+    note: 'reports missing taint a=x:NoSchedule: policies require different values of it',
   },
   {
     situation: IN_CONFLICT,
     blockedBy: 'Conflict',
     reason: 'TaintConflict',
-    note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly',
+    note: 'pauses setting taint a=x:NoSchedule: another writer removes it repeatedly',
   },
   {
     situation: IN_CONFLICT,
     blockedBy: 'Conflict',
     otherWriter: 'field manager "nodectl" (Update)',
     reason: 'TaintConflict',
-    note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly, last by field manager "nodectl" (Update)',
+    note: 'pauses setting taint a=x:NoSchedule: another writer removes it repeatedly, last by field manager "nodectl" (Update)',
   },
 ])('node and policy have an Event: $note', (expected) => {
   const { situation, blockedBy, otherWriter, note, ...event } = {
@@ -103,30 +95,22 @@ it.each<{
 
 it.each<{ situation: Situation; blockedBy: BlockedBy; note: string }>([
   {
-    situation: { policies: { o: rule('Deny', { key: 'a', restrict: ['Removal'] }), p: rule('Restore', REQUIRED) } },
+    situation: { policies: { o: rule('Deny', { key: 'a' }), p: rule('Restore', REQUIRED) } },
     blockedBy: 'OtherValuePresent',
-    note: 'both values are protected; to change it: taintkeeper explain node n1',
+    note: 'the node carries another value of it, which another policy protects; to change it: taintkeeper explain node n1',
   },
   {
     situation: { policies: { p: rule('Audit', REQUIRED) } },
     blockedBy: 'ModeDoesNotRestore',
-    note: 'mode Audit does not restore it; to change it: taintkeeper explain node n1',
+    note: 'mode Audit does not set it; to change it: taintkeeper explain node n1',
   },
 ])('the Events name the value that the node carries instead, with blockedBy $blockedBy', (expected) => {
   const loss = lossOf({ ...expected.situation, carried: OTHER_VALUE });
   expect(loss.blockedBy).toBe(expected.blockedBy);
-  const events = eventsOfLoss(node, loss, undefined, { carried: OTHER_VALUE });
+  const events = eventsOfLoss(node, loss, undefined, OTHER_VALUE);
   expect(events.map(({ reason }) => reason)).toEqual(['TaintValueDiffers', 'TaintValueDiffers']);
   expect(events.map(({ note }) => note)).toEqual([
     `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,
     `Node n1: reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,
-  ]);
-});
-
-it('the Events of a taint that the node has never carried say that it was added', () => {
-  const events = eventsOfLoss(node, lossOf(RESTORED), undefined, { isFirst: true });
-  expect(events.map(({ reason, action, note }) => [reason, action, note])).toEqual([
-    ['TaintAdded', 'AddTaint', 'TaintPolicy p added taint a=x:NoSchedule'],
-    ['TaintAdded', 'AddTaint', 'Node n1: added taint a=x:NoSchedule'],
   ]);
 });

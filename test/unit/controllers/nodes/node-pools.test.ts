@@ -118,7 +118,7 @@ it('says nothing of what is not installed, and asks for nothing else', async () 
 
 it.each<{ what: string; policy: TaintPolicySpec }>([
   { what: 'only watches', policy: { ...PRESENT, mode: 'Audit' } },
-  { what: 'has no required taints', policy: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) },
+  { what: 'has no required taints', policy: rule('Restore', { key: 'dedicated' }) },
 ])('asks for nothing for a policy that $what', async ({ policy }) => {
   const { reconcile, asked } = await start({ served: KARPENTER, policy });
   expect(await reconcile()).toBe(60_000);
@@ -181,7 +181,7 @@ it('leaves a management cluster alone, whose nodes are none of those machines', 
 });
 
 describe('a startup taint that no policy requires', () => {
-  const NOTHING = rule('Restore', { key: 'dedicated', restrict: ['Removal'] });
+  const NOTHING = rule('Restore', { key: 'dedicated' });
   const withStartup = (startupTaints: object[]) => ({
     metadata: { name: 'gpu', uid: 'pool-uid' },
     spec: { template: { spec: { startupTaints } } },

@@ -2,13 +2,13 @@ import { expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-problems.ts';
 import type { Loss } from '../../../../src/judge/node-drift.ts';
-import type { NodeHistory } from '../../../../src/judge/node-history.ts';
+import type { NodeMemory } from '../../../../src/judge/node-memory.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** The taints with these keys are in conflict, and these policies miss them. */
-const conflictsOf = (keys: readonly string[], ...policies: string[]): NodeHistory['conflicts'] =>
+const conflictsOf = (keys: readonly string[], ...policies: string[]): NodeMemory['conflicts'] =>
   new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policies }]));
 
 function track(managers: readonly string[] = ['nodectl']) {
@@ -20,7 +20,7 @@ function track(managers: readonly string[] = ['nodectl']) {
   const request = vi.fn(async (_method: string, _path: string) => ({ metadata: { managedFields } }));
   const onChange = vi.fn();
   const client = { request } as Pick<ApiClient, 'request'> as ApiClient;
-  return { problems: trackRepairProblems({ client, policies: () => [], onChange }), request, onChange };
+  return { problems: trackRepairProblems({ client, onChange }), request, onChange };
 }
 
 it('the other writer of a taint in conflict is read once, and named in every policy that misses it', async () => {
@@ -33,7 +33,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
   expect(onChange).toHaveBeenCalledTimes(2);
 
   const message =
-    'not restored for now, because another writer removes them repeatedly: ' +
+    'not set for now, because another writer removes them repeatedly: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
   expect(problems.list()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintConflict', message })),
@@ -51,7 +51,7 @@ it('a message names only so many taints, and no writer where none is known', asy
 
 it('taints that would evict pods are reported by each policy, with the commands that set them, while the node lacks them', () => {
   const { problems, onChange } = track();
-  const taint = { key: 'out', effect: 'NoExecute' };
+  const taint = { key: 'out', effect: 'NoExecute' } as const;
   const evicting = (policy: string, more: Partial<Loss> = {}) =>
     ({ policy: { name: policy }, field: '', taint, blockedBy: 'WouldEvictPods', ...more }) as unknown as Loss;
   const losses = [
@@ -60,26 +60,27 @@ it('taints that would evict pods are reported by each policy, with the commands 
     evicting('b', { taint: { key: 'also', value: 'x', effect: 'NoExecute' } }),
     evicting('c', { blockedBy: 'Conflict' }),
   ];
-  for (let time = 0; time < 2; time++) problems.withoutEvicting('n1', losses);
+  for (let time = 0; time < 2; time++) problems.withoutEvicting('n1', [gpu], losses);
   expect(onChange).toHaveBeenCalledTimes(1);
   expect(problems.has('n1')).toBe(true);
-  const message =
-    'running nodes lack a NoExecute taint, which is not set there because it would evict pods; ' +
-    'to set it: kubectl taint node n1 also=x:NoExecute out:NoExecute';
+  const message = (command: string) =>
+    `running nodes lack a NoExecute taint, which is not set there because it would evict pods; to set it: kubectl taint ${command}`;
   expect(problems.list()).toEqual(
-    ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'WouldEvictPods', message })),
+    ['a', 'b'].map((policy) => ({
+      ...{ kind: 'TaintPolicy', policy, reason: 'WouldEvictPods' },
+      message: message('node n1 also=x:NoExecute out:NoExecute'),
+    })),
   );
 
-  problems.withoutEvicting('n1', []);
-  expect({ has: problems.has('n1'), list: problems.list(), changes: onChange.mock.calls.length }).toEqual({
-    has: false,
-    list: [],
-    changes: 2,
-  });
-  problems.withoutEvicting('n1', losses);
+  problems.withoutEvicting('n1', [{ ...taint, value: 'y' }], [evicting('a')]);
+  expect(problems.list().map((one) => one.message)).toEqual([message('--overwrite node n1 out:NoExecute')]);
+
+  problems.withoutEvicting('n1', [gpu], []);
+  expect({ has: problems.has('n1'), list: problems.list() }).toEqual({ has: false, list: [] });
+  problems.withoutEvicting('n1', [gpu], losses);
   problems.forget('n1');
   expect(problems.list()).toEqual([]);
-  expect(onChange).toHaveBeenCalledTimes(4);
+  expect(onChange).toHaveBeenCalledTimes(5);
 });
 
 it.each([

@@ -2,15 +2,12 @@ import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
-import { NODE_RECORDS } from '../../../../src/cluster/node-records.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
-import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import { recordFields, viewRecord } from '../../../../src/objects/node-record.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -45,10 +42,9 @@ const FOREIGN_FIELDS = [
 export function startRepair(
   policies: Policies,
   nodes: readonly Entry<ClusterNode>[],
-  options: Partial<Pick<NodeRepairOptions, 'audit' | 'synced'>> & {
+  options: Partial<Pick<NodeRepairOptions, 'nodesSynced' | 'daemonSetsSynced'>> & {
+    readonly audit?: boolean;
     readonly isComplete?: () => boolean;
-    /** The NodeTaintRecords. */
-    readonly stored?: Readonly<Record<string, NodeRecord>>;
     readonly now?: () => Date;
     readonly daemonSets?: readonly Entry<ClusterDaemonSet>[];
     /** Names of nodes that exist, and that the leader cannot read. */
@@ -62,7 +58,8 @@ export function startRepair(
   const {
     audit = false,
     isComplete = () => true,
-    synced = Promise.resolve(),
+    nodesSynced = Promise.resolve(),
+    daemonSetsSynced = Promise.resolve(),
     now = () => new Date(),
     killedAfter = Infinity,
   } = options;
@@ -96,7 +93,6 @@ export function startRepair(
   const daemonPods = podsApi();
   if (options.refusesPods) daemonPods.refuse(500);
 
-  const records = recordsApi(options.stored);
   const client: Pick<ApiClient, 'request' | 'lines' | 'now'> = {
     now,
     lines(path, { query = {}, signal, onOpen }) {
@@ -121,7 +117,6 @@ export function startRepair(
       return { metadata: { resourceVersion: '1' }, items: [...pods] } as T;
     }
     if (path === '/api/v1/namespaces/kube-system/pods') return daemonPods.list(refuse) as T;
-    if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
     if (method === 'GET') {
       const found = cluster.get(name);
       if (!found) throw absent(method, path);
@@ -173,15 +168,8 @@ export function startRepair(
   const run = { signal: stopping.signal, metrics, log };
   const controller = startNodeRepair(run, {
     client: client as ApiClient,
-    nodeRecords: {
-      follow: () => {},
-      state: () => 'read',
-      recordOf: records.recordOf,
-      versionOf: records.versionOf,
-      changes: records.changes,
-      stop: async () => {},
-    },
-    synced,
+    nodesSynced,
+    daemonSetsSynced,
     nodes: watched,
     daemonSets: {
       isStale: () => false,
@@ -196,7 +184,6 @@ export function startRepair(
       isComplete,
       changes: policyChanges,
     },
-    audit,
     recordEvent: (event) => void events.push(event),
     reports,
   });
@@ -214,7 +201,6 @@ export function startRepair(
 
   return {
     repair,
-    records,
     /** A Node of that name registers, another one than before. */
     register(entry: Entry<ClusterNode>) {
       cluster.set(entry.name, { ...entry, resourceVersion: String(++versions) });
@@ -329,83 +315,6 @@ function podsApi() {
   };
 }
 
-interface RecordObject extends Readonly<Record<string, unknown>> {
-  readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string };
-}
-
-/** The NodeTaintRecords, as an API server has them. The watch tells of every change at once. */
-function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
-  const objects = new Map<string, RecordObject>();
-  const changes = createSubject<string>();
-  const requests: string[] = [];
-  let refusal: ((name: string) => number | undefined) | undefined;
-  let version = 0;
-
-  function put(name: string, fields: object, uid = `record-${++version}`): RecordObject {
-    const object = { ...fields, metadata: { name, uid, resourceVersion: String(++version) } };
-    objects.set(name, object);
-    changes.next(name);
-    return object;
-  }
-  function remove(name: string): void {
-    if (objects.delete(name)) changes.next(name);
-  }
-  /** As the watch projects it. */
-  function recordOf(name: string): NodeRecord | undefined {
-    try {
-      return viewRecord(objects.get(name));
-    } catch {
-      return undefined;
-    }
-  }
-  for (const [name, record] of Object.entries(stored)) put(name, recordFields(record, undefined));
-
-  return {
-    changes,
-    recordOf,
-    versionOf: (name: string) => objects.get(name)?.metadata.resourceVersion,
-    /** `METHOD NAME`, in that order; of a list, without a name. */
-    requests,
-    writes: () => requests.filter((request) => !request.startsWith('GET')),
-    all: () => Object.fromEntries([...objects].map(([name, object]) => [name, viewRecord(object)])),
-    /** What someone else does. */
-    put,
-    remove,
-    /** The status of all answers, or of those about one record, from now on; undefined: as it is. */
-    refuse(next: typeof refusal | number) {
-      refusal = typeof next === 'number' ? () => next : next;
-    },
-    answer(method: string, path: string, body: unknown) {
-      const { name: created = '', ...sent } = ((body as RecordObject | undefined)?.metadata ?? {}) as Partial<
-        RecordObject['metadata']
-      >;
-      const name = path.split(`/${NODE_RECORDS}/`)[1] ?? created;
-      requests.push(name ? `${method} ${name}` : method);
-      const refuse = (status: number) => new ApiError(method, path, status, '', 'no');
-      const status = refusal?.(name);
-      if (status !== undefined) throw refuse(status);
-      if (!name) return { metadata: { resourceVersion: String(version) }, items: [...objects.values()] };
-      const found = objects.get(name);
-      if (method === 'POST') {
-        if (found) throw refuse(409);
-        return put(name, body as object);
-      }
-      if (!found) throw absent(method, path);
-      const expected = method === 'DELETE' ? (body as { preconditions: typeof sent }).preconditions : sent;
-      if (method !== 'GET' && expected.resourceVersion !== found.metadata.resourceVersion) throw refuse(409);
-      if (method === 'DELETE') remove(name);
-      return method === 'PATCH'
-        ? put(name, withoutNulls({ ...found, ...(body as object) }), found.metadata.uid)
-        : found;
-    },
-  };
-}
-
 function nodeObject({ name, uid, resourceVersion, value: { taints } }: Entry<ClusterNode>) {
   return { metadata: { name, uid, resourceVersion, managedFields: FOREIGN_FIELDS }, spec: { taints } };
-}
-
-/** Of a merge patch, which replaces the objects in it whole here. */
-function withoutNulls<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value), (_key, inner) => inner ?? undefined);
 }

@@ -6,7 +6,6 @@ import {
   comparedKinds,
   evaluatePolicies,
 } from '../../../../src/controllers/status/evaluate-policies.ts';
-import { withRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicyKind } from '../../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../../src/policy/policy-status.ts';
@@ -41,7 +40,7 @@ async function evaluated(cluster: Cluster, report: Report, isRead: (source: Comp
     isRead,
     objects,
     compiled: policySet({ taint, toleration, restriction }),
-    nodes: nodes.map(({ uid, value }) => withRecord(value, undefined, uid)),
+    nodes: nodes.map(({ value }) => value),
     daemonSets: [],
     pods: [],
     reports,
@@ -67,7 +66,7 @@ function stalledIn(statuses: ReadonlyMap<string, PolicyStatus>): Record<string, 
 }
 
 const MUTATE: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
-const PROTECT: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+const PROTECT: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated' }] };
 const RESTRICTION: TolerationRestrictionSpec = { mode: 'Audit', taints: [{ key: 'dedicated' }] };
 const requiring = (value: string, pool = 'gpu'): TaintPolicySpec => ({
   mode: 'Restore',
@@ -80,8 +79,8 @@ const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = []) =
 };
 const CONTRADICTION =
   'TaintPolicies p and q select node n1 and require dedicated=a:NoSchedule and dedicated=b:NoSchedule: ' +
-  'a node that carries neither gets dedicated=a:NoSchedule, because both are in mode Restore, and p comes first by name; ' +
-  'a node that carries one of them keeps it';
+  'a node that registers gets dedicated=a:NoSchedule, because both are in mode Restore, and p comes first by name; ' +
+  'a running node keeps what it carries';
 
 it.each<{
   what: string;

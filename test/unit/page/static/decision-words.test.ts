@@ -11,7 +11,7 @@ const violation = (outcome: Outcome, subject = 'a:NoSchedule'): Violation => ({
 
 it('tells what only --audit keeps from being done, the strongest first', () => {
   expect(trialOf({ violations: [violation('would-add'), violation('would-deny')] })).toBe('would-deny');
-  expect(trialOf({ violations: [violation('addition-would-revert')] })).toBe('addition-would-revert');
+  expect(trialOf({ violations: [violation('would-restore')] })).toBe('would-restore');
   expect(trialOf({ violations: [violation('audited')] })).toBeUndefined();
 });
 

@@ -203,8 +203,8 @@ describe('a problem of nodes', () => {
     }));
     const found = problems({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
     expect(found.map(({ names = [], why }) => [...names.map(({ text }) => text), why])).toEqual([
-      ['n1', 'n2', 'TaintPolicy gpu-pool: about to be restored'],
-      ['n0', expect.stringContaining('protected as well')],
+      ['n1', 'n2', 'TaintPolicy gpu-pool: about to be set'],
+      ['n0', 'TaintPolicy gpu-pool: not set, because another policy protects the value that it carries'],
     ]);
   });
 

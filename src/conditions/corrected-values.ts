@@ -1,0 +1,71 @@
+import { all, any, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
+import { each, those } from '../cel/lists.ts';
+import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { conditionsOf } from './node-policies.ts';
+import { EXACT_NAME, IDENTITY, isOneOfNames, notAmong } from './taints.ts';
+
+/** The taints that the node carries after the update with a value that a policy requires, as {@link IDENTITY} names them. */
+const CORRECTED_IDS = 'correctedIds';
+
+/** A change of a value to the one that a policy requires: see {@link isReplaced}. */
+export interface Corrections {
+  readonly variables: readonly Variable[];
+  /** True for a removed taint `t` whose value changes to the required one. FALSE if there are none. */
+  readonly isCorrected: Expression;
+}
+
+export const NO_CORRECTIONS: Corrections = { variables: [], isCorrected: FALSE };
+
+/**
+ * The corrections of values that some rule would forbid. Nearly always there are none: it takes a policy that requires a value, and a rule that protects
+ * another value of the same taint.
+ *
+ * @param policies all policies, whichever mode
+ * @param rules those that protect taints
+ */
+export function corrections(
+  policies: readonly CompiledTaintPolicy[],
+  rules: readonly CompiledTaintRule[],
+): Corrections {
+  const requiring = policies.flatMap((policy) => {
+    if (policy.declared === 'Audit') return [];
+    const taints = policy.required.filter(({ value }) => !value.anyValue).map(({ value }) => value.taint);
+    const names = taints.filter((taint) => rules.some((rule) => protectsOtherValue(rule, taint))).map(exactName);
+    return names.length === 0 ? [] : [{ policy, names }];
+  });
+  if (requiring.length === 0) return NO_CORRECTIONS;
+  const groups = Map.groupBy(requiring, ({ policy }) => conditionsOf(policy).nodes);
+  const isRequired = any(
+    [...groups.values()].map((alike) => {
+      const isNamed = isOneOfNames(
+        EXACT_NAME,
+        alike.flatMap(({ names }) => names),
+      );
+      return all([isNamed, ...alike.slice(0, 1).map(({ policy }) => conditionsOf(policy).selects.after)]);
+    }),
+  );
+  return {
+    variables: [
+      { name: 'corrected', definition: those('after', isRequired) },
+      { name: CORRECTED_IDS, definition: each('corrected', IDENTITY) },
+    ],
+    isCorrected: not(notAmong(IDENTITY, CORRECTED_IDS)),
+  };
+}
+
+/** Whether the rule matches the key and effect of the taint with another value than its own. */
+function protectsOtherValue({ key, value, effect, except = [] }: CompiledTaintRule, taint: Taint): boolean {
+  const isKey = isPattern(key)
+    ? matchesPattern(key, taint.key) && !isTransientTaintKey(taint.key) && !except.includes(taint.key)
+    : key === taint.key;
+  return isKey && (effect === undefined || effect === taint.effect) && value !== (taint.value ?? '');
+}
+
+/** As {@link EXACT_NAME}. */
+function exactName({ key, value, effect }: Taint): string {
+  return `${key}=${value ?? ''}:${effect}`;
+}

@@ -1,0 +1,255 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ApiError } from '../../cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import { listReplicas } from '../../cluster/replica-pods.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { startupBlockers } from '../../coverage/daemon-readiness.ts';
+import type { ReplicaPod } from '../../coverage/placement.ts';
+import { startupFaults } from '../../judge/startup-faults.ts';
+import {
+  daemonSetName,
+  type StartupFacts,
+  type StartupStep,
+  type WaitingTaint,
+  waitingText,
+} from '../../judge/startup-step.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { shorten } from '../../kubernetes/text.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
+import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
+import type { Rights } from '../rights.ts';
+import type { WatchedDaemonSets } from '../sources.ts';
+import { trackRefusals } from './refusals.ts';
+import { reportOnNode } from './report-on-node.ts';
+import { watchStartupPods } from './startup-pods.ts';
+
+export interface StartupWaitsOptions {
+  readonly client: ApiClient;
+  /** The Service whose pods are the replicas. */
+  readonly service: ServiceRef;
+  readonly daemonSets: WatchedDaemonSets;
+  /** Resolves when all DaemonSets are known. */
+  readonly synced: Promise<unknown>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly rights: Rights;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  /** Asks for a check of the node, after some milliseconds. */
+  readonly check: (node: string, afterMs?: number) => void;
+  /** Called when the answers may have changed. */
+  readonly onChange: () => void;
+}
+
+/** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
+const DEBOUNCE_MS = 200;
+/** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
+const REPLICAS_MS = 60_000;
+/** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
+const MAX_NODE_TEXT = 600;
+
+type NodeEntry = Entry<ClusterNode>;
+type StartupChanges = Pick<StartupStep, 'late' | 'removable'>;
+
+/** A node whose startup taints wait. */
+interface Wait {
+  readonly uid: string;
+  readonly waiting: readonly WaitingTaint[];
+  /** The identities of taints that were reported as overdue. */
+  readonly reported: ReadonlySet<string>;
+}
+
+/** The nodes that wait with startup taints: what they wait for, and who is told. */
+export interface StartupWaits extends Controller {
+  /** What a taint of the node waits for: see {@link StartupFacts}. */
+  blockersOn(entry: NodeEntry): StartupFacts['blockers'];
+  /** Notes what the node waits for now, and reports taints that are overdue. */
+  observe(entry: NodeEntry, step: StartupStep): void;
+  forget(node: string): void;
+  /** Reports changes that were written. */
+  written(entry: NodeEntry, changes: StartupChanges): void;
+  /** The API server refused such changes. */
+  refused(node: string, changes: StartupChanges, error: ApiError): void;
+  notRefused(node: string): void;
+  /** What the startup taints of the node wait for, in words. */
+  startupOn(node: string): string | undefined;
+  problems(): readonly ReportedProblem[];
+}
+
+export function startStartupWaits(run: Run, options: StartupWaitsOptions): StartupWaits {
+  const { client, service, daemonSets, synced, policies, rights, recordEvent, check, onChange } = options;
+  const { signal } = run;
+  const report = reportOnNode(recordEvent, run.log);
+  const compiled = () => policies.snapshot().compiled.taintPolicies;
+  const waits = new Map<string, Wait>();
+  /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
+  const asking = new Set<string>();
+  let replicas: readonly ReplicaPod[] = [];
+  let isSynced = false;
+  const refusals = trackRefusals(onChange);
+  const reading = startController(run, 'startup-replicas', readReplicas);
+  const pods = watchStartupPods(run, client, daemonSets, (node) => {
+    for (const name of node === undefined ? [...asking] : [node]) if (asking.has(name)) check(name);
+  });
+  synced.then(
+    () => {
+      isSynced = true;
+      for (const name of [...asking]) check(name);
+    },
+    () => {},
+  );
+  policies.changes.subscribe(() => {
+    retainPods();
+    reading.restart();
+  }, signal);
+  rights.changes.subscribe(() => {
+    retainPods();
+    for (const name of [...asking]) check(name);
+  }, signal);
+  daemonSets.changes.subscribe((change) => {
+    // Its status changes with each of its pods.
+    if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
+    retainPods();
+    const name = daemonSetName(change.entry);
+    for (const [node, { waiting }] of waits) {
+      const isAwaited = waiting.some(({ requirement }) =>
+        requirement.daemonSets.some((one) => daemonSetName(one) === name),
+      );
+      if (isAwaited) check(node, DEBOUNCE_MS);
+    }
+  }, signal);
+
+  return {
+    blockersOn({ name, value }) {
+      const node = { ...value, createdAt: value.createdAt ?? 0 };
+      asking.delete(name);
+      return ({ daemonSets: awaited }) => {
+        asking.add(name);
+        const found = isSynced && rights.permits('listPods') ? pods.on(name, awaited) : undefined;
+        return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
+      };
+    },
+    observe,
+    forget(node) {
+      refusals.delete(node);
+      asking.delete(node);
+      if (waits.delete(node)) onChange();
+    },
+    written(entry, { late, removable }) {
+      for (const { taint } of late) {
+        const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
+        report(entry, { type: 'Normal', reason: 'StartupTaintAdded', action: 'StartupTaint', note });
+      }
+      for (const { taint, reason } of removable) {
+        const note = `removed startup taint ${formatTaint(taint)}: ${reason}`;
+        report(entry, { type: 'Normal', reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
+      }
+    },
+    refused(node, { late, removable }, error) {
+      refusals.set(
+        node,
+        [...late, ...removable].flatMap(({ policies: names }) => names),
+        error,
+      );
+    },
+    notRefused: refusals.delete,
+    startupOn: (node) => textOf(waits.get(node)?.waiting ?? []),
+    problems,
+    stop: async () => void (await Promise.all([reading.stop(), pods.stop()])),
+  };
+
+  function observe(entry: NodeEntry, { waiting }: StartupStep): void {
+    const { name, uid } = entry;
+    const known = waits.get(name);
+    const before = known?.uid === uid ? known : undefined;
+    const reported = new Set(before?.reported);
+    for (const one of waiting) {
+      const { taint, progressDeadlineMs } = one.requirement;
+      if (!one.isOverdue || reported.has(identity(taint))) continue;
+      reported.add(identity(taint));
+      const note = `${waitingText(one)}; the progress deadline of ${progressDeadlineMs / 1000} s has passed`;
+      report(entry, { type: 'Warning', reason: 'StartupTaintDeadlineExceeded', action: 'StartupTaint', note });
+    }
+    if (waiting.length === 0) waits.delete(name);
+    else waits.set(name, { uid, waiting, reported });
+    const shown = (list: readonly WaitingTaint[]) => [textOf(list), overdueOn(name, list)];
+    if (!isDeepStrictEqual(shown(known?.waiting ?? []), shown(waiting))) onChange();
+  }
+
+  function retainPods(): void {
+    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.daemonSets));
+    pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
+  }
+
+  async function readReplicas(): Promise<number | undefined> {
+    if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
+    await synced;
+    replicas = await listReplicas(client, service);
+    onChange();
+    return REPLICAS_MS;
+  }
+
+  function problems(): readonly ReportedProblem[] {
+    const all = compiled();
+    const faults = all.flatMap((policy) =>
+      startupFaults(policy, {
+        others: all.filter((other) => other !== policy),
+        daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
+        replicas,
+      }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
+    );
+    const writes = problemsOf(
+      refusals.concerns((node, message) => shorten(`on node ${node}, ${message}`, MAX_NODE_TEXT)),
+      'StartupTaintRefused',
+      (texts) => `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
+    );
+    const overdue = problemsOf(
+      [...waits].flatMap(([name, { waiting }]) => overdueOn(name, waiting)),
+      'StartupTaintDeadlineExceeded',
+      (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,
+    );
+    return [...faults, ...writes, ...overdue];
+  }
+}
+
+/**
+ * Throws if what the API server stored is not what was written: mutating webhooks are called, too.
+ * @param stored the taints of the Node after the write
+ */
+export function checkStartupChanges({ late, removable }: StartupChanges, stored: readonly Taint[]): void {
+  const undone = [
+    ...stored.filter((taint) => removable.some((one) => sameTaint(one.taint, taint))),
+    ...removedTaints(
+      late.map(({ taint }) => taint),
+      stored,
+    ),
+  ];
+  if (undone.length === 0) return;
+  throw new Error(
+    `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+  );
+}
+
+/** Whether the pods of the DaemonSet run on the same nodes as before. */
+function isSameDaemonSet({ uid, value }: Entry<ClusterDaemonSet>, before: Entry<ClusterDaemonSet>): boolean {
+  return uid === before.uid && value.generation === before.value.generation && value.deleting === before.value.deleting;
+}
+
+function textOf(waiting: readonly WaitingTaint[]): string | undefined {
+  return waiting.length === 0 ? undefined : waiting.map(waitingText).join('; ');
+}
+
+/**
+ * The startup taints of a node that wait past the progress deadline. The policies are `Stalled` then, as a Deployment whose progress deadline
+ * is exceeded: kstatus counts that as `Stalled`, too (sigs.k8s.io/cli-utils: pkg/kstatus/status/core.go).
+ */
+function overdueOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
+  return waiting
+    .filter(({ isOverdue }) => isOverdue)
+    .map((one) => ({
+      policies: one.requirement.policies,
+      text: shorten(`on node ${name}, ${waitingText(one)}`, MAX_NODE_TEXT),
+    }));
+}

@@ -1,0 +1,190 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { enforcedPolicies, isProtectedBy } from '../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
+import type { NodeView } from './node-view.ts';
+
+/** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
+export const REGISTRATION_MS = 600_000;
+
+/** A policy that is deleted and created again within this time changes nothing. In milliseconds. */
+export const POLICY_GONE_MS = 10_000;
+
+/** The taint of the node lifecycle controller on a node that is not Ready. */
+const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+/** A taint of `ensure: UntilReady` on a node, with what policies say of it together. */
+export interface StartupRequirement {
+  readonly taint: Taint;
+  /** The values with which policies set it. Absent if one of them names none: then any value counts. */
+  readonly values?: readonly string[];
+  readonly policies: readonly string[];
+  /** Each once. */
+  readonly daemonSets: readonly ReadyDaemonSet[];
+  readonly progressDeadlineMs: number;
+}
+
+export interface StartupNode extends NodeView {
+  /** In milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** A startup taint that the leader has seen on a node, by a policy. */
+export interface AwaitedTaint {
+  readonly requirement: StartupRequirement;
+  /** Since when no policy has it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
+  readonly unrequiredSince: number | undefined;
+}
+
+export interface StartupFacts {
+  /** What a taint waits for, in words: none if it can be removed; undefined if that is not known. */
+  readonly blockers: (requirement: StartupRequirement) => readonly string[] | undefined;
+  /** What {@link StartupStep.awaited} was before. */
+  readonly awaited: readonly AwaitedTaint[];
+  /** Whether all policies could be read: one that could not may have the taint. */
+  readonly isComplete: boolean;
+  /** In milliseconds of the monotonic clock. */
+  readonly now: number;
+  /** The time of the API server, in milliseconds since the epoch. */
+  readonly apiTime: number;
+}
+
+export interface StartupStep {
+  /** The taints to remove. */
+  readonly removable: readonly RemovableTaint[];
+  /** The taints to set on the node, which registered without them and is not ready yet. */
+  readonly late: readonly StartupRequirement[];
+  /** The taints that wait. */
+  readonly waiting: readonly WaitingTaint[];
+  readonly awaited: readonly AwaitedTaint[];
+}
+
+export interface RemovableTaint {
+  readonly taint: Taint;
+  readonly policies: readonly string[];
+  /** Why it is removed, in words. */
+  readonly reason: string;
+}
+
+export interface WaitingTaint {
+  readonly requirement: StartupRequirement;
+  /** Undefined if it is not known. */
+  readonly blockers: readonly string[] | undefined;
+  readonly forMs: number;
+  readonly isOverdue: boolean;
+}
+
+/** The taints of `ensure: UntilReady` that policies in force have on a node with these labels, each once. */
+function startupRequirements(labels: StringMap, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
+  const stated = enforcedPolicies(policies, labels).flatMap((policy) =>
+    policy.untilReady.map(({ value }) => ({ policy: policy.name, ...value })),
+  );
+  return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
+    const [first] = alike;
+    if (!first) return [];
+    const named = alike.flatMap(({ daemonSets }) => daemonSets);
+    return {
+      taint: first.taint,
+      ...(alike.some(({ anyValue }) => anyValue)
+        ? {}
+        : { values: [...new Set(alike.map(({ taint }) => taint.value ?? ''))] }),
+      policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
+      daemonSets: [...new Map(named.map((one) => [daemonSetName(one), one])).values()],
+      progressDeadlineMs: Math.min(...alike.map(({ progressDeadlineMs }) => progressDeadlineMs)),
+    };
+  });
+}
+
+const NOTHING: StartupStep = { removable: [], late: [], waiting: [], awaited: [] };
+
+/**
+ * What a node needs for its startup taints. A taint is removed whenever the node carries it and `readyWhen` holds: at any age of the node, and also
+ * after another writer brought it back. Another policy that protects it, or requires it, wins.
+ */
+export function startupStep(
+  node: StartupNode,
+  policies: readonly CompiledTaintPolicy[],
+  { blockers: blockersOf, awaited, isComplete, now, apiTime }: StartupFacts,
+): StartupStep {
+  const requirements = startupRequirements(node.labels, policies);
+  if (requirements.length + awaited.length === 0) return NOTHING;
+  const carried = valuesOf(node.taints);
+  const selecting = enforcedPolicies(policies, node.labels);
+  const ageMs = Math.max(0, apiTime - node.createdAt);
+  const removable: RemovableTaint[] = [];
+  const late: StartupRequirement[] = [];
+  const waiting: WaitingTaint[] = [];
+  const after: AwaitedTaint[] = [];
+
+  for (const requirement of requirements) {
+    const { taint } = requirement;
+    const value = carried.get(identity(taint));
+    if (isProtectedBy(selecting, { ...taint, value: value ?? taint.value })) continue;
+    const blockers = value === undefined && !mayBeLate() ? undefined : blockersOf(requirement);
+    if (value === undefined) {
+      if (mayBeLate() && blockers !== undefined && blockers.length > 0 && !isKeptOff(requirement))
+        late.push(requirement);
+      continue;
+    }
+    // With another value, it is the taint of another writer.
+    if (!isSetBy(requirement, value)) continue;
+    if (blockers?.length === 0) {
+      removable.push({ taint, policies: requirement.policies, reason: readyText(requirement) });
+    } else {
+      const isOverdue = ageMs > requirement.progressDeadlineMs;
+      waiting.push({ requirement, blockers, forMs: ageMs, isOverdue });
+      after.push({ requirement, unrequiredSince: undefined });
+    }
+  }
+
+  const required = new Set(requirements.map(({ taint }) => identity(taint)));
+  for (const { requirement, unrequiredSince } of awaited) {
+    const { taint } = requirement;
+    const value = carried.get(identity(taint));
+    if (required.has(identity(taint)) || value === undefined || !isSetBy(requirement, value)) continue;
+    if (isProtectedBy(selecting, { ...taint, value })) continue;
+    const since = isComplete ? (unrequiredSince ?? now) : now;
+    if (now - since >= POLICY_GONE_MS) {
+      removable.push({ taint, policies: requirement.policies, reason: 'no policy has it on the node any more' });
+    }
+    after.push({ requirement, unrequiredSince: since });
+  }
+  return { removable, late, waiting, awaited: after };
+
+  function mayBeLate(): boolean {
+    return ageMs < REGISTRATION_MS && carried.has(identity(NOT_READY));
+  }
+
+  function isKeptOff({ taint, policies: names, values }: StartupRequirement): boolean {
+    const allowed = parseAllowedRemovals(node.allowRemoval);
+    return (
+      keepsOff(allowed, { taint, anyValue: values === undefined }) &&
+      selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && names.includes(name))
+    );
+  }
+}
+
+function isSetBy({ values }: StartupRequirement, value: string): boolean {
+  return values === undefined || values.includes(value);
+}
+
+/** `NAMESPACE/NAME` */
+export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
+  return `${namespace}/${name}`;
+}
+
+/** Why a taint is removed, in words. */
+function readyText({ daemonSets }: StartupRequirement): string {
+  const names = daemonSets.map(daemonSetName);
+  return names.length === 1 ? `DaemonSet ${names[0]} is ready` : `DaemonSets ${names.join(', ')} are ready`;
+}
+
+/** For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready`. */
+export function waitingText({
+  requirement,
+  blockers = ['its DaemonSets, which were not checked'],
+}: Pick<WaitingTaint, 'requirement' | 'blockers'>): string {
+  return `startup taint ${formatTaint(requirement.taint)} waits for ${blockers.join(', and ')}`;
+}

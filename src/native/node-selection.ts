@@ -1,0 +1,126 @@
+import {
+  all,
+  any,
+  cel,
+  choose,
+  type Expression,
+  FALSE,
+  LIST_COST,
+  not,
+  reference,
+  type Variable,
+} from '../cel/expression.ts';
+import { EMPTY, each, isEmpty, overItems, those, together } from '../cel/lists.ts';
+import { conditionsOf } from '../conditions/node-policies.ts';
+import { LABELS_CHANGE } from '../conditions/node-update.ts';
+import { isProtected } from '../conditions/protected-taints.ts';
+import { IS_NODE } from '../conditions/selection.ts';
+import { settableOnSelection } from '../conditions/taint-changes.ts';
+import { IDENTITY, lacksRequired } from '../conditions/taints.ts';
+import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type Assembled, mutating } from './assemble.ts';
+import { NODE_UPDATES } from './node-messages.ts';
+import { puttingTaints, requiredUnless } from './node-registration.ts';
+import {
+  ALLOWED,
+  type AmongPolicies,
+  isNamedIn,
+  isProtectedByOthers,
+  MAX_ENTRIES,
+  policyGroups,
+  SPLIT_COST,
+  updateVariables,
+} from './node-variables.ts';
+
+/** The name of `required`, a map, as {@link IDENTITY} names a taint. */
+const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;
+
+const READABLE = `^[^\\\\s=:]+(=[^\\\\s=:]*)?:(${TAINT_EFFECTS.join('|')})$`;
+
+/** The readable entries of the annotation before the update, as {@link IDENTITY} names taints: with any value. */
+const ALLOWED_IDS: Variable = {
+  name: 'allowedIds',
+  definition: cel(6 * SPLIT_COST + MAX_ENTRIES * 300)`${ALLOWED}.filter(e, e.matches("${READABLE}"))
+  .map(e, e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":")))`,
+};
+
+/** {@link keepsOff} in CEL, of `required`. */
+const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
+  ? (required.key + "=" + required.value + ":" + required.effect) in ${ALLOWED} ||
+    required.value == "" && (${REQUIRED_ID}) in ${ALLOWED}
+  : (${REQUIRED_ID}) in ${ALLOWED_IDS})`;
+
+/**
+ * An update that makes the policy select a node is a registration for it: the node gets the required taints that do not evict its pods, as
+ * {@link taintsOnSelection} says. A node's own update is never patched.
+ */
+export function selection(context: AmongPolicies): Assembled[] {
+  const { policy } = context;
+  const { name, mode, nodeSelector, allowsRemovalByAnnotation } = policy;
+  const { before, after } = conditionsOf(policy).selects;
+  const taints = settableOnSelection(policy).map(({ value }) => value);
+  if (mode === 'Audit' || taints.length === 0) return [];
+  const others = context.among.filter((other) => other.name !== name && other.mode !== 'Audit');
+  const required = requiredUnless(taints, (one) => isRequiredOtherwise(one, others));
+  // A removal that is refused, or that another policy reverts, must not become a change to the required value, which always passes.
+  const keeping = policyGroups(mode === 'Deny' ? [...others, policy] : others);
+  const isLacking = all([
+    lacksRequired('after'),
+    ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
+    cel((size) => size + 90)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
+  ]);
+  const put = puttingTaints('after', 'beginning');
+  return mutating({
+    name: `${name}.select.taintkeeper.dev`,
+    failurePolicy: 'Ignore',
+    resourceRules: NODE_UPDATES,
+    objectSelector: nodeSelector,
+    conditions: { 'begins-to-select': all([LABELS_CHANGE, not(before), after, not(IS_NODE)]) },
+    variables: [
+      ...updateVariables(context),
+      ALLOWED_IDS,
+      { name: 'protectedByOthers', definition: those('after', isProtectedByAnother(others)) },
+      { name: 'allowedByAnnotation', definition: those('removed', isNamedIn(ALLOWED)) },
+      ...keeping.flatMap(({ binds }) => binds.variables),
+      { name: 'keptRemoved', definition: those('removed', isProtectedByOthers(keeping, policy.protectionRules)) },
+      {
+        name: 'protectedIds',
+        definition: together([each('protectedByOthers', IDENTITY), each('keptRemoved', IDENTITY)]),
+      },
+      { name: 'required', definition: required },
+      {
+        name: 'beginning',
+        definition: overItems(
+          'filter',
+          reference('required'),
+          'required',
+          isLacking,
+          (size) => taints.length * (isLacking.cost(size) + 25),
+        ),
+      },
+      ...put.variables,
+    ],
+    reinvocationPolicy: 'Never',
+    mutations: [
+      choose(isEmpty('beginning'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`),
+    ],
+  });
+}
+
+/** True for a node of which another policy requires the taint with another value, or with a value where this one names none. */
+function isRequiredOtherwise({ taint, anyValue }: EnsuredTaint, others: readonly CompiledTaintPolicy[]): Expression {
+  const requires = ({ required }: CompiledTaintPolicy) =>
+    required.some(
+      ({ value: one }) =>
+        !one.anyValue && sameTaint(one.taint, taint) && (anyValue || (one.taint.value ?? '') !== (taint.value ?? '')),
+    );
+  return any(others.filter(requires).map((one) => conditionsOf(one).selects.after));
+}
+
+/** True for a taint `t` that one of the policies protects on the node as it is after the update. */
+function isProtectedByAnother(others: readonly CompiledTaintPolicy[]): Expression {
+  const protecting = others.filter(({ protectionRules }) => protectionRules.length > 0);
+  if (protecting.length === 0) return FALSE;
+  return any(protecting.map((one) => all([conditionsOf(one).selects.after, isProtected(one.protectionRules)])));
+}
