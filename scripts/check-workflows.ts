@@ -11,7 +11,8 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The actions that a job of a release may use, besides what its kind allows. */
 const EVERY_JOB = ['actions/checkout', 'actions/setup-node'];
-const BUILDING = [...EVERY_JOB, 'actions/setup-go', 'actions/cache', 'actions/upload-artifact'];
+/** No cache: other workflows write it, and what is signed would come from there. */
+const BUILDING = [...EVERY_JOB, 'actions/setup-go', 'actions/upload-artifact'];
 const PUBLISHING = [
   ...EVERY_JOB,
   'actions/download-artifact',

@@ -143,6 +143,13 @@ const FAULTS: readonly Fault[] = [
     problem: 'job build: run is not a script of a release: npm ci',
   },
   {
+    fault: '5: what is signed is built from a cache that other workflows write',
+    in: RELEASE,
+    at: BUILD_STEP,
+    becomes: `      - uses: actions/cache@0400d5f644dc74513175e3cd8d07132dd4860809 # v4.2.4\n${BUILD_STEP}`,
+    problem: 'job build: actions/cache is not allowed here',
+  },
+  {
     fault: '5: a helper uses an image that is not pinned',
     in: RELEASE,
     at: BUILD_STEP,
