@@ -445,7 +445,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   recovery('more than a day', { budget: { windowSeconds: 86_401 } }, 'spec.budget.windowSeconds'),
   recovery('an unknown field of the budget', { budget: { perPod: 1 } }, 'spec.budget.perPod'),
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
-  ...['node.kubernetes.io/*', 'karpenter.sh/*', 'status-taint.cluster-autoscaler.kubernetes.io/*'].map((key) =>
+  ...['readiness.k8s.io/*', 'nidhogg.uswitch.com/*', 'status-taint.cluster-autoscaler.kubernetes.io/*'].map((key) =>
     taint(
       `a domain whose taints Kubernetes or an agent sets and removes: ${key}`,
       { taints: [{ key }] },
@@ -453,7 +453,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
       'protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     ),
   ),
-  ...['node.cilium.io/*', 'cloud.google.com/*', 'node-role.kubernetes.io/*', 'karpenter.sh/unregistered'].map((key) =>
+  ...['node.kubernetes.io/*', 'karpenter.sh/*', 'node-role.kubernetes.io/*', 'karpenter.sh/unregistered'].map((key) =>
     taint(`a domain with more than taints that Kubernetes or an agent sets and removes, or an exact key: ${key}`, {
       taints: [{ key }],
     }),
