@@ -29,7 +29,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     openPage(browser(), `${server.url}/#${panel}`, options);
 
   it('says first what is wrong, the worst first, and leads there', async () => {
-    const { page, faults } = await open('trust');
+    const { page, faults } = await open('policies');
     await page.getByRole('heading', { name: /\d problems/ }).waitFor();
     const problems = page.locator('#problems > li');
     const texts = await problems.allTextContents();
@@ -54,7 +54,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
   });
 
   it('has a command that fixes a problem, and copies it', async () => {
-    const { page, faults } = await open('trust', { permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page, faults } = await open('policies', { permissions: ['clipboard-read', 'clipboard-write'] });
     const cause = page.locator('#problems > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
     await cause.getByRole('button', { name: /^Copy/ }).click();
     await cause.getByText('Copied').waitFor();
@@ -77,7 +77,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
   });
 
   it('shows a few problems, and all when asked', async () => {
-    const { page } = await open('trust');
+    const { page } = await open('policies');
     const problems = page.locator('#problems > li:visible');
     await page.getByRole('button', { name: 'Show all 8' }).click();
     await problems.nth(7).waitFor();
@@ -120,7 +120,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       'true',
     );
     // To the tab and back: a panel is found as it was left.
-    await page.getByRole('tab', { name: /^Trust/ }).click();
+    await page.getByRole('tab', { name: /^Decisions/ }).click();
     await page.getByRole('tab', { name: /^Nodes/ }).click();
     expect(await page.evaluate(() => location.hash)).toBe('#nodes/gpu-a-0004?show=missing&policy=gpu-pool');
     await page.locator('#nodes-filter').fill('gpu');

@@ -6,6 +6,7 @@ import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { nodeOf, rule } from '../judge/node-drifts.ts';
 
 const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;
@@ -64,6 +65,56 @@ describe('each taint of a node', () => {
         b: rule('Audit', { key: 'gpu' }),
       }),
     ).toEqual(['gpu=true:NoSchedule protected a b', 'edge:NoExecute free']);
+  });
+
+  describe('that is there only until the node is ready', () => {
+    const { key, value, effect } = GPU;
+    const AT_REGISTRATION = { key, value, effect, ensure: 'AtRegistration' } as const;
+    const UNTIL_READY: TaintRule = {
+      ...AT_REGISTRATION,
+      ensure: 'UntilReady',
+      readyWhen: { daemonSets: [{ namespace: 'gpu', name: 'driver' }] },
+    };
+    const reasons = (specs: Record<string, TaintPolicySpec>) => {
+      const explained = { ...explain(nodeOf([GPU]), specs), name: 'n1', problems: [], events: [] };
+      const { sections } = formatNode({ ...explained, writtenBy: undefined, notes: [] });
+      return sections.flatMap((section) => ('rows' in section ? section.rows : [])).at(0);
+    };
+
+    it.each<{ why: string; specs: Record<string, TaintPolicySpec>; state: string; reason: string }>([
+      {
+        why: 'removed by the leader',
+        specs: { a: rule('Restore', UNTIL_READY) },
+        state: 'startup',
+        reason: 'startup taint of a (Restore, spec.taints[0]), which waits for DaemonSets',
+      },
+      {
+        why: 'removed by an agent',
+        specs: { a: rule('Restore', AT_REGISTRATION) },
+        state: 'startup',
+        reason: 'startup taint of a (Restore, spec.taints[0]), which taintkeeper does not remove',
+      },
+      {
+        why: 'of two policies, one of which lets the leader remove it',
+        specs: { a: rule('Restore', AT_REGISTRATION), b: rule('Deny', UNTIL_READY) },
+        state: 'startup',
+        reason: 'startup taint of b (Deny, spec.taints[0]), a (Restore, spec.taints[0]), which waits for DaemonSets',
+      },
+      {
+        why: 'of a policy that only reports, and so set by another writer',
+        specs: { a: rule('Audit', AT_REGISTRATION) },
+        state: 'free',
+        reason: 'no policy covers it',
+      },
+      {
+        why: 'that another policy protects',
+        specs: { a: rule('Restore', AT_REGISTRATION), b: rule('Deny', { key: 'gpu' }) },
+        state: 'protected',
+        reason: 'protected by b (Deny, spec.taints[0])',
+      },
+    ])('is a startup taint, unless a policy protects it: $why', ({ specs, state, reason }) => {
+      expect(reasons(specs)).toMatchObject(['gpu=true:NoSchedule', { text: state }, reason]);
+    });
   });
 
   it('that is missing is put back, or there is a reason why not', () => {

@@ -23,6 +23,13 @@ describe('a required taint', () => {
     expect(drift.taints).toEqual(taints);
   });
 
+  it.each(['karpenter.sh/controller', 'node.kubernetes.io/lifecycle', 'node.cluster.x-k8s.io/pool'])(
+    'is set though autoscalers or Kubernetes have other taints in its domain: %s',
+    (key) => {
+      expect(driftOf({ p: rule('Restore', { ...ALWAYS_GPU, key }) }, nodeOf([])).taints).toEqual([{ ...gpu, key }]);
+    },
+  );
+
   it.each<[mode: TaintMode, losses: string[], taints: Taint[] | undefined]>([
     ['Restore', [`p ${GPU}`], [gpu]],
     // The mode says what happens to requests.
