@@ -5,6 +5,7 @@ import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { createAdmissionServer } from '../../src/server/admission-server.ts';
+import { parseBody, type ReceivedBody } from '../../src/server/json-body.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import type { WebhookEntry } from '../../src/webhooks/entry.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
@@ -63,8 +64,9 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
       log: pino({ level: 'silent' }),
     });
     app.addHook('preHandler', async (request) => {
-      const decoded = decodeReview(JSON.parse(String(request.body)));
-      if (!decoded.ok) throw new Error('the API server sent something else than a review');
+      const body = parseBody(request.body as ReceivedBody);
+      if (!body.tooLarge && !decodeReview(body.value).ok)
+        throw new Error('the API server sent something else than a review');
       calls.push({ entry, phase: request.url.startsWith('/mutate') ? 'mutate' : 'validate' });
     });
     app.server.on('connection', (socket: Socket) => {
