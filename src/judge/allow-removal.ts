@@ -92,6 +92,7 @@ export function rewriteAllowRemoval(
   annotation: string | undefined,
   { ended = [], more = [] }: { readonly ended?: readonly Taint[]; readonly more?: readonly Taint[] },
 ): string | undefined {
+  if (ended.length + more.length === 0) return annotation;
   const allowed = parseAllowedRemovals(annotation);
   const endedTexts = new Set(ended.map(formatTaint));
   const added = more.map(formatTaint).filter((text) => !allowed.taints.has(text));

@@ -33,7 +33,7 @@ export interface NodeStep {
 }
 
 /**
- * Compares a Node with the policies. Any leader comes to the same step from the same objects: see {@link NodeMemory}.
+ * Compares a Node with the policies. Any leader determines the same step from the same objects: see {@link NodeMemory}.
  * @param before what the leader knows of the Node of that name, if anything
  */
 export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {

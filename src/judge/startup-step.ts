@@ -1,4 +1,3 @@
-import type { StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -76,9 +75,9 @@ export interface WaitingTaint {
   readonly isOverdue: boolean;
 }
 
-/** The taints of `ensure: UntilReady` that policies in force have on a node with these labels, each once. */
-function startupRequirements(labels: StringMap, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
-  const stated = enforcedPolicies(policies, labels).flatMap((policy) =>
+/** The taints of `ensure: UntilReady` that these policies have on a node, each once. */
+function startupRequirements(selecting: readonly CompiledTaintPolicy[]): StartupRequirement[] {
+  const stated = selecting.flatMap((policy) =>
     policy.untilReady.map(({ value }) => ({ policy: policy.name, ...value })),
   );
   return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
@@ -108,11 +107,12 @@ export function startupStep(
   policies: readonly CompiledTaintPolicy[],
   { blockers: blockersOf, awaited, isComplete, now, apiTime }: StartupFacts,
 ): StartupStep {
-  const requirements = startupRequirements(node.labels, policies);
+  const selecting = enforcedPolicies(policies, node.labels);
+  const requirements = startupRequirements(selecting);
   if (requirements.length + awaited.length === 0) return NOTHING;
   const carried = valuesOf(node.taints);
-  const selecting = enforcedPolicies(policies, node.labels);
   const ageMs = Math.max(0, apiTime - node.createdAt);
+  const isRegistering = ageMs < REGISTRATION_MS && carried.has(identity(NOT_READY));
   const removable: RemovableTaint[] = [];
   const late: StartupRequirement[] = [];
   const waiting: WaitingTaint[] = [];
@@ -122,14 +122,13 @@ export function startupStep(
     const { taint } = requirement;
     const value = carried.get(identity(taint));
     if (isProtectedBy(selecting, { ...taint, value: value ?? taint.value })) continue;
-    const blockers = value === undefined && !mayBeLate() ? undefined : blockersOf(requirement);
     if (value === undefined) {
-      if (mayBeLate() && blockers !== undefined && blockers.length > 0 && !isKeptOff(requirement))
-        late.push(requirement);
+      if (isRegistering && blockersOf(requirement)?.length && !isKeptOff(requirement)) late.push(requirement);
       continue;
     }
     // With another value, it is the taint of another writer.
     if (!isSetBy(requirement, value)) continue;
+    const blockers = blockersOf(requirement);
     if (blockers?.length === 0) {
       removable.push({ taint, policies: requirement.policies, reason: readyText(requirement) });
     } else {
@@ -152,10 +151,6 @@ export function startupStep(
     after.push({ requirement, unrequiredSince: since });
   }
   return { removable, late, waiting, awaited: after };
-
-  function mayBeLate(): boolean {
-    return ageMs < REGISTRATION_MS && carried.has(identity(NOT_READY));
-  }
 
   function isKeptOff({ taint, policies: names, values }: StartupRequirement): boolean {
     const allowed = parseAllowedRemovals(node.allowRemoval);
