@@ -130,8 +130,6 @@ function startControllers(
       service,
       nodes,
       daemonSets,
-      nodesSynced: nodes.synced,
-      daemonSetsSynced: daemonSets.synced,
       policies,
       rights,
       recordEvent,

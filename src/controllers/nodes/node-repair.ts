@@ -14,7 +14,7 @@ import { takeTurns } from '../../runtime/turns.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
-import { type ExistingNodes, isNews, type WatchedDaemonSets } from '../sources.ts';
+import { type ExistingNodes, isNews, type Reading, type WatchedDaemonSets } from '../sources.ts';
 import { trackNodeReports } from './node-reports.ts';
 import { type NodeWrite, nodeWriter } from './node-writer.ts';
 import { trackRepairProblems } from './repair-problems.ts';
@@ -29,12 +29,8 @@ export interface NodeRepairOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly nodes: ExistingNodes;
-  readonly daemonSets: WatchedDaemonSets;
-  /** Resolves when `nodes` has all of them. */
-  readonly nodesSynced: Promise<unknown>;
-  /** Resolves when `daemonSets` has all of them. */
-  readonly daemonSetsSynced: Promise<unknown>;
+  readonly nodes: ExistingNodes & Pick<Reading, 'synced'>;
+  readonly daemonSets: WatchedDaemonSets & Pick<Reading, 'synced' | 'isSynced'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -55,7 +51,7 @@ export interface NodeRepair extends Controller {
  * the rules, and needs only the present objects.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
-  const { client, nodes, nodesSynced, policies, recordEvent, reports } = options;
+  const { client, nodes, policies, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const memories = new Map<string, NodeMemory>();
   const compiled = () => policies.snapshot().compiled.taintPolicies;
@@ -65,7 +61,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const queue = startControllerQueue(run, 'node-repair', { work: repair, concurrency: CONCURRENCY });
   const startup = startStartupWaits(run, {
     ...options,
-    synced: options.daemonSetsSynced,
     check: queue.add,
     onChange: () => changes.next(),
   });
@@ -118,9 +113,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   function takeStep(entry: NodeEntry): NodeStep {
-    const step = nodeStep(keptNode(entry), memories.get(entry.name), {
+    const node = keptNode(entry);
+    const step = nodeStep(node, memories.get(entry.name), {
       policies: compiled(),
-      blockers: startup.blockersOn(entry),
+      blockers: startup.blockersOn(node),
       isComplete: policies.isComplete('TaintPolicy'),
       now: performance.now(),
       apiTime: client.now().getTime(),
@@ -136,7 +132,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
 
   /** A step is cheap, and a sweep does not wait for repairs. */
   async function sweepNodes(): Promise<number | undefined> {
-    await nodesSynced;
+    await nodes.synced;
     // Nodes that failed with the earlier policies do not wait for the end of their back-off.
     const add = policiesChanged ? queue.restart : queue.add;
     policiesChanged = false;
@@ -151,7 +147,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   async function repair(name: string): Promise<number | undefined> {
-    await nodesSynced;
+    await nodes.synced;
     const entry = nodes.get(name);
     if (!entry) {
       // One that cannot be read still exists.

@@ -12,6 +12,7 @@ import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
   type StartupFacts,
+  type StartupNode,
   type StartupStep,
   type WaitingTaint,
   waitingText,
@@ -22,7 +23,7 @@ import { shorten } from '../../kubernetes/text.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import type { Rights } from '../rights.ts';
-import type { WatchedDaemonSets } from '../sources.ts';
+import type { Reading, WatchedDaemonSets } from '../sources.ts';
 import { trackRefusals } from './refusals.ts';
 import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
@@ -31,9 +32,7 @@ export interface StartupWaitsOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly daemonSets: WatchedDaemonSets;
-  /** Resolves when all DaemonSets are known. */
-  readonly synced: Promise<unknown>;
+  readonly daemonSets: WatchedDaemonSets & Pick<Reading, 'synced' | 'isSynced'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -64,7 +63,7 @@ interface Wait {
 /** The nodes that wait with startup taints: what they wait for, and who is told. */
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
-  blockersOn(entry: NodeEntry): StartupFacts['blockers'];
+  blockersOn(node: StartupNode): StartupFacts['blockers'];
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
   forget(node: string): void;
@@ -79,7 +78,7 @@ export interface StartupWaits extends Controller {
 }
 
 export function startStartupWaits(run: Run, options: StartupWaitsOptions): StartupWaits {
-  const { client, service, daemonSets, synced, policies, rights, recordEvent, check, onChange } = options;
+  const { client, service, daemonSets, policies, rights, recordEvent, check, onChange } = options;
   const { signal } = run;
   const report = reportOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
@@ -87,15 +86,13 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
-  let isSynced = false;
   const refusals = trackRefusals(onChange);
   const reading = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? [...asking] : [node]) if (asking.has(name)) check(name);
   });
-  synced.then(
+  daemonSets.synced.then(
     () => {
-      isSynced = true;
       for (const name of [...asking]) check(name);
     },
     () => {},
@@ -122,12 +119,11 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }, signal);
 
   return {
-    blockersOn({ name, value }) {
-      const node = { ...value, createdAt: value.createdAt ?? 0 };
-      asking.delete(name);
+    blockersOn(node) {
+      asking.delete(node.name);
       return ({ daemonSets: awaited }) => {
-        asking.add(name);
-        const found = isSynced && rights.permits('listPods') ? pods.on(name, awaited) : undefined;
+        asking.add(node.name);
+        const found = daemonSets.isSynced() && rights.permits('listPods') ? pods.on(node.name, awaited) : undefined;
         return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
       };
     },
@@ -185,7 +181,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 
   async function readReplicas(): Promise<number | undefined> {
     if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
-    await synced;
+    await daemonSets.synced;
     replicas = await listReplicas(client, service);
     onChange();
     return REPLICAS_MS;

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
+import { startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
@@ -42,7 +42,9 @@ const FOREIGN_FIELDS = [
 export function startRepair(
   policies: Policies,
   nodes: readonly Entry<ClusterNode>[],
-  options: Partial<Pick<NodeRepairOptions, 'nodesSynced' | 'daemonSetsSynced'>> & {
+  options: {
+    /** Resolves when the nodes are known. */
+    readonly nodesSynced?: Promise<unknown>;
     readonly audit?: boolean;
     readonly isComplete?: () => boolean;
     readonly now?: () => Date;
@@ -59,7 +61,6 @@ export function startRepair(
     audit = false,
     isComplete = () => true,
     nodesSynced = Promise.resolve(),
-    daemonSetsSynced = Promise.resolve(),
     now = () => new Date(),
     killedAfter = Infinity,
   } = options;
@@ -160,6 +161,7 @@ export function startRepair(
 
   const watched = {
     get: (name: string) => cluster.get(name),
+    synced: nodesSynced,
     has: (name: string) => cluster.has(name) || (options.unreadable ?? []).includes(name),
     entries: () => cluster.values(),
     changes: nodeChanges,
@@ -168,10 +170,10 @@ export function startRepair(
   const run = { signal: stopping.signal, metrics, log };
   const controller = startNodeRepair(run, {
     client: client as ApiClient,
-    nodesSynced,
-    daemonSetsSynced,
     nodes: watched,
     daemonSets: {
+      synced: Promise.resolve(),
+      isSynced: () => true,
       isStale: () => false,
       get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
       entries: () => daemonSets.values(),
