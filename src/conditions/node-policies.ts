@@ -36,6 +36,12 @@ function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditi
   return { before: before ?? TRUE, after: after ?? TRUE, item };
 }
 
+/** All are true for an update that makes the policy select the node. */
+export function beginsToSelect(policy: CompiledTaintPolicy): Expression[] {
+  const { before, after } = conditionsOf(policy).selects;
+  return [not(before), after];
+}
+
 /** By the labels before or after the update: a node cannot leave a policy in the update that removes the taint. */
 export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
   const { item } = conditionsOf(policy).selects;

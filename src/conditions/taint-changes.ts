@@ -9,7 +9,6 @@ import {
   type Expression,
   FALSE,
   LIST_COST,
-  not,
   reference,
   TRUE,
   type Variable,
@@ -19,7 +18,7 @@ import { exists, listOf, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { Corrections } from './corrected-values.ts';
-import { conditionsOf } from './node-policies.ts';
+import { beginsToSelect, conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting } from './protected-taints.ts';
 import {
   ADDED,
@@ -70,7 +69,7 @@ export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Exp
     policies,
     'taints',
     ({ ensured }) => ensured,
-    ({ selects }) => selects.after,
+    (policy) => conditionsOf(policy).selects.after,
   );
 }
 
@@ -79,9 +78,7 @@ export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Exp
  * set when a node registers.
  */
 export function lacksTaintOnSelection(policies: readonly CompiledTaintPolicy[]): Expression {
-  return lacksTaintOf(policies, 'after', settableOnSelection, ({ selects }) =>
-    all([selects.after, not(selects.before)]),
-  );
+  return lacksTaintOf(policies, 'after', settableOnSelection, (policy) => all(beginsToSelect(policy)));
 }
 
 /** The required taints that a running node gets when the policy begins to select it. */
@@ -93,11 +90,11 @@ function lacksTaintOf(
   policies: readonly CompiledTaintPolicy[],
   taints: string,
   declared: (policy: CompiledTaintPolicy) => readonly Stated<EnsuredTaint>[],
-  when: (conditions: ReturnType<typeof conditionsOf>) => Expression,
+  when: (policy: CompiledTaintPolicy) => Expression,
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const required = [...groups.values()].map((alike) => ({
-    condition: any(alike.slice(0, 1).map((policy) => when(conditionsOf(policy)))),
+    condition: any(alike.slice(0, 1).map(when)),
     items: [...new Set(alike.flatMap((policy) => declared(policy).map(({ value }) => presentLiteral(value))))].sort(),
   }));
   return existsAmong(required, lacksRequired(taints));

@@ -1,6 +1,6 @@
 import { all, any, cel, choose, type Expression, FALSE, LIST_COST, not } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those, together } from '../cel/lists.ts';
-import { conditionsOf } from '../conditions/node-policies.ts';
+import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
 import { IS_NODE } from '../conditions/selection.ts';
@@ -98,12 +98,7 @@ function removedForGood({ policy, among }: AmongPolicies, condition: Expression)
 /** True for an update by which one of the policies that require the taint, with any value, begins to select the node. */
 function beginsToBeRequired({ taint }: EnsuredTaint, policies: readonly CompiledTaintPolicy[]): Expression {
   const requiring = policies.filter(({ required }) => required.some(({ value }) => sameTaint(value.taint, taint)));
-  return any(
-    requiring.map((one) => {
-      const { before, after } = conditionsOf(one).selects;
-      return all([not(before), after]);
-    }),
-  );
+  return any(requiring.map((one) => all(beginsToSelect(one))));
 }
 
 /** True for a removed taint `t` that is one of these, and that the node no longer carries. */

@@ -11,7 +11,7 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, overItems, those, together } from '../cel/lists.ts';
-import { conditionsOf } from '../conditions/node-policies.ts';
+import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
 import { IS_NODE } from '../conditions/selection.ts';
@@ -58,7 +58,6 @@ const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
 export function selection(context: AmongPolicies): Assembled[] {
   const { policy } = context;
   const { name, mode, nodeSelector, allowsRemovalByAnnotation } = policy;
-  const { before, after } = conditionsOf(policy).selects;
   const taints = settableOnSelection(policy).map(({ value }) => value);
   if (mode === 'Audit' || taints.length === 0) return [];
   const others = context.among.filter((other) => other.name !== name && other.mode !== 'Audit');
@@ -76,7 +75,7 @@ export function selection(context: AmongPolicies): Assembled[] {
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: nodeSelector,
-    conditions: { 'begins-to-select': all([LABELS_CHANGE, not(before), after, not(IS_NODE)]) },
+    conditions: { 'begins-to-select': all([LABELS_CHANGE, ...beginsToSelect(policy), not(IS_NODE)]) },
     variables: [
       ...updateVariables(context),
       ALLOWED_IDS,

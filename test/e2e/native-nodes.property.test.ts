@@ -13,6 +13,7 @@ import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { inCase } from '../in-case.ts';
 import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
+import { OUTCOMES } from '../unit/conditions/expected-calls.ts';
 import { nodeScenario } from '../unit/conditions/scenarios.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
@@ -39,15 +40,6 @@ const kind = fc.constantFrom<Kind>(
 );
 
 const WITHOUT_MUTATION: readonly Outcome[] = ['denied', 'audited'];
-const OUTCOMES: readonly Outcome[] = [
-  'denied',
-  'restored',
-  'added',
-  'missing',
-  'audited',
-  'allowed-by-annotation',
-  'exempt',
-];
 const REWRITES = ['taint set on selection', 'entry written', 'entry deleted'];
 
 describeWithControlPlane(

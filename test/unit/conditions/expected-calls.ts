@@ -12,7 +12,8 @@ import type { CompiledTaintPolicy, PolicySet } from '../../../src/policy/policy-
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 import { taintsOf } from './objects.ts';
 
-const OUTCOMES: readonly Outcome[] = [
+/** Those of requests that are judged without --audit. */
+export const OUTCOMES: readonly Outcome[] = [
   'denied',
   'restored',
   'added',
