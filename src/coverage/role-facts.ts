@@ -74,7 +74,7 @@ export type Change =
       readonly selects: boolean;
     }
   | { readonly kind: 'taint'; readonly node: string; readonly taint: Taint }
-  /** With `release`, some policy allows the removal only if it is announced. */
+  /** With `release`, some policy allows the removal only with an entry of the annotation `allow-removal`. */
   | { readonly kind: 'untaint'; readonly node: string; readonly taint: Taint; readonly release: boolean }
   /** The policy changes to this one, by these operations. */
   | {

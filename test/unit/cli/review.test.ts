@@ -23,7 +23,7 @@ function file(...contents: (string | object)[]): string {
 
 const tainted = nodeObject([CONTROL_PLANE_TAINT]);
 const untainted = nodeObject([]);
-const announcing = nodeObject([CONTROL_PLANE_TAINT], {
+const allowing = nodeObject([CONTROL_PLANE_TAINT], {
   annotations: { 'taintkeeper.dev/allow-removal': 'node-role.kubernetes.io/control-plane:NoSchedule' },
 });
 const flannel = daemonSetObject([
@@ -163,7 +163,7 @@ describe('with the built-in policies', () => {
     },
     {
       why: 'a patch of annotations alone is shown, too',
-      contents: [announcing],
+      contents: [allowing],
       code: 0,
       rows: [/^OBJECT/, /^nodes\/cp-1 +CREATE +patched +unannotated taintkeeper\.dev\/allow-removal$/],
     },

@@ -16,7 +16,7 @@ const nodeWith = (labels: object, taints: readonly object[] = []) => ({
 });
 
 const REMOVAL = 'taintkeeper.dev/allow-removal';
-const announcing = (text: string, taints: readonly object[] = []) => {
+const allowing = (text: string, taints: readonly object[] = []) => {
   const { metadata, spec } = nodeWith({}, taints);
   return { metadata: { ...metadata, annotations: { [REMOVAL]: text } }, spec };
 };
@@ -79,20 +79,20 @@ describe('of a Node', () => {
     { what: 'that is too long', text: ','.repeat(32_769) },
   ])('with usual taints, no label keeps it from being read, with an annotation allow-removal $what', ({ text }) => {
     const taints = taintsWith('team.example.com/dedicated-', 64);
-    const { metadata, spec } = announcing(text, taints);
+    const { metadata, spec } = allowing(text, taints);
     const labels = labelsOf(keysWith('a', 100_000), 'y'.repeat(63));
     expect(keepNode({ metadata: { ...metadata, labels }, spec })).toMatchObject({ taints, allowRemoval: text });
   });
 
   it('an annotation allow-removal that is too long to count is kept as one that is too long', () => {
     const taints = taintsWith('team.example.com/dedicated-', 64);
-    const { allowRemoval, taints: kept } = keepNode(announcing('k:NoSchedule,'.repeat(20_000), taints));
+    const { allowRemoval, taints: kept } = keepNode(allowing('k:NoSchedule,'.repeat(20_000), taints));
     expect(parseAllowedRemovals(allowRemoval)).toMatchObject({ entries: [{ taint: undefined }], taints: new Set() });
     // One text, for all of them.
-    expect(keepNode(announcing('k:NoSchedule,'.repeat(10_000))).allowRemoval === allowRemoval).toBe(true);
+    expect(keepNode(allowing('k:NoSchedule,'.repeat(10_000))).allowRemoval === allowRemoval).toBe(true);
     expect(kept).toEqual(taints);
     const longest = 'k:NoSchedule,'.repeat(2_500);
-    expect(keepNode(announcing(longest)).allowRemoval).toBe(longest);
+    expect(keepNode(allowing(longest)).allowRemoval).toBe(longest);
   });
 });
 
@@ -198,7 +198,7 @@ describe('what is kept', () => {
       what: 'short labels and taints',
       part: (prefix) => nodeWith(labelsOf(keysWith(`${prefix}-`, 5_000)), taintsWith(prefix, 64)),
     },
-    { what: 'text in the annotation allow-removal', part: (prefix) => announcing(prefix.repeat(100_000)) },
+    { what: 'text in the annotation allow-removal', part: (prefix) => allowing(prefix.repeat(100_000)) },
   ])('of a Node with as much $what as etcd accepts takes less than 80 KiB', ({ part }) => {
     expect(bytesOf(upTo(OBJECTS), (index) => keepNode(JSON.parse(JSON.stringify(part(`k${index}`)))))).toBeLessThan(
       81_920,

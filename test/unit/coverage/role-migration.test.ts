@@ -215,7 +215,7 @@ describe('what is left to do', () => {
       },
     },
     {
-      why: 'where a policy protects the old taint, its release is announced',
+      why: 'where a policy protects the old taint, its removal is allowed first',
       facts: {
         nodes: [node('m', [MASTER, CONTROL_PLANE])],
         policies: [

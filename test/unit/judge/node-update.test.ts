@@ -179,7 +179,7 @@ describe('Audit', () => {
 
   it.each<{ why: string; spec: object; outcome: string; warning: string }>([
     {
-      why: 'a removal that was announced',
+      why: 'a removal that the annotation allowed before',
       spec: { mode: 'Deny' },
       outcome: 'allowed-by-annotation',
       warning: 'TaintPolicy p would allow the removal of taint dedicated=gpu:NoSchedule by annotation (--audit)',
@@ -206,7 +206,7 @@ describe('Audit', () => {
     const decision = judgeUpdate(audit, 'validate', update);
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
     expect(decision.warnings).toEqual([warning]);
-    // Announced and removed by one write, it is refused as ever.
+    // Allowed and removed by one write, it is refused as ever.
     expect(outcomes(judgeUpdate(audit, 'validate', atOnce))).not.toContain(
       `p allowed-by-annotation dedicated=gpu:NoSchedule`,
     );

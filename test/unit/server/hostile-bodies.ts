@@ -76,10 +76,10 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   ...both('a node with 28,000 taints leaves all policies', () =>
     update(node(taints(28_000)), node(taints(28_000), { labels: leaving })),
   ),
-  ...both('20,000 taints are announced for release', () =>
+  ...both('20,000 taints have an entry in allow-removal', () =>
     update(node(taints(20_000)), node(taints(20_000), { annotations: releaseOf(taints(20_000)) })),
   ),
-  ...both('28,000 taints are announced for release, and two are removed', () => {
+  ...both('28,000 taints have an entry in allow-removal, and two are removed', () => {
     const list = taints(MOST_TAINTS).map(({ key }) => `${key}:NoExecute`);
     const text = list.join(',');
     const annotations = { 'taintkeeper.dev/allow-removal': text };
