@@ -169,7 +169,7 @@ export function contentsOf(tier: Tier): string | undefined {
   const nightly = slow.length + filesLike([REAL_NODES, filesOfPlace('*')]).length;
   return [
     `npm run test:all: ${left} more files (the other end-to-end tests, the page in a browser, many random cases)`,
-    `npm run test:nightly: ${nightly} more (faults, upgrades, real nodes, Talos), and Kubernetes ${OTHER_VERSIONS.join(', ')}`,
+    `npm run test:nightly: ${nightly} more (faults, upgrades, real nodes, kubeadm, Talos), and Kubernetes ${OTHER_VERSIONS.join(', ')}`,
   ].join('; ');
 }
 
