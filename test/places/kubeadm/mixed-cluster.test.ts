@@ -147,7 +147,9 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
   });
 
   step('the commands of docs/on-call.md mark it again, and it is protected', ['kubelet', 'taintkeeper'], async () => {
-    const commands = guideLines('on-call.md', 'kubeadm join is refused').map((line) => line.replaceAll('NODE', 'cp-3'));
+    const commands = guideLines('on-call.md', 'A control-plane node comes back as a worker').map((line) =>
+      line.replaceAll('NODE', 'cp-3'),
+    );
     for (const command of commands) {
       await cluster()
         .machine(command.startsWith('kubeadm') ? 'cp-3' : 'cp-1')
