@@ -36,7 +36,6 @@ interface ConditionEntry {
 
 const GRANT = 'grant the right as the message says';
 const READ_MESSAGE = 'correct what the message names: the leader then tries again';
-const WHY_PODS_FAIL = 'find out with kubectl describe pod why the pods fail';
 
 /** Why native policies are not in force. */
 const NATIVE_REASONS = {
@@ -193,28 +192,16 @@ export const CONDITIONS = {
           'Running nodes lack a NoExecute taint. taintkeeper sets it only when a node registers, because it would evict pods.',
         next: 'run the commands of the message when the pods of the nodes may end, or drain and delete the nodes so that they register again',
       },
-      RolloutStalled: {
+      TolerationMissing: {
         meaning:
-          'A patched DaemonSet has not replaced all pods, without progress for ten minutes. No other DaemonSet is patched.',
-        next: 'repair the DaemonSet, or annotate it with taintkeeper.dev/ignore=true',
+          'A DaemonSet, or a part of its pods, lacks a toleration, which is not added. The message says why: another writer removes it, the pods of the ' +
+          'DaemonSet are not available, its rollout makes no progress, or the API server refuses the patch.',
+        next: 'correct what the message names, or annotate the DaemonSet with taintkeeper.dev/ignore=true',
       },
-      PutBack: {
-        meaning: 'A toleration was added to a DaemonSet and removed again. It is not added any more.',
-        next: 'add the toleration where the DaemonSet comes from, or annotate the DaemonSet with taintkeeper.dev/ignore=true',
-      },
-      NotHealthy: {
+      PodFailsAgain: {
         meaning:
-          'A DaemonSet lacks a toleration and is not patched, because its pods have not all been available for ten minutes.',
-        next: 'repair the DaemonSet: others are patched meanwhile',
-      },
-      PatchRefused: {
-        meaning: 'The API server refuses the patch of a DaemonSet.',
-        next: 'correct what the message names, which may be another webhook: the leader tries again every five minutes',
-      },
-      PodFailsAgain: { meaning: 'Pods that were deleted failed again at once.', next: WHY_PODS_FAIL },
-      RecoveryBudgetSpent: {
-        meaning: 'Pods fail again and again, and the budget of the policy is used up.',
-        next: WHY_PODS_FAIL,
+          'Pods that were deleted failed again at once, or so often that the budget of deletions is used up. They are left to the DaemonSet controller.',
+        next: 'find out with kubectl describe pod why the pods fail',
       },
       RecoveryFailed: { meaning: 'The API server refuses to delete the pods.', next: READ_MESSAGE },
       PodsNotWatched: { meaning: 'The leader cannot watch Failed pods.', next: READ_MESSAGE },

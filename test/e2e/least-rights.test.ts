@@ -121,7 +121,7 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
       '-A',
       '-o',
       'name',
-      '--field-selector=reason=PatchRefused',
+      '--field-selector=reason=TolerationMissing',
     ]);
     expect(stdout).toBe('');
   });

@@ -211,7 +211,7 @@ it.each([
 describe('Stalled', () => {
   const STALLED = { type: 'Stalled', status: 'True' } as const;
   const conflict = { ...STALLED, reason: 'TaintConflict', message: 'taint a is left alone' } as const;
-  const paused = { ...STALLED, reason: 'RolloutStalled', message: 'DaemonSet b waits for its rollout' } as const;
+  const paused = { ...STALLED, reason: 'TolerationMissing', message: 'DaemonSet b waits for its rollout' } as const;
   const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
 
   it('is there only while something is not done, and says beside Ready what that is', () => {
@@ -238,7 +238,7 @@ describe('Stalled', () => {
 
   it('tells of everything in one message, with the reason of the first', () => {
     expect(stalled({ reported: [paused, conflict] })).toMatchObject({
-      reason: 'RolloutStalled',
+      reason: 'TolerationMissing',
       message: 'DaemonSet b waits for its rollout; taint a is left alone',
     });
   });
