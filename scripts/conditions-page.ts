@@ -1,4 +1,4 @@
-import { assessCondition, CONDITIONS, type ConditionLevel } from '../src/policy/status-conditions.ts';
+import { assessCondition, CONDITIONS, type ConditionLevel, type Reason } from '../src/policy/status-conditions.ts';
 
 const LEVELS: Readonly<Record<ConditionLevel, string>> = {
   failed: 'the policy is not in force, or not as it is written now: the reason says which',
@@ -18,23 +18,14 @@ export function conditionsPage(): string {
       return [
         `## ${type}\n`,
         `${meaning} The status has it ${present}. \`${other}\` means: ${LEVELS[assessCondition({ type, status: other, reason: '' }).level]}.\n`,
-        '| reason | meaning | what to do |',
-        '| --- | --- | --- |',
-        ...Object.entries(reasons)
-          .filter(isOwn)
-          .map(([reason, entry]) => `| \`${reason}\` | ${entry.meaning} | ${nextOf(entry)} |`),
-        ...(type === 'Stalled' ? ['| `Backstop…` | The condition Backstop is False. | see below |'] : []),
+        '| status | reason | meaning | what to do |',
+        '| --- | --- | --- | --- |',
+        ...Object.entries<Reason>(reasons).map(
+          ([reason, entry]) =>
+            `| ${entry.healthy ? healthy : other} | \`${reason}\` | ${entry.meaning} | ${entry.next ?? 'nothing'} |`,
+        ),
         '',
       ];
     }),
   ].join('\n');
-}
-
-/** Stalled repeats the reasons of Backstop, with the type before each. */
-function isOwn([reason]: readonly [string, unknown]): boolean {
-  return !reason.startsWith('Backstop');
-}
-
-function nextOf({ next = 'nothing' }: { readonly next?: string }): string {
-  return next;
 }

@@ -16,11 +16,14 @@ interface ProblemOf<Kind, Reason> {
 /** A problem that prevents a controller from enforcing a policy. The status shows it as the condition `Stalled`. */
 export type StalledProblem = ProblemOf<SelectingKind, StalledReason>;
 
-/** A StalledProblem, or a problem of a TolerationRestriction, which the status shows as the condition `Ready`. */
-export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction', NativeReason>;
+/** A StalledProblem, or a problem of a TolerationRestriction. */
+export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction', NativeReason | typeof UNKNOWN_FIELDS>;
 
-/** The condition `Stalled` of a problem. A TolerationRestriction has none: its condition `Ready` is False. */
+export const UNKNOWN_FIELDS = 'UnknownFields' satisfies StalledReason;
+
+/** The condition `Stalled` of a problem. If the native policies of a TolerationRestriction are not in force, its condition `Ready` is False instead. */
 export function stalledCondition({ kind, reason, message }: ReportedProblem): ReportedCondition[] {
+  if (reason === UNKNOWN_FIELDS) return reported('Stalled', { status: 'True', reason, message });
   return kind === 'TolerationRestriction' ? [] : reported('Stalled', { status: 'True', reason, message });
 }
 
@@ -62,7 +65,7 @@ export interface Report {
   /** Resolves when problems and conditions are known. */
   readonly ready?: Promise<unknown>;
   readonly problems?: () => readonly ReportedProblem[];
-  /** Other conditions of the policy than Stalled: `pending` until they are known. */
+  /** Other conditions of the policy than Stalled, and notes on one that is in force, as Ready that is True: `pending` until they are known. */
   readonly conditions?: (policy: PolicyObject) => readonly ReportedCondition[] | 'pending';
 }
 

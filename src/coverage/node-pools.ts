@@ -272,27 +272,33 @@ function changeAt(path: string, before: Taint | undefined, after: Taint, index: 
   ];
 }
 
+/** What a policy that is in force reports of node pools. */
+export interface PoolNote extends StateOf<'Ready'> {
+  readonly status: 'True';
+  readonly reason: 'PoolLacksTaint' | 'PoolsNotPermitted';
+}
+
 /** Pools that a message names, each with a command. */
 const MAX_NAMED = 8;
 
 /**
- * The condition `PoolLacksTaint` of a policy. Undefined if there is nothing to report. It does not report a policy that may or may not select nodes
- * of a pool, nor one in mode Audit.
+ * What the condition `Ready` of a policy that is in force says of node pools. Undefined if there is nothing to report. It does not report a policy
+ * that may or may not select nodes of a pool, nor one in mode Audit.
  * @param hidden why some pools cannot be read; empty if all can
  */
 export function poolCondition(
   policy: CompiledTaintPolicy,
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],
-): StateOf<'PoolLacksTaint'> | undefined {
+): PoolNote | undefined {
   if (policy.mode === 'Audit' || comingTaints(policy).length === 0) return undefined;
   const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];
   if (pools.length > 0) {
     const texts = pools.map(([pool, of]) => `${lackText(pool, of)}; ${howToDeclare(pool, of)}`);
-    return { status: 'True', reason: 'Undeclared', message: atMost(MAX_NAMED, texts).join('; ') };
+    return { status: 'True', reason: 'PoolLacksTaint', message: atMost(MAX_NAMED, texts).join('; ') };
   }
-  return hidden.length === 0 ? undefined : { status: 'Unknown', reason: 'NotPermitted', message: hidden.join('; ') };
+  return hidden.length === 0 ? undefined : { status: 'True', reason: 'PoolsNotPermitted', message: hidden.join('; ') };
 }
 
 /**

@@ -54,7 +54,7 @@ const OUTCOMES = {
   /** The allow-removal annotation allowed the removal. */
   'allowed-by-annotation': {
     ...{ change: 'Removal', result: 'Allowed', reason: 'Annotation' },
-    event: { reason: 'TaintRemovalAllowed', said: 'allowed, by annotation, the removal of' },
+    event: { reason: 'TaintRemoved', said: 'allowed, by annotation, the removal of' },
   },
   /** Removed by a user whom the policy exempts. */
   exempt: {

@@ -15,7 +15,8 @@ export const EVENT_REASONS = {
   TaintRemovalDenied: { on: NODE_AND_POLICY, meaning: 'A request to remove a protected taint was refused.' },
   TaintRemoved: {
     on: NODE_AND_POLICY,
-    meaning: 'A protected taint was removed: the policy acts in mode Audit, or exempts the user.',
+    meaning:
+      'A protected taint was removed: the policy acts in mode Audit or exempts the user, or the allow-removal annotation allowed it.',
   },
   TaintRestored: {
     on: NODE_AND_POLICY,
@@ -23,41 +24,33 @@ export const EVENT_REASONS = {
   },
   TaintAdded: {
     on: NODE_AND_POLICY,
-    meaning: 'A taint of `ensure` was set, in a request or later by the leader.',
+    meaning:
+      'A taint of `ensure` was set, in a request or later by the leader. A startup taint that the leader sets has it on the Node only.',
   },
   TaintMissing: {
     on: NODE_AND_POLICY,
-    meaning: 'A node lacks a taint of the policy, and the taint is not set. The note says why.',
-  },
-  TaintValueDiffers: {
-    on: NODE_AND_POLICY,
     meaning:
-      'A node carries a taint of the policy with another value, and the value is not changed. The note says why.',
+      'A node lacks a taint of the policy, or carries it with another value, and the taint is not set. The note says why.',
   },
   TaintConflict: {
     on: NODE_AND_POLICY,
     meaning: 'Another writer removes a taint repeatedly. The leader stops setting it for some minutes.',
   },
-  TaintRemovalAllowed: { on: NODE_AND_POLICY, meaning: 'The allow-removal annotation allowed the removal of a taint.' },
   RemovalAnnotationExpired: {
     on: 'Node',
     meaning:
       'A node carried a taint and its entry in the allow-removal annotation for an hour, and the leader deleted the entry.',
   },
-  StartupTaintAdded: { on: 'Node', meaning: 'The leader set a startup taint on a node that registered without it.' },
   StartupTaintRemoved: {
     on: 'Node',
     meaning:
       'The leader removed the startup taint: the DaemonSets of `readyWhen` are ready on the node, or no policy has the taint on it any more.',
   },
-  StartupTaintDeadlineExceeded: {
-    on: 'Node',
-    meaning: 'A node still waits after `progressDeadlineSeconds`. The note says for what. The taint stays.',
-  },
   StartupTaintRemains: {
     on: 'Node',
     meaning:
-      'A startup taint (a known key, or one that a policy sets at registration) has been on a Ready node for more than 15 minutes.',
+      'A startup taint is still on a node after `progressDeadlineSeconds`, and the note says for what the node waits. Or the taint (a known key, or one ' +
+      'that a policy sets at registration) has been on a Ready node for more than 15 minutes.',
   },
   PoolLacksTaint: {
     on: 'NodePool, TaintPolicy',
@@ -70,21 +63,9 @@ export const EVENT_REASONS = {
   },
   TolerationMissing: {
     on: DAEMON_SET_AND_POLICY,
-    meaning: 'A DaemonSet lacks a toleration of the policy, and it was not added.',
+    meaning:
+      'A DaemonSet, or a part of its pods, lacks a toleration of the policy, and the toleration is not added. The note says why.',
   },
-  RolloutStalled: {
-    on: DAEMON_SET_AND_POLICY,
-    meaning: 'A DaemonSet that was patched has not replaced all pods for ten minutes. No other one is patched.',
-  },
-  PutBack: {
-    on: DAEMON_SET_AND_POLICY,
-    meaning: 'Another writer removed an added toleration. It is not added again.',
-  },
-  NotHealthy: {
-    on: DAEMON_SET_AND_POLICY,
-    meaning: 'A DaemonSet lacks a toleration, and is not patched while its pods are not all available.',
-  },
-  PatchRefused: { on: DAEMON_SET_AND_POLICY, meaning: 'The API server refuses to add the toleration.' },
   PodFreed: { on: DAEMON_SET_AND_RECOVERY, meaning: 'The leader deleted a daemon pod that stayed Failed.' },
   PodStuck: {
     on: DAEMON_SET_AND_RECOVERY,
@@ -92,11 +73,8 @@ export const EVENT_REASONS = {
   },
   PodFailsAgain: {
     on: DAEMON_SET_AND_RECOVERY,
-    meaning: 'A daemon pod failed again at once after its deletion, and is left to the DaemonSet controller.',
-  },
-  RecoveryBudgetSpent: {
-    on: DAEMON_SET_AND_RECOVERY,
-    meaning: 'The budget of deletions is spent, and the pod is left to the DaemonSet controller.',
+    meaning:
+      'A daemon pod failed again at once after its deletion, or the budget of deletions is used up. The pod is left to the DaemonSet controller.',
   },
 } as const satisfies Readonly<Record<string, EventMeaning>>;
 

@@ -18,6 +18,9 @@ export const AUDIT_NOTE = 'taintkeeper runs with --audit: policies only report';
 /** In the order in which a status lists them. */
 const CONDITION_TYPES = Object.keys(CONDITIONS);
 
+type ReadyReason = StateOf<'Ready'>['reason'];
+const READY_REASONS = Object.keys(CONDITIONS.Ready.reasons).filter((reason) => reason !== 'InForce') as ReadyReason[];
+
 /** The number of items in one message. */
 const MAX_PROBLEMS = 16;
 
@@ -172,11 +175,6 @@ export interface PolicyFindings {
   readonly removalAllowed?: number;
 }
 
-interface InForce {
-  readonly generation: number;
-  readonly ignored: readonly Path[];
-}
-
 export interface StatusInput {
   readonly kind: PolicyKind;
   /** The current status, if any. */
@@ -184,15 +182,18 @@ export interface StatusInput {
   readonly generation: number;
   /** The problems of the policy. */
   readonly problems: readonly Problem[];
-  /** The part that is in force, if any. `ignored` are fields that this version does not know. */
-  readonly inForce: InForce | undefined;
+  /** The generation that is in force, if any is. */
+  readonly inForce: { readonly generation: number } | undefined;
   /** The effective mode, if anything is in force. */
   readonly mode?: string | undefined;
   /** True if every policy counts as mode Audit. */
   readonly audit: boolean;
   /** Warnings about a policy that is in force. */
   readonly notes?: readonly string[];
-  /** The reports of the controllers. Several of one type become one condition with all messages. */
+  /**
+   * The reports of the controllers. Several of one type become one condition with all messages. A report of Ready that is True is a note: it counts
+   * while nothing makes Ready False.
+   */
   readonly reported: readonly ReportedCondition[];
   /** The DaemonSets that it has patched. */
   readonly patched?: readonly PatchedDaemonSet[];
@@ -275,24 +276,28 @@ function itemsOf(texts: readonly string[]): string[] {
 
 /** By type. */
 function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
-  const { inForce, problems } = input;
   const states = new Map<string, ConditionState>();
-  for (const [type, [first, ...others]] of Map.groupBy(input.reported, ({ type }) => type)) {
+  const reported = input.reported.filter((one) => !isNote(one));
+  for (const [type, [first, ...others]] of Map.groupBy(reported, ({ type }) => type)) {
     if (!first) continue;
-    // Two rules of a policy may report the same.
-    const messages = [...new Set([first, ...others].map(({ message }) => message))];
-    states.set(type, {
-      status: first.status,
-      reason: first.reason,
-      message: itemsOf(messages).join('; '),
-    });
+    const message = itemsOf(messagesOf([first, ...others])).join('; ');
+    states.set(type, { status: first.status, reason: first.reason, message });
   }
-  if (problems.length > 0 || !states.has('Ready')) states.set('Ready', readiness(input));
-  if (inForce && inForce.ignored.length > 0) states.set('FieldsIgnored', ignorance(inForce.ignored));
+  if (input.problems.length > 0 || !states.has('Ready')) states.set('Ready', readiness(input));
   return states;
 }
 
-function readiness({ generation, problems, inForce, audit, notes = [] }: StatusInput): StateOf<'Ready'> {
+/** Whether it belongs to the message of a policy that is in force. */
+function isNote({ type, status }: ReportedCondition): boolean {
+  return type === 'Ready' && status === 'True';
+}
+
+/** Two rules of a policy may report the same. */
+function messagesOf(reported: readonly ReportedCondition[]): string[] {
+  return [...new Set(reported.map(({ message }) => message))];
+}
+
+function readiness({ generation, problems, inForce, audit, notes = [], reported }: StatusInput): StateOf<'Ready'> {
   if (problems.length > 0) {
     const unusable = unusableText(generation, problems);
     return inForce
@@ -303,11 +308,12 @@ function readiness({ generation, problems, inForce, audit, notes = [] }: StatusI
         }
       : { status: 'False', reason: 'Invalid', message: `nothing of the policy is in force; ${unusable}` };
   }
+  const reportedNotes = reported.filter(isNote);
   const message = [
     `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
-    ...itemsOf(notes),
+    ...itemsOf([...messagesOf(reportedNotes), ...notes]),
   ].join('; ');
-  return { status: 'True', reason: 'InForce', message };
+  return { status: 'True', reason: firstOf(reportedNotes) ?? 'InForce', message };
 }
 
 /** Why a generation of a policy cannot be used. */
@@ -315,12 +321,16 @@ export function unusableText(generation: number, problems: readonly Problem[]): 
   return `generation ${generation} cannot be used: ${itemsOf(problems.map(formatProblem)).join('; ')}`;
 }
 
-function ignorance(ignored: readonly Path[]): ConditionState {
-  return {
-    status: 'True',
-    reason: 'UnknownFields',
-    message:
-      `${itemsOf(ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ` +
-      `${ignored.length === 1 ? 'this field' : 'these fields'}; they are ignored, so the policy may do more or less than intended`,
-  };
+/** The reason that comes first in the table of conditions. */
+function firstOf(notes: readonly ReportedCondition[]): ReadyReason | undefined {
+  return READY_REASONS.find((known) => notes.some(({ reason }) => reason === known));
+}
+
+/** Which fields are ignored, and the effect. */
+export function ignoredText(ignored: readonly Path[]): string {
+  const those = ignored.length === 1 ? 'this field; it is' : 'these fields; they are';
+  return (
+    `${itemsOf(ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ${those} ignored, ` +
+    'so the policy may do more or less than intended'
+  );
 }

@@ -7,10 +7,13 @@
  */
 export type ConditionLevel = 'failed' | 'problem' | 'attention' | 'quiet';
 
-interface Reason {
+/** What a reason of a condition means. */
+export interface Reason {
   readonly meaning: string;
   /** What to do, as one sentence without its end. Absent if no action is needed. */
   readonly next?: string;
+  /** The condition has its healthy status with this reason. */
+  readonly healthy?: true;
   /** If they differ from those of the condition. */
   readonly level?: ConditionLevel;
   readonly word?: string;
@@ -33,7 +36,6 @@ interface ConditionEntry {
 
 const GRANT = 'grant the right as the message says';
 const READ_MESSAGE = 'correct what the message names: the leader then tries again';
-const WHY_PODS_FAIL = 'find out with kubectl describe pod why the pods fail';
 
 /** Why native policies are not in force. */
 const NATIVE_REASONS = {
@@ -78,11 +80,6 @@ export type NativeState = { readonly message: string } & (
   | { readonly status: 'False'; readonly reason: NativeReason }
 );
 
-function backstopReasons(): Record<`Backstop${NativeReason}`, Reason> {
-  const entries = Object.entries(NATIVE_REASONS).map(([reason, entry]) => [`Backstop${reason}`, entry]);
-  return Object.fromEntries(entries) as Record<`Backstop${NativeReason}`, Reason>;
-}
-
 /** Every condition of a policy, with all its reasons. doctor, explain, the page and docs/reference/conditions.md use it. */
 export const CONDITIONS = {
   Ready: {
@@ -93,8 +90,31 @@ export const CONDITIONS = {
     word: 'not in force',
     reasons: {
       InForce: {
+        healthy: true,
         meaning:
           'The policy is valid, and the webhook is registered for it. The native policies of a TolerationRestriction are in force.',
+      },
+      PoolLacksTaint: {
+        healthy: true,
+        meaning:
+          'The policy is in force. The template of a node pool does not declare a taint with which its nodes come, or declares it in the wrong list. ' +
+          'An autoscaler that reads the template plans nodes without the taint, or takes a startup taint for one that stays.',
+        next: 'declare the taint in the template, as the message says',
+        level: 'attention',
+        word: 'in force, not declared',
+        check: 'node pools',
+      },
+      ServiceNotReachable: {
+        healthy: true,
+        meaning:
+          'The policy is in force. The webhook was registered although the pod of the leader, which is a ready endpoint of the Service, cannot reach the Service.',
+        next: 'nothing, if taintkeeper doctor reports that the API server reaches the webhook',
+      },
+      PoolsNotPermitted: {
+        healthy: true,
+        meaning:
+          'The policy is in force. taintkeeper may not read the node pools, to see whether they declare its taints.',
+        next: GRANT,
       },
       Invalid: {
         meaning:
@@ -113,40 +133,19 @@ export const CONDITIONS = {
       ...NATIVE_REASONS,
     },
   },
-  Unverified: {
-    meaning: 'The webhook is registered, and the leader could not call it over its Service.',
-    present: 'while it is True',
-    healthy: 'False',
-    // It is the same for every policy, and no problem if a pod cannot reach its own Service.
-    level: 'quiet',
-    word: 'in force, not verified',
-    reasons: {
-      ServiceNotReachable: {
-        meaning: 'The Service cannot be reached from the pod of the leader, which is a ready endpoint of it.',
-        next: 'nothing, if taintkeeper doctor reports that the API server reaches the webhook',
-      },
-    },
-  },
-  FieldsIgnored: {
-    meaning: 'The policy has fields that this version of taintkeeper does not know.',
-    present: 'while it is True',
-    healthy: 'False',
-    level: 'problem',
-    word: 'in force, in part',
-    reasons: {
-      UnknownFields: {
-        meaning: 'The fields are ignored, so the policy may do more or less than intended.',
-        next: 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields',
-      },
-    },
-  },
   Stalled: {
-    meaning: 'The leader does not do something that the policy declares, and an action is needed.',
+    meaning: 'taintkeeper does not do something that the policy declares, and an action is needed.',
     present: 'while it is True',
     healthy: 'False',
     level: 'problem',
     word: 'stalled',
     reasons: {
+      UnknownFields: {
+        meaning:
+          'The policy has fields that this version of taintkeeper does not know. They are ignored, so the policy may do more or less than intended.',
+        next: 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields',
+        word: 'in force, in part',
+      },
       NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
       KeyLooksMisspelled: {
         meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
@@ -193,32 +192,23 @@ export const CONDITIONS = {
           'Running nodes lack a NoExecute taint. taintkeeper sets it only when a node registers, because it would evict pods.',
         next: 'run the commands of the message when the pods of the nodes may end, or drain and delete the nodes so that they register again',
       },
-      RolloutStalled: {
+      TolerationMissing: {
         meaning:
-          'A patched DaemonSet has not replaced all pods, without progress for ten minutes. No other DaemonSet is patched.',
-        next: 'repair the DaemonSet, or annotate it with taintkeeper.dev/ignore=true',
+          'A DaemonSet, or a part of its pods, lacks a toleration, which is not added. The message says why: another writer removes it, the pods of the ' +
+          'DaemonSet are not available, its rollout makes no progress, or the API server refuses the patch.',
+        next: 'correct what the message names, or annotate the DaemonSet with taintkeeper.dev/ignore=true',
       },
-      PutBack: {
-        meaning: 'A toleration was added to a DaemonSet and removed again. It is not added any more.',
-        next: 'add the toleration where the DaemonSet comes from, or annotate the DaemonSet with taintkeeper.dev/ignore=true',
-      },
-      NotHealthy: {
+      PodFailsAgain: {
         meaning:
-          'A DaemonSet lacks a toleration and is not patched, because its pods have not all been available for ten minutes.',
-        next: 'repair the DaemonSet: others are patched meanwhile',
-      },
-      PatchRefused: {
-        meaning: 'The API server refuses the patch of a DaemonSet.',
-        next: 'correct what the message names, which may be another webhook: the leader tries again every five minutes',
-      },
-      PodFailsAgain: { meaning: 'Pods that were deleted failed again at once.', next: WHY_PODS_FAIL },
-      RecoveryBudgetSpent: {
-        meaning: 'Pods fail again and again, and the budget of the policy is used up.',
-        next: WHY_PODS_FAIL,
+          'Pods that were deleted failed again at once, or so often that the budget of deletions is used up. They are left to the DaemonSet controller.',
+        next: 'find out with kubectl describe pod why the pods fail',
       },
       RecoveryFailed: { meaning: 'The API server refuses to delete the pods.', next: READ_MESSAGE },
       PodsNotWatched: { meaning: 'The leader cannot watch Failed pods.', next: READ_MESSAGE },
-      ...backstopReasons(),
+      BackstopNotInForce: {
+        meaning: 'The native policies of `backstop: Native` are not in force.',
+        next: 'do what the message says',
+      },
     },
   },
   Backstop: {
@@ -229,30 +219,8 @@ export const CONDITIONS = {
     level: 'quiet',
     word: 'in force, without its backstop',
     reasons: {
-      InForce: { meaning: 'Everything that can be expressed natively is in force.' },
+      InForce: { healthy: true, meaning: 'Everything that can be expressed natively is in force.' },
       ...NATIVE_REASONS,
-    },
-  },
-  PoolLacksTaint: {
-    meaning:
-      'The template of a node pool does not declare a taint with which its nodes come, or declares it in the wrong list.',
-    present: 'while it is True, or Unknown',
-    healthy: 'False',
-    level: 'attention',
-    word: 'in force, not declared',
-    reasons: {
-      Undeclared: {
-        meaning:
-          'An autoscaler that reads the template plans nodes without the taint, or takes a startup taint for one that stays.',
-        next: 'declare the taint in the template, as the message says',
-        check: 'node pools',
-      },
-      NotPermitted: {
-        meaning: 'taintkeeper may not read the node pools.',
-        next: GRANT,
-        level: 'quiet',
-        check: 'node pools',
-      },
     },
   },
 } as const satisfies Record<string, ConditionEntry>;
@@ -305,10 +273,12 @@ export function assessCondition({
     : undefined;
   const known = entry && Object.hasOwn(entry.reasons, reason) ? entry.reasons[reason] : undefined;
   const isHealthy = entry === undefined || status === entry.healthy;
+  // A reason that does not belong to the status says nothing of it.
+  const own = isHealthy && !known?.healthy ? undefined : known;
   return {
-    level: isHealthy ? 'quiet' : (known?.level ?? entry.level),
-    word: known?.word ?? entry?.word ?? '',
-    next: isHealthy ? undefined : known?.next,
-    check: known?.check,
+    level: own?.level ?? (isHealthy ? 'quiet' : entry.level),
+    word: own?.word ?? entry?.word ?? '',
+    next: own?.next,
+    check: own?.check,
   };
 }

@@ -57,7 +57,7 @@ describeWithControlPlane('a required taint whose value was changed while taintke
   });
 
   it('keeps a value that another policy protects, which is reported with both values', async () => {
-    expect((await waitForEvent(cp(), 'kept-1', 'TaintValueDiffers')).note).toBe(
+    expect((await waitForEvent(cp(), 'kept-1', 'TaintMissing')).note).toBe(
       `TaintPolicy kept reports taint ${OTHER} in place of ${REQUIRED}: the node carries another value of it, which another policy protects; ` +
         'to change it: taintkeeper explain node kept-1',
     );

@@ -86,13 +86,17 @@ describeWithControlPlane(
       }
     }
 
-    const waitForStall = (policy: string, reason: string, expected = 1) =>
+    /** @param expected 0 when nothing of the policy is stalled any more */
+    const waitForStall = (policy: string, expected = 1) =>
       waitUntil(
         async () => {
-          const labels = `kind="TolerationPolicy",policy="${policy}",reason="${reason}"`;
+          const labels = `kind="TolerationPolicy",policy="${policy}",reason="TolerationMissing"`;
           return (await metric(new RegExp(`^taintkeeper_stalled\\{${labels}\\} (.*)$`, 'm'))) === expected || undefined;
         },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => `no ${reason} of ${policy}` },
+        {
+          timeoutMs: TIMEOUT_MS,
+          otherwise: () => `TolerationPolicy ${policy} is ${expected === 1 ? 'not' : 'still'} stalled`,
+        },
       );
 
     /** As often as the DaemonSet tolerates `master`, it is written without, until stopped. */
@@ -145,7 +149,7 @@ describeWithControlPlane(
           timeoutMs: TIMEOUT_MS,
           otherwise: () => 'it is not patched',
         });
-      await waitForStall('conflict', 'PutBack');
+      await waitForStall('conflict');
       const replica = await leader();
       for (const manager of ['merging-operator', 'replacing-operator'])
         await replica.waitForLog(({ msg }) => msg.includes(`field manager "${manager}" (Update at 20`));
@@ -159,7 +163,7 @@ describeWithControlPlane(
         const body = { spec: { template: { spec: { tolerations: [...FLANNEL_AFTER_PR_1907, MASTER] } } } };
         await cp().request(admin, 'PATCH', path(name, 'admin'), { body, contentType: MERGE_PATCH });
       }
-      await waitForStall('conflict', 'PutBack', 0);
+      await waitForStall('conflict', 0);
     });
 
     it('Flannel in a mixed cluster gets a pod on every node', async () => {
@@ -282,7 +286,7 @@ describeWithControlPlane(
 
       await installation.start(['after-the-outage']);
       await waitForLook();
-      await waitForStall('replaced', 'PutBack');
+      await waitForStall('replaced');
       expect(countWrites(cp(), 'replaced', 'flannel')).toBe(1);
     }, 120_000);
   },

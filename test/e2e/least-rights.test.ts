@@ -108,7 +108,7 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
     await expectConditions('TaintPolicy', 'backed').toMatchObject({
       Ready: { status: 'True' },
       Backstop: { status: 'False', reason: 'NotPermitted', message },
-      Stalled: { reason: 'BackstopNotPermitted' },
+      Stalled: { reason: 'BackstopNotInForce' },
     });
   });
 
@@ -121,7 +121,7 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
       '-A',
       '-o',
       'name',
-      '--field-selector=reason=PatchRefused',
+      '--field-selector=reason=TolerationMissing',
     ]);
     expect(stdout).toBe('');
   });

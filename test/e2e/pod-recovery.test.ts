@@ -189,7 +189,7 @@ describeWithControlPlane(
         await waitUntilStable('slow', 1);
       }
       await pods.fail('slow', FAILING);
-      await waitForEvents('slow', ['PodFreed', 'RecoveryBudgetSpent']);
+      await waitForEvents('slow', ['PodFreed', 'PodFailsAgain']);
       for (const [n, ms] of took.entries()) expect(ms).toBeGreaterThan(2 ** n * 1_000);
       expect(deletions('slow')).toBe(3);
     });

@@ -25,6 +25,7 @@ const TEST_TIMEOUT_MS = 150_000;
 
 interface Condition {
   readonly type: string;
+  readonly reason: string;
   readonly message: string;
 }
 
@@ -36,8 +37,8 @@ describeWithControlPlane('the registration without a call over the Service', ON_
   });
   afterAll(() => installation.stop());
 
-  /** Waits until every TaintPolicy has the conditions `Unverified` that the test asks for. */
-  async function waitForUnverified(areAsked: (conditions: readonly Condition[]) => boolean): Promise<void> {
+  /** Waits until the conditions `Ready` of every TaintPolicy are as the test asks for. */
+  async function waitForReady(isAsked: (ready: Condition) => boolean): Promise<void> {
     await waitUntil(
       async () => {
         const { body } = await cp().request<{ items: { status?: { conditions: Condition[] } }[] }>(
@@ -45,8 +46,8 @@ describeWithControlPlane('the registration without a call over the Service', ON_
           'GET',
           POLICIES_PATH.TaintPolicy,
         );
-        const found = body.items.map(({ status }) => status?.conditions.filter(({ type }) => type === 'Unverified'));
-        return found.every((conditions) => conditions && areAsked(conditions)) || undefined;
+        const found = body.items.map(({ status }) => status?.conditions.find(({ type }) => type === 'Ready'));
+        return found.every((ready) => ready && isAsked(ready)) || undefined;
       },
       { timeoutMs: GIVEN_UP_MS, otherwise: () => 'the status does not say it' },
     );
@@ -91,7 +92,7 @@ describeWithControlPlane('the registration without a call over the Service', ON_
       const said =
         /without a call over (the|its) Service: Service taintkeeper\/taintkeeper \(.* port \d+\) cannot be reached from here: .*; this pod is a ready endpoint of it/;
       expect(replica?.logs().filter(({ msg }) => said.test(msg))).not.toEqual([]);
-      await waitForUnverified((conditions) => conditions.length === 1 && said.test(conditions[0]?.message ?? ''));
+      await waitForReady(({ reason, message }) => reason === 'ServiceNotReachable' && said.test(message));
       expect((await runTaintkeeper(cp(), ['doctor'])).stdout).toMatch(
         /the webhook was registered without a call over its Service: /,
       );
@@ -100,7 +101,7 @@ describeWithControlPlane('the registration without a call over the Service', ON_
       // The leader tries each minute, and when policies have changed.
       const taints = [{ key: 'another' }];
       await createPolicy(cp(), policyObject('TaintPolicy', 'another', { mode: 'Audit', taints }));
-      await waitForUnverified((conditions) => conditions.length === 0);
+      await waitForReady(({ reason }) => reason === 'InForce');
     },
     TEST_TIMEOUT_MS,
   );

@@ -129,7 +129,7 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     const status = await waitForReady('True', 4);
     expect(status.conditions).toContainEqual(
       expect.objectContaining({
-        type: 'FieldsIgnored',
+        type: 'Stalled',
         status: 'True',
         reason: 'UnknownFields',
         message: expect.stringMatching(/^spec\.future, spec\.taints\[0\]\.later: /),

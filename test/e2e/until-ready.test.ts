@@ -205,7 +205,7 @@ describeWithControlPlane(
       await installation.start(['e', 'f']);
 
       await waitForTaints(cp(), 'late', TEXT);
-      await waitForEvent(cp(), 'late', 'StartupTaintAdded');
+      await waitForEvent(cp(), 'late', 'TaintAdded');
       await setPodReady(await waitForPod('network', 'late'));
       await waitForTaints(cp(), 'late');
       await leaderCaughtUp();
@@ -295,13 +295,13 @@ describeWithControlPlane(
       await register('n3', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
       const status = await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.reason === 'DaemonSetNotFound');
       expect(stalledOf(status)?.message).toContain('DaemonSet kube-system/nowhere does not exist');
-      expect((await waitForEvent(cp(), 'n3', 'StartupTaintDeadlineExceeded')).note).toBe(
+      expect((await waitForEvent(cp(), 'n3', 'StartupTaintRemains')).note).toBe(
         `startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist; the progress deadline of 1 s has passed`,
       );
       const overdue = `the progress deadline of startup taints has passed: on node n3, startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist`;
       await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.message.endsWith(`; ${overdue}`) ?? false);
       await register('n4', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
-      await waitForEvent(cp(), 'n4', 'StartupTaintDeadlineExceeded');
+      await waitForEvent(cp(), 'n4', 'StartupTaintRemains');
 
       // By a label change and by the deletion of the policy, while the same leader runs.
       const relabelledAt = performance.now();

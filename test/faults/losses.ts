@@ -72,7 +72,7 @@ async function reportsOf({ cp, installation }: Site, since: number): Promise<(no
     'GET',
     '/apis/events.k8s.io/v1/namespaces/default/events',
   );
-  const reasons = ['TaintMissing', 'TaintValueDiffers', 'TaintConflict', 'TaintRestored', 'TaintAdded'];
+  const reasons = ['TaintMissing', 'TaintConflict', 'TaintRestored', 'TaintAdded'];
   const told = new Set(
     events.body.items
       .filter(({ reason, eventTime, series }) => {

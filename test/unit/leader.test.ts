@@ -143,7 +143,7 @@ it('reports problems in the order in which the controllers are started: a status
   });
   await expect.poll(() => seen).not.toEqual([]);
   await work.stop();
-  expect(seen[0]).toEqual(['NotPermitted', 'DaemonSetNotFound', 'BackstopRefused']);
+  expect(seen[0]).toEqual(['NotPermitted', 'DaemonSetNotFound', 'BackstopNotInForce']);
 });
 
 describe('a leader that may not list', () => {

@@ -66,7 +66,7 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
       return {
         status: 'False',
         reason: state.what,
-        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}`,
+        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}; ${removal(kind)}change these fields`,
       };
     case 'NotPermitted':
       return { status: 'False', reason: state.what, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[kind]) };
@@ -105,6 +105,10 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
         message: `${printable(state.message)}: compare the ClusterRole with that of the manifests`,
       };
   }
+}
+
+function removal(kind: NativelyExpressible['kind']): string {
+  return kind === 'TolerationRestriction' ? '' : 'remove backstop: Native, or ';
 }
 
 function limitsOf(limits: readonly NativeLimit[], kind: NativelyExpressible['kind']): string {

@@ -136,7 +136,7 @@ export function backstop(
         const problem: ReportedProblem =
           kind === 'TolerationRestriction'
             ? { kind, policy, reason, message }
-            : { kind, policy, reason: `Backstop${reason}`, message: `backstop: ${message}` };
+            : { kind, policy, reason: 'BackstopNotInForce', message: `backstop: ${message}` };
         return [problem];
       }),
   };

@@ -3,22 +3,18 @@ import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { IGNORE_ANNOTATION, judgeRunningDaemonSet, optsOut } from '../../judge/daemon-set.ts';
-import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
-import type { StalledReason } from '../../policy/status-conditions.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { StalledProblem } from '../reports.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
-/** Reasons of the condition and of the Events. */
-type Reason = StalledReason & EventReason;
-
 export interface DaemonSetProblem extends StalledProblem {
-  readonly reason: Reason;
+  /** Of the condition and of the Events. */
+  readonly reason: 'TolerationMissing';
   readonly daemonSet: RunningDaemonSet;
   /** The message without parts that differ each time, and without instructions. */
   readonly note: string;
@@ -35,7 +31,7 @@ export interface Obstacles {
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
 
-type Report = (policies: readonly string[], reason: Reason, note: (policy: string) => string, more: string) => void;
+type Report = (policies: readonly string[], note: (policy: string) => string, more: string) => void;
 
 /** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
@@ -45,10 +41,17 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
   return daemonSets.flatMap((daemonSet) => {
     const found: DaemonSetProblem[] = [];
-    tell(daemonSet, (policies, reason, note, more) => {
+    tell(daemonSet, (policies, note, more) => {
       for (const policy of new Set(policies)) {
         const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
-        found.push({ kind: 'TolerationPolicy', policy, reason, message, daemonSet, note: note(policy) });
+        found.push({
+          kind: 'TolerationPolicy',
+          policy,
+          reason: 'TolerationMissing',
+          message,
+          daemonSet,
+          note: note(policy),
+        });
       }
     });
     return found;
@@ -59,25 +62,25 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
     if (isUndone) {
       const note = (policy: string) =>
         `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
-      report(policiesOf(daemonSet), 'PutBack', note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
+      report(policiesOf(daemonSet), note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
     if (patched && rollout.stalled) {
       // After the rollout, failing pods are a problem only if another DaemonSet waits.
       const own = rollout.rolledOut ? [] : obstacles.patchedBy(daemonSet);
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
-      report([...own, ...awaited], 'RolloutStalled', note, `. ${STALLED_ADVICE}`);
+      report([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
     }
     if (!waiting.has(daemonSet)) return;
     const refusal = obstacles.refusal(daemonSet);
     if (refusal !== undefined) {
       const note = (policy: string) =>
         `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
-      report(policiesOf(daemonSet), 'PatchRefused', note, `: ${refusal}`);
+      report(policiesOf(daemonSet), note, `: ${refusal}`);
     }
     if (!patched && rollout.stalled) {
       const note = (policy: string) =>
         `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
-      report(policiesOf(daemonSet), 'NotHealthy', note, '');
+      report(policiesOf(daemonSet), note, '');
     }
   }
 }

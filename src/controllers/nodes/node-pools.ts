@@ -6,7 +6,7 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
+import { type PoolNote, poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
 import {
   howToDeclareSeen,
   type SeenStartupTaint,
@@ -19,7 +19,7 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { identity } from '../../kubernetes/taint.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { reported, type StateOf } from '../../policy/status-conditions.ts';
+import { reported } from '../../policy/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
@@ -54,8 +54,8 @@ export interface PoolReview {
    * @returns whether a taint has to be compared with its pool
    */
   see(node: ClusterNode): boolean;
-  /** The condition `PoolLacksTaint` of the policy, if any. */
-  undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): StateOf<'PoolLacksTaint'> | undefined;
+  /** What the condition `Ready` of the policy says of node pools, if anything. */
+  undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): PoolNote | undefined;
   /** @returns in how many milliseconds to run again */
   reconcile(): Promise<number>;
 }
@@ -68,7 +68,7 @@ export function poolReview(
 ): PoolReview {
   const taintPolicies = () => snapshot().compiled.taintPolicies;
   /** By the name of the TaintPolicy. */
-  let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
+  let conditions: ReadonlyMap<string, PoolNote> = new Map();
   /** Taints that were not compared with their pool yet, by NodePool and taint. */
   const unchecked = createFairMap<SeenStartupTaint>(MAX_SEEN);
   /** Taints that were compared with a pool that exists: each is reported once. */
@@ -91,21 +91,21 @@ export function poolReview(
       await synced;
       const policies = taintPolicies().filter(({ mode, ensured }) => mode !== 'Audit' && ensured.length > 0);
       const isNeeded = policies.length > 0 || unchecked.size > 0;
-      const found = isNeeded ? await compare(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
+      const found = isNeeded ? await compare(policies) : new Map<string, PoolNote>();
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {
-          if (state.status === 'True' && state.message !== conditions.get(name)?.message) report(name, state);
+          if (state.reason === 'PoolLacksTaint' && state.message !== conditions.get(name)?.message) report(name, state);
         }
         conditions = found;
         onChange();
       }
       // Once a right is granted, this runs at once.
-      return [...found.values()].some(({ status }) => status === 'True') ? CHECK_SOON_MS : CHECK_AGAIN_MS;
+      return [...found.values()].some(({ reason }) => reason === 'PoolLacksTaint') ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
     undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };
 
-  async function compare(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, StateOf<'PoolLacksTaint'>>> {
+  async function compare(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, PoolNote>> {
     const clusters = new Set([...nodes.entries()].flatMap(({ value }) => value.machineCluster ?? []));
     const apis = (await servedApis()).filter((api) => concernsUs(api, clusters));
     // Until it is known whether the leader may list them, it sends no request and reports nothing.
@@ -149,7 +149,7 @@ export function poolReview(
     log.warn(note);
   }
 
-  function report(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
+  function report(name: string, { message }: PoolNote): void {
     const regarding = policyReference({ kind: 'TaintPolicy', name });
     recordEvent({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
@@ -168,7 +168,7 @@ export function startPoolReview(run: Run, options: PoolReviewOptions): Controlle
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;
   const review = poolReview(options, log, () => changes.next());
-  const changes = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
+  const changes = reports.add({ conditions: (policy) => reported('Ready', review.undeclared(policy)) });
   const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();

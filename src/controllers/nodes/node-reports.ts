@@ -110,13 +110,13 @@ function wordingOfLoss(
       return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };
     }
     default: {
-      const common = { type: 'Warning', action: 'LeaveTaint' } as const;
+      const common = { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint' } as const;
       const text = blockedText(loss, blockedBy, otherWriter);
       if (carried === undefined) {
-        return { ...common, reason: 'TaintMissing', note: `reports missing taint ${taint}: ${text}` };
+        return { ...common, note: `reports missing taint ${taint}: ${text}` };
       }
       const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${text}; to change it: taintkeeper explain node ${node}`;
-      return { ...common, reason: 'TaintValueDiffers', note };
+      return { ...common, note };
     }
   }
 }

@@ -136,7 +136,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     written(entry, { late, removable }) {
       for (const { taint } of late) {
         const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
-        report(entry, { type: 'Normal', reason: 'StartupTaintAdded', action: 'StartupTaint', note });
+        report(entry, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
       }
       for (const { taint, reason } of removable) {
         const note = `removed startup taint ${formatTaint(taint)}: ${reason}`;
@@ -166,7 +166,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       if (!one.isOverdue || reported.has(identity(taint))) continue;
       reported.add(identity(taint));
       const note = `${waitingText(one)}; the progress deadline of ${progressDeadlineMs / 1000} s has passed`;
-      report(entry, { type: 'Warning', reason: 'StartupTaintDeadlineExceeded', action: 'StartupTaint', note });
+      report(entry, { type: 'Warning', reason: 'StartupTaintRemains', action: 'StartupTaint', note });
     }
     if (waiting.length === 0) waits.delete(name);
     else waits.set(name, { uid, waiting, reported });

@@ -16,6 +16,7 @@ interface Noted {
   readonly daemonSet: string;
   readonly node: string;
   readonly policy: string;
+  /** The cause. */
   readonly reason: Reason;
   /** The error, for RecoveryFailed. */
   readonly detail: string;
@@ -33,7 +34,7 @@ export interface RecoveryProblems {
   endRun(daemonSet: string, now: number): number | undefined;
   /** The DaemonSets with problems. */
   daemonSets(): Iterable<string>;
-  /** One problem for each policy and reason. */
+  /** One problem for each policy and cause. */
   current(): readonly ReportedProblem[];
 }
 
@@ -83,7 +84,7 @@ function describe(noted: readonly [Noted, ...Noted[]]): ReportedProblem {
   return {
     kind: 'RecoveryPolicy',
     policy,
-    reason,
+    reason: reason === 'RecoveryFailed' ? reason : 'PodFailsAgain',
     message: `${TEXTS[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
   };
 }
@@ -113,7 +114,7 @@ const WORDINGS: Record<RecoveryNews, Wording> = {
     (pod) => `leaves ${pod} to the DaemonSet controller's back-off: it was freed and failed again at once`,
   ),
   RecoveryBudgetSpent: warning(
-    'RecoveryBudgetSpent',
+    'PodFailsAgain',
     (pod) => `leaves ${pod} to the DaemonSet controller's back-off: the budget is spent`,
   ),
 };

@@ -8,13 +8,14 @@ import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import {
+  ignoredText,
   nextPolicyStatus,
   type PatchedDaemonSet,
   type PolicyFindings,
   type PolicyStatus,
 } from '../../policy/policy-status.ts';
 import { takeTurns } from '../../runtime/turns.ts';
-import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
+import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 
 export interface EvaluationInput {
   readonly objects: readonly PolicyObject[];
@@ -94,6 +95,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   const selected = await nodesByPolicy(taintPolicies, nodes);
   const keys = keysOf(nodes);
   const problems = [
+    ...input.objects.flatMap(ignoring),
     ...reports.problems(),
     ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
     ...contradictions(taintPolicies, nodes).flatMap(contradicting),
@@ -160,6 +162,11 @@ async function nodesByPolicy(
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
   }
   return selected;
+}
+
+function ignoring({ kind, name, inForce }: PolicyObject): ReportedProblem[] {
+  if (!inForce || inForce.ignored.length === 0) return [];
+  return [{ kind, policy: name, reason: UNKNOWN_FIELDS, message: ignoredText(inForce.ignored) }];
 }
 
 /** A problem of both policies: either may be the wrong one. */

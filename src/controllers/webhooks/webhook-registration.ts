@@ -69,13 +69,13 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
       const why = writer.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';
-      const unverified = why === undefined ? [] : reported('Unverified', { status: 'True', reason, message });
+      const unverified = why === undefined ? [] : reported('Ready', { status: 'True', reason, message });
       // If a write fails, the registered webhooks stay in force.
       if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
       const fault = unread ?? writer.complaint();
       if (fault === undefined) return 'pending';
       const notCalled = `the API server does not call the webhook yet: ${fault}`;
-      return [...reported('Ready', { status: 'False', reason: 'NotRegistered', message: notCalled }), ...unverified];
+      return reported('Ready', { status: 'False', reason: 'NotRegistered', message: notCalled });
     },
   });
   const reconciler = startController(run, 'webhook-registration', reconcile, {

@@ -4,7 +4,7 @@ import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allo
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { SelectingKind } from '../../policy/policy.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
-import { type Assessment, assessCondition } from '../../policy/status-conditions.ts';
+import { type Assessment, assessCondition, type StalledReason, type StateOf } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -15,6 +15,9 @@ const MAX_NAMED = 5;
 
 /** The checks that show why the leader does not enforce a policy. */
 const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webhooks'];
+
+/** The reasons of conditions that a missing right may cause. */
+const MISSING_RIGHTS: readonly string[] = ['NotPermitted', 'BackstopNotInForce'] satisfies StalledReason[];
 
 /** Checks that every policy is valid and enforced. */
 export function checkPolicies({
@@ -47,7 +50,9 @@ export function checkPolicies({
     results.push(finding('note', AUDIT_NOTE));
   }
   // Every policy has the same, because it is about the registration of the webhook.
-  const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
+  const unverified = policies.value
+    .flatMap(({ status }) => conditionOf(status, 'Ready') ?? [])
+    .find(({ reason }) => reason === ('ServiceNotReachable' satisfies StateOf<'Ready'>['reason']));
   if (unverified) results.push(finding('note', unverified.message));
   results.push(...allowedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
@@ -94,14 +99,14 @@ function checkCondition(
   look: string,
   seeing: SeeingChecks,
 ): Finding[] {
-  const { type, reason, message } = condition;
+  const { reason, message } = condition;
   const { level, word, next = look, check } = assessCondition(condition);
   if (level === 'quiet' || (check !== undefined && seeing[check])) return [];
   const evidence = `${nameOf(policy)} is ${word} (${reason}): ${message}`;
   if (level === 'attention') return [finding('note', evidence, next)];
-  // The other conditions do not depend on the leader.
-  if (type !== 'Ready' && type !== 'Stalled') return [finding('problem', evidence, next)];
-  const causes = reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
+  // Which fields are known does not depend on the leader.
+  if (reason === ('UnknownFields' satisfies StalledReason)) return [finding('problem', evidence, next)];
+  const causes = MISSING_RIGHTS.includes(reason) ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
   return [unlessLeaderless(evidence, next, causes)];
 }
 

@@ -88,7 +88,7 @@ it.each<{
     policies: protect('Deny'),
     phase: 'validate',
     type: 'Normal',
-    reason: 'TaintRemovalAllowed',
+    reason: 'TaintRemoved',
     said: 'allowed, by annotation, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {

@@ -15,7 +15,7 @@ it('tells of all problems, in the order in which the controllers came, and of al
   expect([reports.problems(), reports.conditions(POLICY)]).toEqual([[], []]);
   reports.add({ problems: () => [problem('NotPermitted')] });
   const unready = { type: 'Ready', status: 'False', reason: 'NotRegistered', message: '' } as const;
-  const undeclared = { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', message: '' } as const;
+  const undeclared = { type: 'Ready', status: 'True', reason: 'PoolLacksTaint', message: '' } as const;
   reports.add({ conditions: () => [unready] });
   reports.add({
     problems: () => [problem('RepairRefused')],

@@ -138,7 +138,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
   /** @param status of the policy, as the leader before has left it */
   function startLeader(status: PolicyStatus) {
     const reports = createReports();
-    reports.changes.subscribe(() => told.push(reasons()));
+    reports.changes.subscribe(() => told.push(causes()));
     const stopping = new AbortController();
     const policy = { kind: 'TolerationPolicy', name: 'cni', status } as unknown as PolicyObject;
     const run = runOf(stopping, log, {
@@ -227,19 +227,29 @@ export function startRunningCluster(compiled: () => PolicySet) {
     repairs,
     messages: () => lines().map(({ msg }) => msg),
     problems: () => leader.reports.problems(),
-    reasons,
+    causes,
     /** Resolves when the status of the policy may be written. */
     /** Whether the status of a policy of the kind may be written. */
     isReported: (kind: PolicyKind) => leader.reports.conditions({ kind, name: 'cni' } as PolicyObject) !== 'pending',
     told,
   };
 
-  function reasons(): string[] {
-    return leader.reports
-      .problems()
-      .map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
+  /** Why the DaemonSets are not patched, one text for each problem of a policy. */
+  function causes(): string[] {
+    return leader.reports.problems().map(({ policy, reason, message }) => {
+      const [cause = reason] = Object.entries(CAUSES).flatMap(([name, said]) => (said.test(message) ? name : []));
+      return `${policy} ${cause} ${message.split(' ')[1]}`;
+    });
   }
 }
+
+/** What the message of each cause says. */
+const CAUSES = {
+  removed: /it was removed again/,
+  rollout: /have not all been replaced and available for/,
+  refused: /the API server refuses the patch/,
+  unhealthy: /is not patched: its pods have not all been available for/,
+};
 
 /** The status of the policy, as a leader writes it. */
 function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly ReportedProblem[]): PolicyStatus {

@@ -244,7 +244,7 @@ describe('a NodePool of Karpenter', () => {
     const [policy] = compiled(LABELLED);
     expect(policy && poolCondition(policy, found, [])).toEqual({
       status: 'True',
-      reason: 'Undeclared',
+      reason: 'PoolLacksTaint',
       message:
         'NodePool gpu does not declare taint dedicated=gpu:NoSchedule, required by spec.taints[0]: Karpenter starts nodes for pods that ' +
         'cannot run there, one after the other; to declare it, upon which Karpenter replaces the nodes of the pool within its disruption ' +
@@ -393,8 +393,8 @@ describe('the condition of a policy', () => {
   it('says that pools cannot be read, where nothing worse is known', () => {
     const hidden = ['no right'];
     expect(condition(LABELLED, hidden, nodePool({ taints: [GPU] }))).toEqual({
-      status: 'Unknown',
-      reason: 'NotPermitted',
+      status: 'True',
+      reason: 'PoolsNotPermitted',
       message: 'no right',
     });
     expect(condition(LABELLED, hidden)).toMatchObject({ status: 'True' });

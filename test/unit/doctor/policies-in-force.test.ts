@@ -10,7 +10,9 @@ const withStatus = (difference: Partial<PolicyStatus>) =>
   taintPolicy('gpu', {}, { status: { ...READY, ...difference } });
 const stalled = { ...CONDITION, type: 'Stalled', reason: 'RepairsRefused', message: 'node n1: forbidden' };
 
-const ignored = { ...CONDITION, type: 'FieldsIgnored', reason: 'UnknownFields', message: 'spec.future: this version' };
+const conditionsWith = (one: { readonly type: string; readonly reason: string; readonly message: string }) =>
+  [CONDITION, { ...CONDITION, ...one }].filter(({ reason }) => one.type !== 'Ready' || reason === one.reason);
+const ignored = { ...CONDITION, type: 'Stalled', reason: 'UnknownFields', message: 'spec.future: this version' };
 
 it.each([
   { what: 'in force', policies: [taintPolicy('gpu', {})], expected: ['ok', /1 in force: TaintPolicy gpu/] },
@@ -95,9 +97,8 @@ it.each([
     policies: [
       withStatus({
         conditions: [
-          CONDITION,
+          { ...CONDITION, reason: 'PoolLacksTaint' },
           { ...CONDITION, type: 'Stalled', reason: 'RequiredValuesDiffer' },
-          { ...CONDITION, type: 'PoolLacksTaint', reason: 'Undeclared' },
           { ...CONDITION, type: 'Backstop', status: 'False', reason: 'Unsupported' },
         ],
       }),
@@ -118,7 +119,7 @@ it.each([
     what: 'registered without a call over the Service',
     policies: [
       withStatus({
-        conditions: [CONDITION, { ...CONDITION, type: 'Unverified', reason: 'ServiceNotReachable', message: 'no way' }],
+        conditions: [{ ...CONDITION, reason: 'ServiceNotReachable', message: 'no way' }],
       }),
     ],
     expected: ['note', /^no way$/],
@@ -156,12 +157,12 @@ it.each([
 });
 
 it('a condition that another check reports is a note if that check cannot read what it needs', () => {
-  const condition = { ...CONDITION, type: 'PoolLacksTaint', reason: 'Undeclared', message: 'pool gpu' };
-  const policies = known([withStatus({ conditions: [CONDITION, condition] })]);
+  const condition = { ...CONDITION, reason: 'PoolLacksTaint', message: 'pool gpu' };
+  const policies = known([withStatus({ conditions: [condition] })]);
   expect(checkPolicies(healthyFacts({ policies, nodePools: unseen('403 Forbidden', 403) }))).toMatchObject([
     {
       state: 'note',
-      evidence: 'TaintPolicy gpu is in force, not declared (Undeclared): pool gpu',
+      evidence: 'TaintPolicy gpu is in force, not declared (PoolLacksTaint): pool gpu',
       remedy: 'declare the taint in the template, as the message says',
     },
   ]);
@@ -183,10 +184,10 @@ describe('a condition that another check reports in more detail is reported here
   const why = unseen('you may not list them');
   it.each([
     { condition: { type: 'Stalled', reason: 'RequiredValuesDiffer' }, unread: 'nodes', state: 'problem' },
-    { condition: { type: 'PoolLacksTaint', reason: 'Undeclared' }, unread: 'nodes', state: 'note' },
-    { condition: { type: 'PoolLacksTaint', reason: 'Undeclared' }, unread: 'nodePools', state: 'note' },
-  ])('$condition.type, without $unread', ({ condition, unread, state }) => {
-    const policies = known([withStatus({ conditions: [CONDITION, { ...CONDITION, ...condition, message: 'm' }] })]);
+    { condition: { type: 'Ready', reason: 'PoolLacksTaint' }, unread: 'nodes', state: 'note' },
+    { condition: { type: 'Ready', reason: 'PoolLacksTaint' }, unread: 'nodePools', state: 'note' },
+  ])('$condition.reason, without $unread', ({ condition, unread, state }) => {
+    const policies = known([withStatus({ conditions: conditionsWith({ ...condition, message: 'm' }) })]);
     expect(checkPolicies(healthyFacts({ policies, [unread]: why }))).toMatchObject([
       { state, evidence: expect.stringMatching(`\\(${condition.reason}\\): m$`) },
     ]);

@@ -218,14 +218,18 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     why: 'for 15 minutes',
     alert: 'TaintkeeperStalled',
-    series: { [`taintkeeper_stalled{${A}, kind="TolerationPolicy", policy="cni", reason="PutBack"}`]: '1x20' },
+    series: {
+      [`taintkeeper_stalled{${A}, kind="TolerationPolicy", policy="cni", reason="TolerationMissing"}`]: '1x20',
+    },
     at: 16,
-    firing: [{ ...HERE, kind: 'TolerationPolicy', policy: 'cni', reason: 'PutBack' }],
+    firing: [{ ...HERE, kind: 'TolerationPolicy', policy: 'cni', reason: 'TolerationMissing' }],
   },
   {
     why: 'it is over: the series has ended',
     alert: 'TaintkeeperStalled',
-    series: { [`taintkeeper_stalled{${A}, kind="TolerationPolicy", policy="cni", reason="PutBack"}`]: '1x5 stale' },
+    series: {
+      [`taintkeeper_stalled{${A}, kind="TolerationPolicy", policy="cni", reason="TolerationMissing"}`]: '1x5 stale',
+    },
     at: 16,
     firing: [],
   },

@@ -28,7 +28,7 @@ const many = <T>(item: fc.Arbitrary<T>, max = 40) =>
   );
 
 const reported: fc.Arbitrary<ReportedCondition> = fc.record({
-  type: fc.constantFrom('Stalled', 'PoolLacksTaint', 'Backstop', 'Unverified'),
+  type: fc.constantFrom('Ready', 'Stalled', 'Backstop'),
   status: fc.constantFrom('True', 'False', 'Unknown'),
   reason: fc.constant('Reason'),
   message: text,
@@ -47,7 +47,7 @@ const input: fc.Arbitrary<StatusInput> = fc.record({
   before: fc.constant(undefined),
   generation,
   problems: many(problem),
-  inForce: fc.option(fc.record({ generation, ignored: many(fc.tuple(fc.constant('spec'), text)) }), { nil: undefined }),
+  inForce: fc.option(fc.record({ generation }), { nil: undefined }),
   mode: fc.constantFrom('Deny', 'Restore', 'Audit', undefined),
   audit: fc.boolean(),
   notes: many(text),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   conditionOf,
+  ignoredText,
   MAX_PATCHED,
   MAX_VIOLATORS,
   nextPolicyStatus,
@@ -13,13 +14,16 @@ const LATER = new Date('2026-06-02T12:00:00.456Z');
 const notRegistered = (message: string) =>
   ({ type: 'Ready', status: 'False', reason: 'NotRegistered', message }) as const;
 
+const UNDECLARED = { type: 'Ready', status: 'True', reason: 'PoolLacksTaint', message: 'pool gpu' } as const;
+const UNREACHABLE = { type: 'Ready', status: 'True', reason: 'ServiceNotReachable', message: 'no way' } as const;
+
 const status = (input: Partial<StatusInput> = {}) =>
   nextPolicyStatus({
     kind: 'TaintPolicy',
     before: undefined,
     generation: 3,
     problems: [],
-    inForce: { generation: 3, ignored: [] },
+    inForce: { generation: 3 },
     reported: [],
     audit: false,
     findings: { matched: 5, violators: ['n2', 'n1'] },
@@ -94,12 +98,12 @@ it('says when nothing is enforced although the policy is in force', () => {
 });
 
 it('has the conditions that controllers report, in the order of their table, and no others', () => {
-  const pool = { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', message: 'gpu' } as const;
-  const unverified = { type: 'Unverified', status: 'True', reason: 'ServiceNotReachable', message: 'no way' } as const;
-  expect(status({ reported: [pool, unverified] }).conditions).toMatchObject([
+  const stalled = { type: 'Stalled', status: 'True', reason: 'TaintConflict', message: 'a' } as const;
+  const backstop = { type: 'Backstop', status: 'True', reason: 'InForce', message: 'b' } as const;
+  expect(status({ reported: [backstop, stalled] }).conditions).toMatchObject([
     { type: 'Ready', status: 'True' },
-    unverified,
-    pool,
+    stalled,
+    backstop,
   ]);
   expect(status().conditions).toHaveLength(1);
 });
@@ -130,7 +134,7 @@ describe('Ready', () => {
       why: 'False for a policy of which an earlier generation stays in force, and says which',
       input: {
         problems: [{ path: ['spec', 'mode'], message: 'expected Deny' }],
-        inForce: { generation: 2, ignored: [] },
+        inForce: { generation: 2 },
       },
       expected: {
         status: 'False',
@@ -142,6 +146,20 @@ describe('Ready', () => {
     {
       why: 'what a controller reports of a valid policy',
       input: { reported: [notRegistered('no answer')] },
+      expected: { status: 'False', reason: 'NotRegistered', message: 'no answer' },
+    },
+    {
+      why: 'True with all notes of controllers, and the reason of the most important one',
+      input: { reported: [UNREACHABLE, UNDECLARED], notes: ['no node has the key'] },
+      expected: {
+        status: 'True',
+        reason: 'PoolLacksTaint',
+        message: 'the policy is in force; no way; pool gpu; no node has the key',
+      },
+    },
+    {
+      why: 'False without the notes on a policy that is in force',
+      input: { reported: [UNREACHABLE, notRegistered('no answer')] },
       expected: { status: 'False', reason: 'NotRegistered', message: 'no answer' },
     },
     {
@@ -174,39 +192,26 @@ describe('Ready', () => {
   });
 });
 
-it('names the fields that are ignored because this version does not know them', () => {
-  const inForce = { generation: 3, ignored: [['spec', 'taints', 0, 'later']] };
-  expect(status({ inForce }).conditions).toMatchObject([
-    { type: 'Ready', status: 'True' },
-    {
-      type: 'FieldsIgnored',
-      status: 'True',
-      reason: 'UnknownFields',
-      message: expect.stringMatching(
-        /^spec\.taints\[0\]\.later: this version of taintkeeper does not know this field; /,
-      ),
-    },
-  ]);
-});
-
-it('names several ignored fields, one after the other', () => {
-  const inForce = {
-    generation: 3,
+it.each([
+  {
+    ignored: [['spec', 'taints', 0, 'later']],
+    text: 'spec.taints[0].later: this version of taintkeeper does not know this field; it is ignored, so the policy may do more or less than intended',
+  },
+  {
     ignored: [
       ['spec', 'a'],
       ['spec', 'b'],
     ],
-  };
-  expect(conditionOf(status({ inForce }), 'FieldsIgnored')?.message).toBe(
-    'spec.a, spec.b: this version of taintkeeper does not know these fields; they are ignored, so the policy may do more or ' +
-      'less than intended',
-  );
+    text: 'spec.a, spec.b: this version of taintkeeper does not know these fields; they are ignored, so the policy may do more or less than intended',
+  },
+])('names the ignored fields: $text', ({ ignored, text }) => {
+  expect(ignoredText(ignored)).toBe(text);
 });
 
 describe('Stalled', () => {
   const STALLED = { type: 'Stalled', status: 'True' } as const;
   const conflict = { ...STALLED, reason: 'TaintConflict', message: 'taint a is left alone' } as const;
-  const paused = { ...STALLED, reason: 'RolloutStalled', message: 'DaemonSet b waits for its rollout' } as const;
+  const paused = { ...STALLED, reason: 'TolerationMissing', message: 'DaemonSet b waits for its rollout' } as const;
   const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
 
   it('is there only while something is not done, and says beside Ready what that is', () => {
@@ -233,7 +238,7 @@ describe('Stalled', () => {
 
   it('tells of everything in one message, with the reason of the first', () => {
     expect(stalled({ reported: [paused, conflict] })).toMatchObject({
-      reason: 'RolloutStalled',
+      reason: 'TolerationMissing',
       message: 'DaemonSet b waits for its rollout; taint a is left alone',
     });
   });

@@ -6,10 +6,12 @@ describe('a condition', () => {
     { type: 'Ready', status: 'True', reason: 'InForce', level: 'quiet' },
     { type: 'Ready', status: 'False', reason: 'Invalid', level: 'failed' },
     { type: 'Ready', status: 'False', reason: 'EarlierInForce', level: 'problem' },
+    // A reason of False says nothing of a status that is True.
+    { type: 'Ready', status: 'True', reason: 'EarlierInForce', level: 'quiet' },
     { type: 'Stalled', status: 'True', reason: 'TaintConflict', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
-    { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', level: 'attention' },
-    { type: 'PoolLacksTaint', status: 'Unknown', reason: 'NotPermitted', level: 'quiet' },
+    { type: 'Ready', status: 'True', reason: 'PoolLacksTaint', level: 'attention' },
+    { type: 'Ready', status: 'True', reason: 'PoolsNotPermitted', level: 'quiet' },
     { type: 'Stalled', status: 'True', reason: 'WouldEvictPods', level: 'problem' },
     // Of other versions, or with a name that every object has.
     { type: 'OfAnotherVersion', status: 'True', reason: 'A', level: 'quiet' },

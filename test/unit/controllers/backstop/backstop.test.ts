@@ -446,7 +446,7 @@ describe('the condition', () => {
       served: { v1: ['validating'] },
       options: { translate: () => ({ policies: [], limits: [{ field: 'spec.mode', message: 'no mutation' }] }) },
       reason: 'NothingNative',
-      said: 'spec.mode: no mutation',
+      said: 'spec.mode: no mutation; remove backstop: Native, or change these fields',
     },
     {
       what: 'native policies that taintkeeper may not write',
@@ -461,7 +461,7 @@ describe('the condition', () => {
     await reconcile();
     expect(api.writes).toEqual([]);
     expect(problems()).toEqual([
-      { kind: 'TaintPolicy', policy: 'a', reason: `Backstop${reason}`, message: expect.stringContaining(said) },
+      { kind: 'TaintPolicy', policy: 'a', reason: 'BackstopNotInForce', message: expect.stringContaining(said) },
     ]);
     expect(conditionOf()).toMatchObject({ status: 'False', reason, message: expect.stringContaining(said) });
   });
@@ -536,7 +536,7 @@ describe('once native policies may not be written any more', () => {
     expect(command).toBe(
       'kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies,mutatingadmissionpolicybindings,mutatingadmissionpolicies -l app.kubernetes.io/managed-by=taintkeeper',
     );
-    expect(problems()).toMatchObject([{ policy: 'a', reason: 'BackstopLeftInForce' }]);
+    expect(problems()).toMatchObject([{ policy: 'a', reason: 'BackstopNotInForce' }]);
     expect(api.writes).toHaveLength(4);
   });
 

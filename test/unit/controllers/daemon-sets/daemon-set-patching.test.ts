@@ -177,15 +177,15 @@ describe('one at a time', () => {
     cluster.add('a/b');
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
     expect(cluster.patches).toEqual([]);
-    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(cluster.causes()).toEqual(['cni rollout a/a']);
     expect(cluster.events.map(({ reason, regarding }) => `${reason} ${regarding.kind}`)).toEqual([
-      'RolloutStalled DaemonSet',
-      'RolloutStalled TolerationPolicy',
+      'TolerationMissing DaemonSet',
+      'TolerationMissing TolerationPolicy',
     ]);
     cluster.change('a/a', optedOut);
     await soon();
     expect(cluster.patched()).toEqual(['a/b']);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
   });
 
   it('a rollout that hangs has no second Event from the next leader, unless it recovers and hangs again', async () => {
@@ -193,23 +193,23 @@ describe('one at a time', () => {
     cluster.add('a/a', patchedBefore);
     cluster.change('a/a', ailing);
     cluster.add('a/b');
-    const stalledEvents = () => cluster.events.filter(({ reason }) => reason === 'RolloutStalled').length;
+    const stalledEvents = () => cluster.events.filter(({ reason }) => reason === 'TolerationMissing').length;
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
     await cluster.changeLeader(() => {});
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
-    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(cluster.causes()).toEqual(['cni rollout a/a']);
     expect(stalledEvents()).toBe(2);
 
     // The next leader sees it recover first.
     await cluster.changeLeader(() => cluster.permit(false));
     cluster.change('a/a', well);
     await vi.advanceTimersByTimeAsync(2 * MINUTE);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
     cluster.change('a/a', withTolerations(MASTER));
     cluster.change('a/a', ({ status }) => Object.assign(status, { updatedNumberScheduled: 0 }));
     cluster.change('a/a', ailing);
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
-    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(cluster.causes()).toEqual(['cni rollout a/a']);
     expect(stalledEvents()).toBe(4);
   });
 
@@ -219,7 +219,7 @@ describe('one at a time', () => {
     await soon();
     cluster.change('a/a', ailing);
     await vi.advanceTimersByTimeAsync(20 * MINUTE);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
   });
 
   it('a rollout that hangs is reported once, also when the same DaemonSet waits for more', async () => {
@@ -228,18 +228,18 @@ describe('one at a time', () => {
     cluster.change('a/a', ailing);
     cluster.require(MASTER, GPU);
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
-    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(cluster.causes()).toEqual(['cni rollout a/a']);
   });
 
   it('what is never healthy is reported, and patched when it is', async () => {
     const cluster = startPatching();
     cluster.add('a/a', ailing);
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
-    expect(cluster.reasons()).toEqual(['cni NotHealthy a/a']);
+    expect(cluster.causes()).toEqual(['cni unhealthy a/a']);
     cluster.change('a/a', well);
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
   });
 });
 
@@ -262,7 +262,7 @@ describe('an annotation that a user has forged stops no patch', () => {
     cluster.add('kube-system/flannel');
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
     expect(cluster.patched()).toEqual(['kube-system/flannel']);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
     expect(cluster.recorded().map(({ name }) => name)).toEqual(['flannel']);
   });
 });
@@ -326,7 +326,7 @@ describe('a patch that fails', () => {
     );
     await soon();
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
-    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+    expect(cluster.causes()).toEqual(['cni refused a/a']);
     expect(cluster.problems()[0]?.message).toContain('denied by another webhook');
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
     expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a']);
@@ -334,8 +334,8 @@ describe('a patch that fails', () => {
     await vi.advanceTimersByTimeAsync(5 * MINUTE);
     expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a', 'a/a']);
     // First that the problems are known, and then not once more at each try.
-    expect(cluster.told).toEqual([[], ['cni PatchRefused a/a'], []]);
-    expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
+    expect(cluster.told).toEqual([[], ['cni refused a/a'], []]);
+    expect(cluster.events.filter(({ reason }) => reason === 'TolerationMissing')).toHaveLength(2);
   });
 
   it('because the API server rejects it as invalid: another required toleration is tried at once', async () => {
@@ -348,7 +348,7 @@ describe('a patch that fails', () => {
     cluster.require(GPU);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([GPU]);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
   });
 
   it('because a webhook does not answer the API server: reported once, by whichever leader, and the others go on', async () => {
@@ -360,12 +360,12 @@ describe('a patch that fails', () => {
     );
     await soon();
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
-    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+    expect(cluster.causes()).toEqual(['cni refused a/a']);
 
     await cluster.changeLeader(() => {});
     await soon();
-    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
-    expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
+    expect(cluster.causes()).toEqual(['cni refused a/a']);
+    expect(cluster.events.filter(({ reason }) => reason === 'TolerationMissing')).toHaveLength(2);
   });
 
   it('with an error of the API server, though it was done: done it is', async () => {
@@ -378,7 +378,7 @@ describe('a patch that fails', () => {
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
     expect(cluster.repairs).toEqual(['DaemonSet cni']);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
   });
 
   it.each([

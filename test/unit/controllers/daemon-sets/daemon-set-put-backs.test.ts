@@ -43,7 +43,9 @@ async function undone(edit: (object: Writable) => void = () => {}) {
 const cni = 'TolerationPolicy cni';
 
 function putBackEvents({ events }: Awaited<ReturnType<typeof undone>>): string[] {
-  return events.filter(({ reason }) => reason === 'PutBack').map(({ regarding: { kind, name } }) => `${kind} ${name}`);
+  return events
+    .filter(({ reason }) => reason === 'TolerationMissing')
+    .map(({ regarding: { kind, name } }) => `${kind} ${name}`);
 }
 
 it.each([
@@ -56,9 +58,9 @@ it.each([
     cluster.change('a/a', () => {});
   }
   expect(cluster.patched()).toEqual(['a/a']);
-  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  expect(cluster.causes()).toEqual(['cni removed a/a']);
   expect(cluster.problems()[0]?.message).toContain('(field manager "operator" (Update at 2026-01-01T00:00:00Z))');
-  const told = cluster.events.filter(({ reason }) => reason === 'PutBack');
+  const told = cluster.events.filter(({ reason }) => reason === 'TolerationMissing');
   expect(told.map(({ regarding }) => regarding.kind)).toEqual(['DaemonSet', 'TolerationPolicy']);
   expect(told[0]?.note).not.toContain('2026');
 });
@@ -96,21 +98,21 @@ it('what is put back does not hold up the others, nor is told of once more when 
   expect(cluster.patched()).toEqual(['a/a', 'b/b']);
   cluster.change('b/b', withTolerations());
   await soon();
-  expect(cluster.reasons()).toEqual(['cni PutBack a/a', 'cni PutBack b/b']);
-  expect(cluster.events.filter(({ reason }) => reason === 'PutBack')).toHaveLength(4);
+  expect(cluster.causes()).toEqual(['cni removed a/a', 'cni removed b/b']);
+  expect(cluster.events.filter(({ reason }) => reason === 'TolerationMissing')).toHaveLength(4);
 });
 
 it('what is put back is no problems any more once it tolerates, or opts out', async () => {
   const cluster = await undone();
   cluster.change('a/a', withTolerations(MASTER));
   await soon();
-  expect(cluster.reasons()).toEqual([]);
+  expect(cluster.causes()).toEqual([]);
   cluster.change('a/a', withTolerations());
   await soon();
-  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  expect(cluster.causes()).toEqual(['cni removed a/a']);
   cluster.change('a/a', optedOut);
   await soon();
-  expect(cluster.reasons()).toEqual([]);
+  expect(cluster.causes()).toEqual([]);
   expect(cluster.patched()).toEqual(['a/a']);
 });
 
@@ -143,7 +145,7 @@ describe('the next leader', () => {
     await cluster.changeLeader(replace);
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
-    expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+    expect(cluster.causes()).toEqual(['cni removed a/a']);
   });
 
   it('does not repeat the Events of a problem that the status already has', async () => {
@@ -152,7 +154,7 @@ describe('the next leader', () => {
       await cluster.changeLeader(() => {});
       await soon();
     }
-    expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+    expect(cluster.causes()).toEqual(['cni removed a/a']);
     expect(putBackEvents(cluster)).toHaveLength(2);
   });
 
@@ -174,10 +176,10 @@ describe('the next leader', () => {
     const cluster = await undone();
     await cluster.changeLeader(() => {});
     expect([cluster.isReported('TolerationPolicy'), cluster.isReported('TaintPolicy')]).toEqual([false, true]);
-    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.causes()).toEqual([]);
     await soon();
     expect(cluster.isReported('TolerationPolicy')).toBe(true);
-    expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+    expect(cluster.causes()).toEqual(['cni removed a/a']);
   });
 
   it('records what a leader has patched that was killed before it wrote the status', async () => {
@@ -201,7 +203,7 @@ describe('the next leader', () => {
     await cluster.changeLeader(() => cluster.change('a/a', withTolerations()), cluster.written());
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
-    expect(cluster.reasons()).toContain('cni PutBack a/a');
+    expect(cluster.causes()).toContain('cni removed a/a');
     expect(new Set(cluster.recorded().flatMap(({ tolerations }) => tolerations))).toEqual(
       new Set(['master:NoSchedule']),
     );
@@ -250,14 +252,14 @@ it('a toleration of an earlier installation that another writer removed is added
   cluster.add('a/a', fromEarlierInstallation);
   await soon();
   expect(cluster.patched()).toEqual(['a/a']);
-  expect(cluster.reasons()).toEqual([]);
+  expect(cluster.causes()).toEqual([]);
   // What is gone and was not added again is nobody's any more.
   expect(cluster.get('a/a').metadata.annotations).toEqual({ [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION });
 
   cluster.change('a/a', withTolerations());
   await soon();
   expect(cluster.patched()).toEqual(['a/a']);
-  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  expect(cluster.causes()).toEqual(['cni removed a/a']);
 });
 
 it('a policy that requires more is something else: that is added', async () => {

@@ -108,7 +108,7 @@ it.each<{ situation: Situation; blockedBy: BlockedBy; note: string }>([
   const loss = lossOf({ ...expected.situation, carried: OTHER_VALUE });
   expect(loss.blockedBy).toBe(expected.blockedBy);
   const events = eventsOfLoss(node, loss, undefined, OTHER_VALUE);
-  expect(events.map(({ reason }) => reason)).toEqual(['TaintValueDiffers', 'TaintValueDiffers']);
+  expect(events.map(({ reason }) => reason)).toEqual(['TaintMissing', 'TaintMissing']);
   expect(events.map(({ note }) => note)).toEqual([
     `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,
     `Node n1: reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,

@@ -98,7 +98,7 @@ it('tells of a pool once, looks again soon, and is silent when the template decl
   expect(await reconcile()).toBe(10_000);
   expect(state()).toMatchObject({
     status: 'True',
-    reason: 'Undeclared',
+    reason: 'PoolLacksTaint',
     message: expect.stringContaining('NodePool gpu'),
   });
   expect(events).toMatchObject([{ regarding: { kind: 'TaintPolicy', name: 'p' }, reason: 'PoolLacksTaint' }]);
@@ -133,8 +133,8 @@ it('does not try what is not permitted, and says who grants it', async () => {
   });
   expect(await reconcile()).toBe(60_000);
   expect(state()).toEqual({
-    status: 'Unknown',
-    reason: 'NotPermitted',
+    status: 'True',
+    reason: 'PoolsNotPermitted',
     message:
       "Karpenter is installed, and taintkeeper may not list NodePools: set listNodePools: true in the chart's values, or run the commands that taintkeeper doctor prints",
   });

@@ -19,18 +19,20 @@ interface Cluster {
   readonly taint?: Record<string, TaintPolicySpec>;
   readonly toleration?: Record<string, TolerationPolicySpec>;
   readonly restriction?: Record<string, TolerationRestrictionSpec>;
+  /** What the spec of each policy has besides. */
+  readonly unknown?: object;
   readonly nodes?: readonly ReturnType<typeof nodeEntry>[];
 }
 
 /** What is found of policies without a status. */
 async function evaluated(cluster: Cluster, report: Report, isRead: (source: ComparedKind) => boolean = () => true) {
-  const { taint = {}, toleration = {}, restriction = {}, nodes = [] } = cluster;
+  const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [] } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
     Object.entries(specs).map(([name, spec]) =>
       viewPolicy(kind as keyof typeof kinds, {
         metadata: { name, uid: `${kind}-${name}`, generation: 1, resourceVersion: '1' },
-        spec,
+        spec: { ...spec, ...unknown },
       }),
     ),
   );
@@ -77,6 +79,8 @@ const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = []) =
   const entry = nodeEntry('n1', taints);
   return { ...entry, value: { ...entry.value, labels } };
 };
+const IGNORED =
+  'spec.later: this version of taintkeeper does not know this field; it is ignored, so the policy may do more or less than intended';
 const CONTRADICTION =
   'TaintPolicies p and q select node n1 and require dedicated=a:NoSchedule and dedicated=b:NoSchedule: ' +
   'a node that registers gets dedicated=a:NoSchedule, because both are in mode Restore, and p comes first by name; ' +
@@ -112,6 +116,20 @@ it.each<{
     problems: [{ kind: 'TolerationRestriction', policy: 'p', reason: 'NotPermitted', message: 'no right' }],
     stalled: {},
     counted: ['TolerationRestriction p NotPermitted'],
+  },
+  {
+    what: 'the fields that are ignored, of every kind and before all other problems',
+    cluster: {
+      taint: { p: PROTECT },
+      restriction: { r: RESTRICTION },
+      unknown: { later: 1 },
+    },
+    problems: [{ kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'refused' }],
+    stalled: {
+      'TaintPolicy p': `UnknownFields: ${IGNORED}; refused`,
+      'TolerationRestriction r': `UnknownFields: ${IGNORED}`,
+    },
+    counted: ['TaintPolicy p UnknownFields', 'TolerationRestriction r UnknownFields', 'TaintPolicy p RepairRefused'],
   },
   {
     what: 'a label and a taint that look misspelled',

@@ -96,15 +96,15 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
   },
   {
     why: 'fields that are ignored are named',
-    change: { policies: [{ ...POLICY, conditions: [condition('FieldsIgnored', 'True')] }] },
+    change: { policies: [{ ...POLICY, conditions: [condition('Stalled', 'True', 'UnknownFields')] }] },
     found: ['attention policies TaintPolicy gpu-pool is in force, in part: why'],
   },
   {
     why: 'a node pool that does not declare a taint is named, and nothing is said where pools may not be read',
     change: {
       policies: [
-        { ...POLICY, conditions: [condition('PoolLacksTaint', 'True')] },
-        { ...POLICY, conditions: [condition('PoolLacksTaint', 'Unknown', 'NotPermitted')] },
+        { ...POLICY, conditions: [condition('Ready', 'True', 'PoolLacksTaint')] },
+        { ...POLICY, conditions: [condition('Ready', 'True', 'PoolsNotPermitted')] },
       ],
     },
     found: ['attention policies TaintPolicy gpu-pool is in force, not declared: why'],
