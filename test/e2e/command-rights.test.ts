@@ -20,7 +20,6 @@ const RUNS: Readonly<Partial<Record<keyof typeof COMMAND_RIGHTS, readonly string
   coverage: ['coverage', '--pods', 'all'],
   'coverage fix': ['coverage', 'fix'],
   'coverage migrate': ['coverage', 'migrate'],
-  'coverage tolerations': ['coverage', 'tolerations'],
   'export --cluster': ['export', '--cluster'],
   'certs status': ['certs', 'status', '--namespace', NAMESPACE],
   cleanup: ['cleanup', '--dry-run=server'],
