@@ -103,7 +103,6 @@ export const COMMAND_RIGHTS = {
       { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
     ],
   },
-  'cleanup taints': { inCluster: [core('get, list, patch', 'nodes'), own('list', TaintPolicy)] },
   'talos drift': { inCluster: [core('list', 'nodes')] },
 } as const satisfies Readonly<Record<string, CommandRights>>;
 

@@ -23,7 +23,6 @@ const RUNS: Readonly<Partial<Record<keyof typeof COMMAND_RIGHTS, readonly string
   'export --cluster': ['export', '--cluster'],
   'certs status': ['certs', 'status', '--namespace', NAMESPACE],
   cleanup: ['cleanup', '--dry-run=server'],
-  'cleanup taints': ['cleanup', 'taints', '--policy', 'reserved'],
   'talos drift': ['talos', 'drift', 'examples/talos/worker.yaml'],
 };
 
