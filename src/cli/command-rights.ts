@@ -65,7 +65,14 @@ export const COMMAND_RIGHTS = {
       EVENTS,
     ],
   },
-  coverage: { inCluster: [core('list', 'nodes', 'pods'), apps('list', 'daemonsets'), own('list', TaintPolicy)] },
+  coverage: {
+    inCluster: [
+      core('list', 'nodes', 'pods'),
+      apps('list', 'daemonsets', 'deployments', 'statefulsets'),
+      batch('list', 'cronjobs'),
+      own('list', TaintPolicy),
+    ],
+  },
   'coverage fix': {
     inCluster: [core('list', 'nodes'), apps('list', 'daemonsets'), own('list', TaintPolicy, TolerationPolicy)],
   },
@@ -75,23 +82,6 @@ export const COMMAND_RIGHTS = {
       apps('list', 'daemonsets', 'deployments', 'statefulsets'),
       batch('list', 'cronjobs'),
       own('list', TaintPolicy, TolerationPolicy, TolerationRestriction),
-    ],
-  },
-  'coverage tolerations': {
-    inCluster: [
-      core('list', 'pods'),
-      apps('list', 'daemonsets', 'deployments', 'statefulsets'),
-      batch('list', 'jobs', 'cronjobs'),
-      own('list', TolerationRestriction),
-      WEBHOOKS,
-      { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles', 'clusterrolebindings'], verbs: ['list'] },
-      {
-        apiGroups: ['rbac.authorization.k8s.io'],
-        resources: ['clusterrolebindings'],
-        resourceNames: ['taintkeeper'],
-        verbs: ['get'],
-      },
-      { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
     ],
   },
   'export --cluster': { inCluster: [own('list', ...Object.values(POLICY_RESOURCES))] },
@@ -113,7 +103,6 @@ export const COMMAND_RIGHTS = {
       { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
     ],
   },
-  'cleanup taints': { inCluster: [core('get, list, patch', 'nodes'), own('list', TaintPolicy)] },
   'talos drift': { inCluster: [core('list', 'nodes')] },
 } as const satisfies Readonly<Record<string, CommandRights>>;
 

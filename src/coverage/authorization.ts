@@ -1,6 +1,5 @@
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { givenEffects, type Toleration } from '../kubernetes/toleration.ts';
-import type { Policy } from '../policy/policy.ts';
 import type {
   CompiledTolerationRestriction,
   RestrictedTaint,
@@ -58,14 +57,6 @@ export function restrictedKeys({ taints }: Pick<CompiledTolerationRestriction, '
     fields: some.map(({ field }) => field),
     asksOfNodeName: some.some(({ effect }) => effect !== 'NoExecute'),
   }));
-}
-
-/** The keys that only authorized pods may tolerate, by any of the policies. */
-export function allRestrictedKeys(policies: readonly Policy[]): string[] {
-  const keys = policies.flatMap(({ kind, spec }) =>
-    kind === 'TolerationRestriction' ? spec.taints.map(({ key }) => key) : [],
-  );
-  return [...new Set(keys)];
 }
 
 /**

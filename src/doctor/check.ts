@@ -43,7 +43,6 @@ export type CheckName =
   | 'versions'
   | 'control plane'
   | 'node metadata'
-  | 'tolerate grants'
   | 'ignored DaemonSets'
   | 'registration';
 

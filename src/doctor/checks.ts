@@ -13,7 +13,6 @@ import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
 import { checkEndpoints, checkInstallation, checkService } from './checks/service.ts';
 import { checkClocks, checkNames, checkServing } from './checks/serving.ts';
-import { checkTolerateGrants } from './checks/tolerate-grants.ts';
 import { checkAgreement, checkTrust } from './checks/trust.ts';
 import type { Facts } from './facts.ts';
 
@@ -71,7 +70,6 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
   { ...CONFIGURATION, name: 'control plane', dependsOn: [], run: checkControlPlane },
   { ...CONFIGURATION, name: 'node metadata', dependsOn: [], run: checkNodeMetadata },
-  { ...CONFIGURATION, name: 'tolerate grants', dependsOn: [], run: checkTolerateGrants },
   { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
   {
     ...CONFIGURATION,

@@ -5,12 +5,10 @@ import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { listPolicies } from '../cluster/policies.ts';
 import { undefinedKinds } from '../cluster/policy-definitions.ts';
-import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
+import type { PolicyObject } from '../cluster/policy-object.ts';
 import { POLICY_KINDS } from '../cluster/policy-paths.ts';
-import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import { allRestrictedKeys } from '../coverage/authorization.ts';
 import type { NodePool } from '../coverage/node-pools.ts';
 import { isNowhere } from '../coverage/placement.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
@@ -101,8 +99,6 @@ export interface ClusterFacts {
   readonly nodePools: Reading<NodePoolFacts>;
   /** The ValidatingAdmissionPolicy that protects the annotation allow-removal of nodes, and its binding. Undefined for one that is missing. */
   readonly metadataProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
-  /** What RBAC grants in the whole cluster. Undefined if there are no TolerationRestrictions. */
-  readonly grants: Reading<ClusterGrants | undefined>;
   /** All webhook configurations of the cluster. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
@@ -141,12 +137,11 @@ export async function gatherCluster(client: UserClient, installation: Installati
       ),
     ),
   );
-  const [builtin, daemonSets, nodePools, grants, configurations, rights, lease, apiServerPods, version, metrics] =
+  const [builtin, daemonSets, nodePools, configurations, rights, lease, apiServerPods, version, metrics] =
     await Promise.all([
       readBuiltinPolicies(),
       read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
       nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
-      policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
       read(() => listConfigurations(client)),
       read(() => reviewRights(client, installation)),
       read(() => watchLease(client, installation)),
@@ -161,7 +156,6 @@ export async function gatherCluster(client: UserClient, installation: Installati
     nodes: await nodes,
     daemonSets,
     nodePools,
-    grants,
     metadataProtection: await metadataProtection,
     configurations,
     rights,
@@ -210,11 +204,6 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
   const apis = (await servedPoolApis(client)).filter((api) => concernsUs(api, clusters));
   const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters)));
   return { apis, pools: pools.flat() };
-}
-
-/** @throws ApiError, Error */
-async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]): Promise<ClusterGrants | undefined> {
-  return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client) : undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
-import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
+import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../policy/recovery-policy.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from './allow-removal.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
@@ -127,7 +127,7 @@ export interface StuckPod {
   readonly forMs: number;
 }
 
-/** The DaemonSets that the policy selects, and their pods that count as stuck by it; `before` as with {@link nodeFindings}. */
+/** The DaemonSets that the policy selects, and their pods that count as stuck; `before` as with {@link nodeFindings}. */
 export function podFindings(
   policy: CompiledRecoveryPolicy,
   daemonSets: Iterable<DaemonSetView>,
@@ -135,7 +135,7 @@ export function podFindings(
   before: readonly string[],
 ): PolicyFindings {
   const stuck = [...pods].filter(
-    ({ daemonSet, forMs }) => forMs >= policy.stuckMs && policy.selectsDaemonSet(daemonSet),
+    ({ daemonSet, forMs }) => forMs >= RECOVERY_TIMINGS.stuckMs && policy.selectsDaemonSet(daemonSet),
   );
   return {
     matched: [...daemonSets].filter((daemonSet) => policy.selectsDaemonSet(daemonSet)).length,

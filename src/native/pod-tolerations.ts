@@ -214,6 +214,9 @@ export function reasonOf(asked: string): Expression {
     (size(${list}) > 1 ? " and " + string(size(${list}) - 1) + " more" : ""))`;
 }
 
+/** `NAMESPACE:NAME`, as kubectl takes it. */
+export const SERVICE_ACCOUNT_ID: Expression = cel(30)`request.namespace + ":" + ${reference(SERVICE_ACCOUNT)}`;
+
 /** `service account NAMESPACE/NAME`. */
 export const SHOWN_SERVICE_ACCOUNT: Expression = cel(
   40,

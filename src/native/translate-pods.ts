@@ -1,5 +1,5 @@
 import { cel, composed, type Expression, literal, TRUE } from '../cel/expression.ts';
-import { type RestrictedKey, restrictedKeys } from '../coverage/authorization.ts';
+import { type RestrictedKey, restrictedKeys, TOLERATE } from '../coverage/authorization.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isNamespaceName } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationRestriction, RestrictionMode } from '../policy/toleration-restriction.ts';
@@ -17,6 +17,7 @@ import {
   type PodPlace,
   podVariables,
   reasonOf,
+  SERVICE_ACCOUNT_ID,
   SHOWN_REFUSED,
   SHOWN_SERVICE_ACCOUNT,
 } from './pod-tolerations.ts';
@@ -87,7 +88,8 @@ function podMessage(policy: string, mode: RestrictionMode, { key, fields }: Rest
     reasonOf(asked),
     literal(', but '),
     SHOWN_REFUSED,
-    ...remedy(` tolerate ${key}`, key),
+    literal(` tolerate ${key}. To permit it, an administrator runs: ${roleCommand(key)}; ${BIND} `),
+    ...bindingArguments(key),
   ]);
 }
 
@@ -99,19 +101,37 @@ function templateMessage(policy: string, mode: RestrictionMode, { key, fields }:
     reasonOf(asked),
     literal(', but '),
     SHOWN_SERVICE_ACCOUNT,
-    ...remedy(` may not tolerate ${key}`, key),
+    literal(` may not tolerate ${key}. To permit it, an administrator lets the service account ${grant(key)}`),
   ]);
 }
 
-/** The command takes a file of the author, because a refused pod does not exist. A refused user can rarely grant rights. */
-function remedy(end: string, key: string) {
+/** `kubectl create clusterrole` knows no resource without a definition, but takes all resources of a group. `tolerate` is a verb of no other one. */
+function roleCommand(key: string): string {
+  const { apiGroup, verb } = TOLERATE;
+  return `kubectl create clusterrole ${roleName(key)} --verb=${verb} --resource='*.${apiGroup}' --resource-name=${key}`;
+}
+
+const BIND = 'kubectl create clusterrolebinding';
+
+/** Names what the API server has validated: a pod, unlike the template of a StatefulSet, cannot name a service account that is shell code. */
+function bindingArguments(key: string): (Expression | string)[] {
+  const role = roleName(key);
   return [
-    literal(`${end}. To permit it, an administrator runs: taintkeeper coverage tolerations --taint ${key} -n `),
-    cel(30)`request.namespace`,
-    literal(
-      ' --fix MANIFEST | kubectl apply -f -, where MANIFEST is the file of the pod, or of the workload that creates it',
-    ),
+    literal(`${role}:`),
+    SERVICE_ACCOUNT_ID,
+    literal(` --clusterrole=${role} --serviceaccount=`),
+    SERVICE_ACCOUNT_ID,
   ];
+}
+
+function grant(key: string): string {
+  const { apiGroup, resource, verb } = TOLERATE;
+  return `${verb} ${resource}.${apiGroup} with the resource name ${key}`;
+}
+
+/** No RBAC object can have a slash in its name. */
+function roleName(key: string): string {
+  return `${TOLERATE.verb}:${key.replaceAll('/', ':')}`;
 }
 
 /** The parts, expressions or literals, concatenated. */

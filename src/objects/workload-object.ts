@@ -223,7 +223,6 @@ export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, n
   const template = kind === 'CronJob' ? withoutJob(value, path) : value;
   const { serviceAccountName, nodeName, tolerations } =
     kind === 'Pod' ? asPod(value, path).spec : asTemplate(template, path).spec.template.spec;
-  const owner = controllerOf(value, path);
   return {
     kind,
     name: metadata.name || (metadata.generateName ?? ''),
@@ -233,13 +232,6 @@ export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, n
       nodeName: nodeName ?? '',
       tolerations: tolerations ?? [],
     },
-    owner,
-    templateHash: own(metadata.labels ?? {}, 'pod-template-hash') ?? '',
-    managedBy: managerOf({
-      labels: metadata.labels ?? {},
-      annotations: metadata.annotations ?? {},
-      controller: owner,
-    }),
   };
 }
 

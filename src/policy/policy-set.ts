@@ -8,7 +8,7 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { type CompiledRecoveryPolicy, compileRecoveryPolicy, RECOVERY_DEFAULTS } from './recovery-policy.ts';
+import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
 import {
   type CompiledTaintRule,
@@ -129,7 +129,7 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
       .sort(byStrength),
     recoveryPolicies: policies
       .filter((policy) => policy.kind === 'RecoveryPolicy')
-      .map((policy) => compileRecoveryPolicy(policy, effective(policy.spec.mode ?? RECOVERY_DEFAULTS.mode)))
+      .map((policy) => compileRecoveryPolicy(policy, effective(policy.spec.mode ?? DEFAULT_RECOVERY_MODE)))
       .sort(byStrength),
   };
 }

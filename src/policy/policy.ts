@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import * as Value from 'typebox/value';
 import type { Path, Problem } from './problem.ts';
-import { RECOVERY_DEFAULTS, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
+import { DEFAULT_RECOVERY_MODE, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName, schemaProblems, show, unknownFieldsIn } from './schema.ts';
 import { checkSelector } from './selector.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
@@ -51,7 +51,7 @@ export function isForDaemonSets(policy: Policy): policy is TolerationPolicy | Re
 
 /** The policy's mode, or its default. */
 export function modeOf({ spec }: Policy): string {
-  return spec.mode ?? RECOVERY_DEFAULTS.mode;
+  return spec.mode ?? DEFAULT_RECOVERY_MODE;
 }
 
 /** The whole object, from a file or from the API server. */

@@ -9,49 +9,34 @@ import {
 const RECOVERY_MODES = ['Recover', 'Audit'] as const;
 export type RecoveryMode = (typeof RECOVERY_MODES)[number];
 
-/** Defaults of omitted fields. */
-export const RECOVERY_DEFAULTS = {
-  mode: 'Recover',
-  stuckSeconds: 10,
-  perNode: 3,
-  windowSeconds: 600,
-} as const;
+/** For a policy without `mode`. */
+export const DEFAULT_RECOVERY_MODE: RecoveryMode = 'Recover';
 
-const Whole = (description: string, value: number, minimum: number, maximum: number) =>
-  Type.Optional(Type.Integer({ description, format: 'int32', default: value, minimum, maximum }));
+export interface RecoveryTimings {
+  /**
+   * How long a pod has to be Failed, on a node that is Ready, before it counts as stuck. The next one of the same DaemonSet on the same node has to be
+   * Failed for twice as long, and so on.
+   */
+  readonly stuckMs: number;
+  /** How many pods of one DaemonSet on one node are deleted within the window. The others are left to the DaemonSet controller. */
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** The DaemonSet controller replaces the first four failed pods sooner by itself: its back-off is 1 s, 2 s, 4 s, 8 s, up to 15 minutes. */
+export const RECOVERY_TIMINGS: RecoveryTimings = { stuckMs: 10_000, limit: 3, windowMs: 600_000 };
 
 /** `spec` of a RecoveryPolicy: the source of the TypeScript type, the validation and the CRD. */
 export const RecoveryPolicySpecSchema = Type.Object(
   {
     mode: Type.Optional(
       Type.Enum([...RECOVERY_MODES], {
-        default: RECOVERY_DEFAULTS.mode,
+        default: DEFAULT_RECOVERY_MODE,
         description:
           'What happens to a pod that is stuck. Recover: it is deleted, and the DaemonSet controller creates the next one at once. Audit: it is reported.',
       }),
     ),
     daemonSets: DaemonSetSelectionSchema,
-    stuckSeconds: Whole(
-      'How many seconds a pod has to be Failed, on a node that is Ready, before it counts as stuck. The next one for the ' +
-        'same node and DaemonSet has to be so for twice as long, and so on.',
-      RECOVERY_DEFAULTS.stuckSeconds,
-      1,
-      3_600,
-    ),
-    budget: Type.Optional(
-      Type.Object(
-        {
-          perNode: Whole(
-            'How often the pods of one DaemonSet on one node are freed within the window.',
-            RECOVERY_DEFAULTS.perNode,
-            1,
-            100,
-          ),
-          windowSeconds: Whole('Length of the window, in seconds.', RECOVERY_DEFAULTS.windowSeconds, 60, 86_400),
-        },
-        { description: 'Anything beyond it is left to the DaemonSet controller.', additionalProperties: false },
-      ),
-    ),
   },
   {
     description:
@@ -70,9 +55,6 @@ export interface CompiledRecoveryPolicy {
   readonly mode: RecoveryMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
-  readonly stuckMs: number;
-  /** How many times the leader deletes a pod within the window. */
-  readonly budget: { readonly limit: number; readonly windowMs: number };
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
@@ -81,14 +63,11 @@ export function compileRecoveryPolicy(
   { name, spec }: { readonly name: string; readonly spec: RecoveryPolicySpec },
   mode: RecoveryMode,
 ): CompiledRecoveryPolicy {
-  const { stuckSeconds, perNode, windowSeconds } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
   return {
     kind: 'RecoveryPolicy',
     name,
     mode,
     rank: RECOVERY_MODES.indexOf(mode),
-    stuckMs: 1_000 * stuckSeconds,
-    budget: { limit: perNode, windowMs: 1_000 * windowSeconds },
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }

@@ -1,7 +1,7 @@
 import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isDeparting } from '../kubernetes/transient-taints.ts';
-import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
+import type { CompiledRecoveryPolicy, RecoveryTimings } from '../policy/recovery-policy.ts';
 
 // All times here are in milliseconds, by one monotonic clock of the process that asks.
 
@@ -73,22 +73,23 @@ export type RecoveryDecision =
 
 /** The decision of a policy about a pod that is Failed and recoverable. */
 export function judgeFailedPod(
-  { mode, stuckMs, budget }: CompiledRecoveryPolicy,
+  { mode }: Pick<CompiledRecoveryPolicy, 'mode'>,
+  { stuckMs, limit, windowMs }: RecoveryTimings,
   { failedAt, since, evicted, attempts }: RecoveryCase,
   now: number,
 ): RecoveryDecision {
   const stuckForMs = now - since;
   if (mode === 'Audit') return stuckForMs < stuckMs ? waitFor(stuckMs - stuckForMs) : leave('Audit');
 
-  const spent = attempts.filter(({ at }) => now - at < budget.windowMs);
+  const spent = attempts.filter(({ at }) => now - at < windowMs);
   const again = evicted ? [] : spent.filter((attempt) => failedAtOnce(attempt, failedAt, stuckMs));
   const [latest] = again.toSorted((a, b) => b.at - a.at);
-  if (latest) return leave('PodFailsAgain', latest.at + budget.windowMs - now);
+  if (latest) return leave('PodFailsAgain', latest.at + windowMs - now);
 
   if (stuckForMs < stuckMs) return waitFor(stuckMs - stuckForMs);
-  if (spent.length >= budget.limit) {
+  if (spent.length >= limit) {
     const oldest = Math.min(...spent.map(({ at }) => at));
-    return leave('RecoveryBudgetSpent', oldest + budget.windowMs - now);
+    return leave('RecoveryBudgetSpent', oldest + windowMs - now);
   }
   const delayMs = stuckMs * 2 ** spent.length;
   return stuckForMs < delayMs ? waitFor(delayMs - stuckForMs) : { action: 'free' };

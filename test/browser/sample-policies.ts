@@ -58,7 +58,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
   {
     kind: 'RecoveryPolicy',
     name: 'daemons-after-reboot',
-    spec: { daemonSets: { namespaces: ['kube-system'] }, stuckSeconds: 10 },
+    spec: { daemonSets: { namespaces: ['kube-system'] } },
   },
 ];
 

@@ -20,11 +20,9 @@ const RUNS: Readonly<Partial<Record<keyof typeof COMMAND_RIGHTS, readonly string
   coverage: ['coverage', '--pods', 'all'],
   'coverage fix': ['coverage', 'fix'],
   'coverage migrate': ['coverage', 'migrate'],
-  'coverage tolerations': ['coverage', 'tolerations'],
   'export --cluster': ['export', '--cluster'],
   'certs status': ['certs', 'status', '--namespace', NAMESPACE],
   cleanup: ['cleanup', '--dry-run=server'],
-  'cleanup taints': ['cleanup', 'taints', '--policy', 'reserved'],
   'talos drift': ['talos', 'drift', 'examples/talos/worker.yaml'],
 };
 

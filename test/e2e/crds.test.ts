@@ -94,11 +94,8 @@ describeWithControlPlane('CRDs', {}, (cp) => {
       const recovery = {
         mode: 'Recover',
         daemonSets: { ...daemonSets, names: ['*'] },
-        stuckSeconds: 10,
       };
       expect(await stored('RecoveryPolicy', { daemonSets })).toEqual(recovery);
-      const budget = { perNode: 3, windowSeconds: 600 };
-      expect(await stored('RecoveryPolicy', { daemonSets, budget: {} })).toEqual({ ...recovery, budget });
     });
   });
 

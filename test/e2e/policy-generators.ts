@@ -200,19 +200,6 @@ const toleration = fc.oneof(
   { weight: 1, arbitrary: fields({ key, operator: oneOf('Exists', 'Equal'), value, effect, tolerationSeconds }) },
 );
 
-/** A number within bounds, which count, and now and then one just beyond them, or none. */
-const whole = (minimum: number, maximum: number) =>
-  mostly(
-    fc.constantFrom(minimum, minimum + 1, maximum),
-    minimum - 1,
-    maximum + 1,
-    -(2 ** 31),
-    2 ** 31,
-    2.5,
-    1e30,
-    '10',
-  );
-
 const backstop = oneOf('None', 'Native');
 
 const daemonSets = fields(
@@ -262,8 +249,6 @@ export const SPECS: Readonly<Record<PolicyKind, fc.Arbitrary<unknown>>> = {
     {
       mode: oneOf('Recover', 'Audit'),
       daemonSets,
-      stuckSeconds: whole(1, 3_600),
-      budget: fields({ perNode: whole(1, 100), windowSeconds: whole(60, 86_400) }),
     },
     ['daemonSets'],
   ),

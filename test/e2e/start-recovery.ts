@@ -3,6 +3,7 @@ import { startPodRecovery } from '../../src/controllers/recovery/pod-recovery.ts
 import { createReports } from '../../src/controllers/reports.ts';
 import { watchCluster } from '../../src/controllers/sources.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../src/policy/recovery-policy.ts';
 import { createSubject } from '../../src/runtime/source.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
@@ -16,14 +17,20 @@ export interface Recovery {
   seen(): readonly string[];
   /** Those that still are, and could be freed. */
   stuck(): readonly string[];
+  /** The reasons of the Events that it recorded about DaemonSets. */
+  reasons(): readonly string[];
   stop(): Promise<void>;
 }
 
-/** The recovery of pods by itself, as the user, in this process: two of them are two leaders that know nothing of each other. */
+/**
+ * The recovery of pods by itself, as the user, in this process: two of them are two leaders that know nothing of each other.
+ * @param timings in place of the product's, which would take longer than a test should
+ */
 export async function startRecovery(
   cp: Pick<ControlPlane, 'kubeconfigFile'>,
   user: User,
   policies: readonly PolicyObject[],
+  timings: Partial<RecoveryTimings>,
 ): Promise<Recovery> {
   const client = await connect({ kubeconfig: await cp.kubeconfigFile(user), userAgent: 'recovery' });
   const { log } = captureLog();
@@ -34,6 +41,7 @@ export async function startRecovery(
   await cluster.synced;
   const compiled = compilePolicies(policies.map(readPolicy));
   const seen = new Set<string>();
+  const reasons: string[] = [];
   const reports = createReports();
   const stuck = () => recovery.stuckPods().map(({ name }) => name);
   reports.changes.subscribe(() => {
@@ -46,12 +54,16 @@ export async function startRecovery(
     namespace: 'taintkeeper',
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: () => true, changes: createSubject() },
-    recordEvent: () => {},
+    recordEvent({ reason, regarding }) {
+      if (regarding.kind === 'DaemonSet') reasons.push(reason);
+    },
     reports,
+    timings: { ...RECOVERY_TIMINGS, ...timings },
   });
   return {
     seen: () => [...seen],
     stuck,
+    reasons: () => [...reasons],
     async stop() {
       stopping.abort();
       await Promise.all([recovery.stop(), cluster.stop()]);

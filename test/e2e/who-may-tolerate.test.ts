@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Diagnosis } from '../../src/doctor/check.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
-import { runOffline, runTaintkeeper } from './run-taintkeeper.ts';
 import { mayTolerate, permitPods, SOMEBODY } from './who-may.ts';
 
 const TIMEOUT_MS = 45_000;
@@ -54,7 +51,6 @@ const DAEMONS = {
 
 describeWithControlPlane('who may tolerate', { components: ['kube-controller-manager'] }, (cp) => {
   let installation: Installation;
-  let workspace: Workspace;
   const start = (name: string) => installation.start([name], { args: ['--owner-cluster-role', 'taintkeeper'] });
 
   const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
@@ -107,7 +103,6 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
   };
 
   beforeAll(async () => {
-    workspace = createWorkspace('who-may-tolerate');
     installation = await install(cp(), ['nativePolicies']);
     await permitPods(cp(), [developer, SOMEBODY]);
     await mayTolerate(cp(), 'gpu', { kind: 'User', name: SOMEBODY.name });
@@ -141,7 +136,6 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
   });
   afterAll(async () => {
     await installation?.stop();
-    workspace?.remove();
   });
 
   it('the API server has nothing against the types in the native policies', async () => {
@@ -190,8 +184,8 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       expect(passed).toBe(false);
       expect(error).toContain(
         `TolerationRestriction gpu (spec.taints[0]): the pod ${by}, but ${who} tolerate gpu. ` +
-          'To permit it, an administrator runs: taintkeeper coverage tolerations --taint gpu -n team --fix MANIFEST | kubectl apply -f -, ' +
-          'where MANIFEST is the file of the pod, or of the workload that creates it',
+          "To permit it, an administrator runs: kubectl create clusterrole tolerate:gpu --verb=tolerate --resource='*.taintkeeper.dev' " +
+          '--resource-name=gpu; kubectl create clusterrolebinding tolerate:gpu:team:default --clusterrole=tolerate:gpu --serviceaccount=team:default',
       );
     });
 
@@ -213,6 +207,25 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
           ),
         ],
       });
+    });
+
+    it('the audit log and the metrics of the API server show whom a policy in Audit would refuse', async () => {
+      const { passed } = await create(developer, 'audited', spec([{ key: 'watched', operator: 'Exists' }]));
+      expect(passed).toBe(true);
+      const recorded = () =>
+        cp()
+          .auditLog()
+          .filter(({ verb, objectRef }) => verb === 'create' && objectRef?.resource === 'pods')
+          .map(({ annotations = {} }) => annotations['validation.policy.admission.k8s.io/validation_failure']);
+      await expect
+        .poll(recorded, { timeout: TIMEOUT_MS })
+        .toContainEqual(
+          expect.stringContaining('TolerationRestriction watched, Audit (spec.taints[0]): the pod tolerates watched'),
+        );
+      const { stdout } = await cp().kubectl(['get', '--raw', '/metrics']);
+      expect(stdout).toMatch(
+        /^apiserver_validating_admission_policy_check_total\{enforcement_action="audit",[^}]*policy="watched\.authorize-pods\.taintkeeper\.dev",/m,
+      );
     });
 
     it('an authorized user creates such a pod for a service account that is not authorized', async () => {
@@ -244,25 +257,6 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         expect({ user: user.name, passed }).toEqual({ user: user.name, passed: false });
         expect(error).toContain('tolerates gpu:NoSchedule, but service account team/default may not tolerate gpu. ');
       }
-    });
-
-    it('doctor names the bindings to whole groups and to controllers', async () => {
-      await mayTolerate(cp(), 'watched', { kind: 'Group', name: 'system:serviceaccounts:ci' });
-      await mayTolerate(cp(), 'watched', { kind: 'User', name: 'system:kube-scheduler' });
-      const { stdout } = await runTaintkeeper(cp(), ['doctor', '-o', 'json']);
-      const { checks } = JSON.parse(stdout) as Diagnosis;
-      const found = checks.filter(({ name }) => name === 'tolerate grants');
-      const group = 'tolerate:watched:system:serviceaccounts:ci';
-      expect(found).toContainEqual({
-        area: 'configuration',
-        name: 'tolerate grants',
-        state: 'note',
-        evidence: `ClusterRoleBinding ${group} lets Group system:serviceaccounts:ci tolerate watched: every pod in namespace ci may`,
-        remedy: `bind only the service accounts that need it: kubectl edit clusterrolebinding ${group}`,
-      });
-      expect(found.map(({ evidence }) => evidence)).toContainEqual(
-        expect.stringContaining('lets User system:kube-scheduler tolerate watched: this admits no pod'),
-      );
     });
 
     it.each<{ what: string; user: User; metadata?: object; passed: boolean }>([
@@ -409,7 +403,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       }
     });
 
-    it('the pods of a Deployment and of a DaemonSet are refused, until the command of the message was run', async () => {
+    it('the pods of a Deployment and of a DaemonSet are refused, until the commands of the message were run', async () => {
       const manifests = {
         deployments: { apiVersion: 'apps/v1', kind: 'Deployment', ...workload('web', spec(GPU)) },
         daemonsets: { apiVersion: 'apps/v1', kind: 'DaemonSet', ...workload('agent', spec(EVERYTHING)) },
@@ -429,11 +423,13 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       }
       expect([await podsOf('team', 'web'), await podsOf('team', 'agent')]).toEqual([0, 0]);
 
-      const file = workspace.write('web.json', JSON.stringify(manifests.deployments));
-      const args = ['coverage', 'tolerations', '--taint', 'gpu', '-n', 'team', '--fix', file];
-      const { code, stdout, stderr } = await runOffline(args);
-      expect(code, stderr).toBe(0);
-      expect(await cp().kubectl(['apply', '-f', '-'], { input: stdout })).toMatchObject({ code: 0 });
+      const [, commands = ''] =
+        /an administrator runs: (.*)$/.exec((await rehearse(developer, spec(GPU))).error.trim()) ?? [];
+      for (const command of commands.split('; ')) {
+        const [program, ...args] = command.replaceAll("'", '').split(' ');
+        expect(program).toBe('kubectl');
+        expect(await cp().kubectl(args)).toMatchObject({ code: 0 });
+      }
       // Neither the message of one policy nor the other: `watched` reports, which controllers do not mind.
       await expect.poll(() => podsOf('team', 'web'), { timeout: TIMEOUT_MS }).toBe(1);
       await expect.poll(() => podsOf('team', 'agent'), { timeout: TIMEOUT_MS }).toBe(1);

@@ -14,7 +14,7 @@ const POLICY: PolicyObject = {
   apiVersion: 'taintkeeper.dev/v1alpha1',
   kind: 'RecoveryPolicy',
   metadata: { name: 'daemons' },
-  spec: { daemonSets: { namespaces: ['default'] }, mode: 'Recover', stuckSeconds: 1 },
+  spec: { daemonSets: { namespaces: ['default'] }, mode: 'Recover' },
 };
 const DAEMON_SET = {
   apiVersion: 'apps/v1',
@@ -47,7 +47,7 @@ describe('on a real node whose disk is full', skipFor(obstacleToRealNode()), () 
     });
     await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(DAEMON_SET));
     await someReach(({ phase }) => phase === 'Running', 'no pod runs');
-    recovery = await startRecovery(cluster, admin, [POLICY]);
+    recovery = await startRecovery(cluster, admin, [POLICY], { stuckMs: 1_000 });
   });
   afterAll(async () => {
     await recovery?.stop();

@@ -10,7 +10,7 @@ import { policySet } from './policy/policies.ts';
 
 /*
  * What the authors of other admission controllers expect: the inputs and outcomes of their tests, judged by the policy of ours that
- * claims the same. Tolerations of pods are judged by the model that `coverage tolerations` uses. test/e2e/native-pods.property.test.ts compares
+ * claims the same. Tolerations of pods are judged by the model that `explain pod` and `review` use. test/e2e/native-pods.property.test.ts compares
  * that model with the API server.
  */
 

@@ -23,7 +23,6 @@ import {
   titleOf,
   waitingOn,
 } from './leftovers.ts';
-import { cleanupTaintsCommand } from './taints.ts';
 
 interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
   readonly kubeconfig?: string;
@@ -73,7 +72,7 @@ Tolerations that were added when a DaemonSet was created or changed have no reco
 are replaced before the next one is changed.
 
 It removes startup taints first, and finds them by the TaintPolicies. Run it before you delete the CustomResourceDefinitions, or
-remove the taints of a policy with taintkeeper cleanup taints.
+remove them with kubectl taint nodes. Other taints that policies required stay.
 
 ${rightsText('cleanup')}
 
@@ -82,15 +81,13 @@ Exit code: 0 everything was removed, 1 some objects could not be removed, 2 coul
 Examples:
   taintkeeper cleanup --dry-run                  shows what is left, in the current context
   taintkeeper cleanup                            removes annotations, keeps tolerations
-  taintkeeper cleanup --tolerations              removes tolerations too, one DaemonSet after the other
-  taintkeeper cleanup taints --policy gpu-pool   the taints that a policy required`,
+  taintkeeper cleanup --tolerations              removes tolerations too, one DaemonSet after the other`,
     )
     .action(async (options: CleanupOptions) => {
       const cleaned = await cleanUp(options);
       process.stdout.write(formatCleanup(cleaned, options, options.output));
       exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.problem);
-    })
-    .addCommand(cleanupTaintsCommand(exit));
+    });
 }
 
 /** @throws InputError if the cluster cannot be read, or taintkeeper runs there */

@@ -141,11 +141,11 @@ export interface Leftovers {
 }
 
 /** So many writes at once, and then one in so many milliseconds. */
-export const WRITES = { burst: 50, refillMs: 20 };
+const WRITES = { burst: 50, refillMs: 20 };
 const LOOK_MS = 500;
 
 /** The field manager of what the command writes. */
-export const CLEANUP_MANAGER = 'taintkeeper-cleanup';
+const CLEANUP_MANAGER = 'taintkeeper-cleanup';
 
 /** The startup taints of a node that only taintkeeper removes. */
 export function waitingOn(leftover: Leftover): readonly Taint[] {

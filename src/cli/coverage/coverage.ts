@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/node-critical.ts';
 import { gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';
 import { fixCommand } from './fix.ts';
@@ -8,7 +9,6 @@ import { type CoverageInput, POD_CHOICES, type PodChoice, readCoverage } from '.
 import { migrateCommand } from './migrate.ts';
 import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
 import { formatCoverage } from './output.ts';
-import { tolerationsCommand } from './tolerations.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly pods: PodChoice;
@@ -38,8 +38,10 @@ A DaemonSet runs on a group of nodes, or is kept off by a taint, or by its own s
 taints that controllers set and remove themselves keep it off. In a cluster, "runs 2/3" has pods on two of three nodes, and
 "taint (1 stay)" has a pod on a node that would get none today.
 
-It is about DaemonSets. Deployments and StatefulSets that should run on every node of a pool are out of scope, and so are the
-device taints of Dynamic Resource Allocation.
+Deployments, StatefulSets and CronJobs are listed if their pods return to drained nodes, because they tolerate the taint of a cordon, of
+Karpenter or of the Cluster Autoscaler, or stay bound to dead nodes, because they tolerate not-ready or unreachable with NoExecute and
+without tolerationSeconds. --gaps, --daemonset and --node leave this list out. The device taints of Dynamic Resource Allocation are out
+of scope.
 
 Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, or the API server would refuse a DaemonSet of a
 file, 2 the input or the cluster could not be read. A file that cannot be read, such as a template of Helm, is named on standard error,
@@ -48,7 +50,6 @@ and the others are compared.
 Examples:
   taintkeeper coverage --gaps                            show the gaps of the current context
   taintkeeper coverage fix | kubectl apply -f -          have taintkeeper close the gaps
-  taintkeeper coverage tolerations --taint dedicated     whose pods a TolerationRestriction would refuse
   taintkeeper coverage migrate                           from the taint master to control-plane, as a checked list
   kubectl get nodes -o json > nodes.json                 check a chart before it is installed:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
@@ -59,7 +60,6 @@ Examples:
     })
     .addCommand(fixCommand())
     .addCommand(migrateCommand(exit))
-    .addCommand(tolerationsCommand(exit))
     .hook('preSubcommand', refuseOptionsBefore);
 }
 
@@ -90,7 +90,9 @@ function priorities({ daemonSets, placements }: CoverageInput) {
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { pods, gaps: onlyGaps, groups: grouped, output: format } = options;
   if (files.length > 0 && pods !== 'auto') throw new InputError(['--pods needs a cluster, not files']);
-  const input = await readCoverage(files, options, { pods, policies: ['TaintPolicy'] });
+  // A selection is a question about these DaemonSets and nodes.
+  const workloads = !onlyGaps && !options.daemonset && !options.node;
+  const input = await readCoverage(files, options, { pods, policies: ['TaintPolicy'], workloads });
   const report = reportCoverage({ ...input, grouped, onlyGaps });
   process.stdout.write(
     formatCoverage(report, {
@@ -99,6 +101,7 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
       grouped,
       format,
       ...(onlyGaps ? {} : priorities(input)),
+      ...(workloads ? { wideTolerations: wideTolerations(input.workloads) } : {}),
     }),
   );
   if (input.unread.length > 0) throw new InputError(input.unread);

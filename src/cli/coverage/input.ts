@@ -7,13 +7,14 @@ import type { SchedulingNode } from '../../coverage/coverage.ts';
 import { isPluginDirectory } from '../../coverage/node-critical.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../../coverage/remedies.ts';
+import type { Workload } from '../../coverage/role-facts.ts';
 import { type StartupWaits, startupWaits } from '../../coverage/startup-deadlock.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
-import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
+import { matchesPattern } from '../../kubernetes/pattern.ts';
 import { asDaemonSet, refusedTolerations, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { controllerOf, viewPriority, viewScheduling } from '../../objects/workload-object.ts';
@@ -22,7 +23,8 @@ import { type CompiledTolerationPolicy, compilePolicies } from '../../policy/pol
 import type { Path } from '../../policy/problem.ts';
 import { atCluster, installedPolicies } from '../cluster-options.ts';
 import { withProgress } from '../output.ts';
-import { absentNamespace, type SelectionOptions, type SourceOptions } from './options.ts';
+import { absentNamespace, pathsOf, type SelectionOptions, type SourceOptions } from './options.ts';
+import { listWorkloads, readWorkload } from './workloads.ts';
 
 /** The input of coverage. */
 export interface CoverageInput {
@@ -36,6 +38,8 @@ export interface CoverageInput {
   readonly unread: readonly string[];
   /** The TolerationPolicies in force, if requested. */
   readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** Workloads other than DaemonSets, if requested. */
+  readonly workloads: readonly Workload[];
   /** By the TaintPolicies in force. */
   readonly waits: StartupWaits;
   /** What could not be read, and why. */
@@ -70,6 +74,8 @@ interface ClusterReading {
   readonly pods: PodChoice;
   /** The policies to read. */
   readonly policies: readonly PolicyKind[];
+  /** Whether to read workloads other than DaemonSets. */
+  readonly workloads?: boolean;
 }
 
 /**
@@ -104,13 +110,14 @@ export async function readCoverage(
 async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
-  { pods, policies }: ClusterReading,
+  { pods, policies, workloads: reads = false }: ClusterReading,
 ): Promise<CoverageInput> {
   const notes: string[] = [];
-  const [{ taintPolicies, tolerationPolicies }, nodes, ...lists] = await Promise.all([
+  const [{ taintPolicies, tolerationPolicies }, workloads, nodes, ...lists] = await Promise.all([
     readPolicies(client, policies, notes),
+    reads ? readOtherWorkloads(client, namespaces, notes) : [],
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
-    ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
+    ...pathsOf('apps/v1', 'daemonsets', namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
   const live = lists.flat();
   const placements = new Map<InstalledDaemonSet, Placement>();
@@ -122,7 +129,7 @@ async function readCluster(
   if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
   const waits = startupWaits(taintPolicies);
   const daemonSets = live.map(({ daemonSet }) => daemonSet);
-  return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, waits, notes };
+  return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, workloads, waits, notes };
 }
 
 /** None if taintkeeper is not installed. @param notes gets why some could not be read */
@@ -141,11 +148,19 @@ async function readPolicies(client: ApiClient, kinds: readonly PolicyKind[], not
   return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) });
 }
 
-function pathsOf(namespaces: readonly string[]): string[] {
-  if (namespaces.length === 0 || namespaces.some(isPattern)) return ['/apis/apps/v1/daemonsets'];
-  return [...new Set(namespaces)].map(
-    (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
-  );
+/** @param notes gets why they could not be read */
+async function readOtherWorkloads(
+  client: ApiClient,
+  namespaces: readonly string[],
+  notes: string[],
+): Promise<readonly Workload[]> {
+  try {
+    return await listWorkloads(client, ['Deployment', 'StatefulSet', 'CronJob'], namespaces);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    notes.push(`workloads that tolerate drained or dead nodes are not shown: ${error.message}`);
+    return [];
+  }
 }
 
 /** @returns notes on the namespaces in which the API server did not list pods */
@@ -201,11 +216,12 @@ function readLiveDaemonSet(object: unknown): LiveDaemonSet {
 type FileObject =
   | { readonly node: SchedulingNode; readonly place: string }
   | { readonly policy: ReturnType<typeof parsePolicy>; readonly place: string }
+  | { readonly workload: Workload }
   | { readonly daemonSet: InstalledDaemonSet; readonly place: string; readonly problems: readonly string[] };
 
 /**
- * The Nodes, DaemonSets and TaintPolicies of a document.
- * @param namespace of the DaemonSets that name none
+ * The Nodes, workloads and TaintPolicies of a document.
+ * @param namespace of the workloads that name none
  * @throws InputError for objects that cannot be read
  */
 function readObjects(document: SourceDocument, namespace: string): FileObject[] {
@@ -215,7 +231,10 @@ function readObjects(document: SourceDocument, namespace: string): FileObject[] 
       return [{ node: readNamed(document, path, () => readNode(object, path)), place }];
     }
     if (isKind(object, POLICY_API_VERSION, 'TaintPolicy')) return [{ policy: parsePolicy(object), place }];
-    if (!isKind(object, 'apps/v1', 'DaemonSet')) return [];
+    if (!isKind(object, 'apps/v1', 'DaemonSet')) {
+      const workload = readWorkload(document, object, path, namespace);
+      return workload ? [{ workload }] : [];
+    }
     const daemonSet = readNamed(document, path, () => readDaemonSet(object, path, namespace));
     const problems = refusedTolerations(asDaemonSet(object, path)).map(
       (problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`,
@@ -228,10 +247,12 @@ function readObjects(document: SourceDocument, namespace: string): FileObject[] 
 function coverageFrom(objects: readonly FileObject[], unread: readonly string[]): CoverageInput {
   const daemonSets = new Map<string, { daemonSet: InstalledDaemonSet; problems: readonly string[] }>();
   const nodes = new Map<string, SchedulingNode>();
+  const workloads: Workload[] = [];
   const taintPolicies: Policy[] = [];
   const notes: string[] = [];
   for (const object of objects) {
     if ('node' in object) add(nodes, object.node.name, object.node, `${object.place}: Node`);
+    else if ('workload' in object) workloads.push(object.workload);
     else if ('policy' in object) {
       if (object.policy.ok) taintPolicies.push(object.policy.policy);
       else notes.push(`${object.place}: TaintPolicy is left out: ${object.policy.problems[0]?.message}`);
@@ -249,6 +270,7 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     unread,
     nodes: [...nodes.values()],
     placements: new Map(),
+    workloads,
     waits: startupWaits(compilePolicies(taintPolicies).taintPolicies),
     notes,
   };
@@ -304,6 +326,7 @@ function choose(
       ...(nodes.length === 0 ? ['the cluster has no Nodes'] : []),
     ],
     refused,
+    workloads: input.workloads.filter((each) => isAsked(namespace, each.namespace)),
     daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
     nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
   };

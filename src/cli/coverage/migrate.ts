@@ -20,7 +20,6 @@ import { openShiftMark } from '../../kubernetes/openshift.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { NodeObject } from '../../objects/node-object.ts';
-import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
 import { atCluster } from '../cluster-options.ts';
@@ -28,6 +27,7 @@ import { EXIT, type OutputFormat, outputOption } from '../options.ts';
 import { columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
 import { readNode } from './input.ts';
 import { filesOf, type SourceOptions, sourceCommand } from './options.ts';
+import { listWorkloads, readWorkload } from './workloads.ts';
 
 interface MigrateOptions extends SourceOptions {
   readonly output: OutputFormat;
@@ -73,8 +73,8 @@ function migrationFrom(documents: readonly SourceDocument[], namespace: string):
   const policies: Policy[] = [];
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
-      const kind = WORKLOAD_KINDS.find((kind) => isKind(object, WORKLOAD_API_VERSIONS[kind], kind));
-      if (kind) workloads.push(readNamed(document, path, () => viewWorkload(kind, object, path, namespace)));
+      const workload = readWorkload(document, object, path, namespace);
+      if (workload) workloads.push(workload);
       else if (isKind(object, 'v1', 'Node')) nodes.push(readNamed(document, path, () => readMigratable(object, path)));
       else if (object.apiVersion === POLICY_API_VERSION) {
         const result = parsePolicy(object);
@@ -107,13 +107,6 @@ function readMigratable(object: unknown, path: Path): SchedulingNode {
   ]);
 }
 
-const WORKLOAD_LISTS = [
-  { kind: 'DaemonSet', path: '/apis/apps/v1/daemonsets' },
-  { kind: 'Deployment', path: '/apis/apps/v1/deployments' },
-  { kind: 'StatefulSet', path: '/apis/apps/v1/statefulsets' },
-  { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
-] as const;
-
 /** The kinds of policies that can name the old taint or label. */
 const POLICIES = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction'] as const satisfies PolicyKind[];
 
@@ -124,14 +117,12 @@ const POLICIES = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction'] as
 async function readMigration(client: ApiClient): Promise<MigrationFacts> {
   const [nodes, workloads, found] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readMigratable(object, [])),
-    Promise.all(
-      WORKLOAD_LISTS.map(({ kind, path }) => listObjects(client, path, (object) => viewWorkload(kind, object, [], ''))),
-    ),
+    listWorkloads(client, WORKLOAD_KINDS),
     Promise.all(POLICIES.map((kind) => readPolicies(client, kind))),
   ]);
   return {
     nodes,
-    workloads: workloads.flat(),
+    workloads,
     policies: found.flatMap(({ policies }) => policies),
     unreadPolicies: found.flatMap(({ unread }) => unread),
   };

@@ -39,6 +39,14 @@ export function absentNamespace([only = 'default', ...others]: readonly string[]
   return others.length > 0 || isPattern(only) ? 'default' : only;
 }
 
+/** The lists of a resource in these namespaces; in all of them if there are none, or patterns. */
+export function pathsOf(apiVersion: string, resource: string, namespaces: readonly string[]): string[] {
+  if (namespaces.length === 0 || namespaces.some(isPattern)) return [`/apis/${apiVersion}/${resource}`];
+  return [...new Set(namespaces)].map(
+    (namespace) => `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${resource}`,
+  );
+}
+
 /** The DaemonSets and nodes that a command selects, by names in which `*` stands for any run of characters. None: all. */
 export interface SelectionOptions {
   readonly namespace?: readonly string[];

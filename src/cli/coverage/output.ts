@@ -2,6 +2,7 @@ import { excludingVirtualNodes, type Obstacle } from '../../coverage/coverage.ts
 import { partlyText } from '../../coverage/groups.ts';
 import type { PriorityFinding } from '../../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
+import type { WideToleration } from '../../coverage/wide-tolerations.ts';
 import type { StateCell } from '../../explain/sections.ts';
 import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
@@ -28,12 +29,14 @@ interface Findings {
   readonly critical?: readonly PriorityFinding[];
   /** DaemonSets whose pods do not fit on their nodes. */
   readonly crowdedOut?: readonly PriorityFinding[];
+  /** Workloads that tolerate drained or dead nodes. */
+  readonly wideTolerations?: readonly WideToleration[];
 }
 
 function table(
   report: CoverageReport,
   grouped: boolean,
-  { refused, notes, critical = [], crowdedOut = [] }: Findings,
+  { refused, notes, critical = [], crowdedOut = [], wideTolerations = [] }: Findings,
   look: Look,
 ): string {
   return [
@@ -51,6 +54,7 @@ function table(
     ...podTables(report, look),
     ...crowdedOutTable(crowdedOut, look),
     ...criticalTable(critical, look),
+    ...wideTable(wideTolerations, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
     conclusion(report, refused, look),
   ].join('\n');
@@ -293,6 +297,20 @@ function criticalTable(found: readonly PriorityFinding[], look: Look): string[] 
   const rows = found.map((one) => [nameOf(one), printable(one.why), printable(one.change)]);
   const text = () => columns([['DAEMONSET', 'WHY', 'CHANGE'], ...rows], look);
   return rows.length > 0 ? [`Other pods depend on these, and they have no priority class:\n${text()}`] : [];
+}
+
+function wideTable(found: readonly WideToleration[], look: Look): string[] {
+  const rows = found.map(({ kind, namespace, name, toleration, returnsTo, staysOn, change }) => [
+    printable(`${kind} ${namespace}/${name}`),
+    printable(toleration),
+    [
+      ...(returnsTo.length > 0 ? ['returns to drained nodes'] : []),
+      ...(staysOn.length > 0 ? ['stays bound to dead nodes'] : []),
+    ].join('; '),
+    printable(change),
+  ]);
+  const text = () => columns([['WORKLOAD', 'TOLERATES', 'RESULT', 'CHANGE'], ...rows], look);
+  return rows.length > 0 ? [`Tolerate drained or dead nodes:\n${text()}`] : [];
 }
 
 /** The maximum number of keys on one line. */

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../policy/recovery-policy.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
@@ -21,6 +22,7 @@ export interface PodRecoveryOptions {
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
+  readonly timings?: RecoveryTimings;
 }
 
 const NAME = 'pod-recovery';
@@ -39,7 +41,17 @@ export interface PodRecovery extends Controller {
 
 /** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while a policy requires it. */
 export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodRecovery {
-  const { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports } = options;
+  const {
+    client,
+    namespace,
+    nodes,
+    daemonSets,
+    policies,
+    rights,
+    recordEvent,
+    reports,
+    timings = RECOVERY_TIMINGS,
+  } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
   const history = createRecoveryHistory();
@@ -52,6 +64,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     permits: rights.permits,
     history,
     problems,
+    timings,
     recordEvent,
     metrics,
     log,
@@ -69,13 +82,9 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     concurrency: CONCURRENCY,
   });
   const checkedAt = new Map<string, number>();
-  let longestWindowMs = 0;
   const forgetting = setInterval(() => {
     for (const [key, at] of checkedAt) if (performance.now() - at > PAUSE_MS) checkedAt.delete(key);
-    const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
-    // A policy that is replaced is missing for a moment, and the attempts count for the next one.
-    if (windows.length > 0) longestWindowMs = Math.max(...windows);
-    history.forget(longestWindowMs, performance.now());
+    history.forget(timings.windowMs, performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
   /** Set while the watch of pods has no connection. */

@@ -8,7 +8,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { OptionalRight } from '../../policy/asked-rights.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
-import type { CompiledRecoveryPolicy } from '../../policy/recovery-policy.ts';
+import type { CompiledRecoveryPolicy, RecoveryTimings } from '../../policy/recovery-policy.ts';
 import { isRecoverable, judgeFailedPod } from '../../recovery/recovery.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { DaemonSets, Nodes } from '../sources.ts';
@@ -25,6 +25,7 @@ export interface RecoverPodsOptions {
   readonly permits: (right: OptionalRight) => boolean | undefined;
   readonly history: RecoveryHistory;
   readonly problems: RecoveryProblems;
+  readonly timings: RecoveryTimings;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: ClusterMetrics;
   readonly log: Logger;
@@ -55,7 +56,7 @@ interface RecoverablePod {
 
 /** Checks the Failed pods of a DaemonSet (`NAMESPACE/NAME`). Returns in how many milliseconds to check again; undefined: only after a change. */
 export function recoverPods(options: RecoverPodsOptions) {
-  const { client, nodes, daemonSets, compiled, history, problems, metrics, log, signal } = options;
+  const { client, nodes, daemonSets, compiled, history, problems, timings, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
     const checkedAt = performance.now();
@@ -90,17 +91,18 @@ export function recoverPods(options: RecoverPodsOptions) {
       const { failedAt, since = now } = pod;
       const decision = judgeFailedPod(
         policy,
+        timings,
         { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what) },
         now,
       );
       switch (decision.action) {
         case 'wait': {
           // From then on it counts as stuck, although it may be freed only later.
-          const stuckInMs = since + policy.stuckMs - now;
+          const stuckInMs = since + timings.stuckMs - now;
           return [decision.forMs, stuckInMs > 0 ? stuckInMs : undefined];
         }
         case 'leave':
-          if (decision.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
+          if (decision.because === 'PodFailsAgain') history.failedAgain(place, failedAt, timings.stuckMs);
           if (decision.because !== 'Audit') note(recoverable, decision.because);
           report(recoverable, decision.because);
           return [decision.forMs];

@@ -213,30 +213,3 @@ describe('native policies', () => {
     expect(await cleanup()).toMatchObject({ code: 0, stderr: '' });
   });
 });
-
-it('required taints are kept while a TaintPolicy cannot be used: which taints it protects is not known', async () => {
-  const ready = { type: 'Ready', status: 'False', reason: 'EarlierInForce', observedGeneration: 2, message: 'why' };
-  const spoiled = {
-    metadata: { name: 'spoiled', uid: 'u', generation: 2, resourceVersion: '1' },
-    spec: { mode: 'Never' },
-    status: { conditions: [ready] },
-  };
-  const gone = {
-    metadata: { name: 'gone', uid: 'v', generation: 1, resourceVersion: '1' },
-    spec: { mode: 'Audit', taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] },
-  };
-  const node = { metadata: { name: 'n1' }, spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } };
-  const clean = async (...taintpolicies: object[]) => {
-    const { patched, cleanup } = await cluster(done, { taintpolicies, nodes: [node] });
-    const { code, stderr } = await cleanup('taints', '--policy', 'gone', '--yes');
-    return { code, stderr, patched: patched() };
-  };
-  expect(await clean(gone)).toMatchObject({ code: 0, patched: ['/api/v1/nodes/n1'] });
-  expect(await clean(gone, spoiled)).toEqual({
-    code: 2,
-    stderr: expect.stringContaining(
-      'which taints TaintPolicy "spoiled" protects is not known: why. Correct or delete it first',
-    ),
-    patched: [],
-  });
-});

@@ -8,6 +8,7 @@ interface Cluster {
   readonly nodes: readonly object[];
   readonly daemonSets: readonly object[];
   readonly pods?: readonly object[];
+  readonly deployments?: readonly object[];
   readonly tolerationPolicies?: readonly object[];
   readonly taintPolicies?: readonly object[];
   /** Answers in place of the cluster, when it returns true. */
@@ -15,6 +16,7 @@ interface Cluster {
 }
 
 const TAINT_POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
+const WORKLOADS = ['apps/v1/deployments', 'apps/v1/statefulsets', 'batch/v1/cronjobs'].map((path) => `/apis/${path}`);
 const TOLERATION_POLICIES = '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
@@ -46,6 +48,7 @@ async function start({
   nodes,
   daemonSets,
   pods = [],
+  deployments = [],
   tolerationPolicies,
   taintPolicies,
   instead,
@@ -55,6 +58,7 @@ async function start({
     '/apis/apps/v1/daemonsets': daemonSets,
     '/apis/apps/v1/namespaces/agents/daemonsets': daemonSets,
     '/api/v1/namespaces/agents/pods': pods,
+    ...Object.fromEntries(WORKLOADS.map((path) => [path, path.endsWith('/deployments') ? deployments : []])),
     ...(tolerationPolicies && { [TOLERATION_POLICIES]: tolerationPolicies }),
     ...(taintPolicies && { [TAINT_POLICIES]: taintPolicies }),
   };
@@ -82,7 +86,7 @@ it('does not read the pods of a DaemonSet whose status has all expected pods', a
     { group: 'A', runs: true, pods: { scheduled: 2, missing: [], staying: [] } },
     { group: 'B', runs: false, pods: { scheduled: 0, missing: [], staying: [] } },
   ]);
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/daemonsets', TAINT_POLICIES]);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/daemonsets', ...WORKLOADS, TAINT_POLICIES]);
   expect(found.code).toBe(1);
 });
 
@@ -283,12 +287,15 @@ it('reads lists page by page, and from the beginning where they have changed too
 });
 
 it.each([
-  { why: 'the given one', args: ['-n', 'agents', '-n', 'agents'], path: 'namespaces/agents/daemonsets' },
-  { why: 'all, for a pattern', args: ['-n', 'ag*'], path: 'daemonsets' },
-])('asks for the DaemonSets of namespaces: $why', async ({ args, path }) => {
+  { why: 'the given one', args: ['-n', 'agents', '-n', 'agents'], place: 'namespaces/agents/' },
+  { why: 'all, for a pattern', args: ['-n', 'ag*'], place: '' },
+])('asks for the workloads of namespaces: $why', async ({ args, place }) => {
   const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] });
   expect(cells(await coverage(api, ...args))).toHaveLength(1);
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`, TAINT_POLICIES]);
+  const lists = ['apps/v1/daemonsets', 'apps/v1/deployments', 'apps/v1/statefulsets', 'batch/v1/cronjobs'].map(
+    (list) => `/apis/${list.replace('/v1/', `/v1/${place}`)}`,
+  );
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', ...lists, TAINT_POLICIES]);
 });
 
 it('finds a gap where a startup taint waits for the DaemonSet itself, unless policies may not be read', async () => {
@@ -377,6 +384,46 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
     });
     expect(stdout).toMatch(/^# Closes 1 gap\./);
     expect(stdout).toMatch(/^# note: TolerationPolicies were not read: .*dev cannot list policies$/m);
+  });
+});
+
+describe('workloads that tolerate drained or dead nodes', () => {
+  const found = { nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] };
+  const deployments = [
+    {
+      metadata: { namespace: 'shop', name: 'web' },
+      spec: { template: { spec: { tolerations: [{ operator: 'Exists' }] } } },
+    },
+  ];
+
+  it('are listed', async () => {
+    const { code, report } = await coverage(await start({ ...found, deployments }));
+    expect({ code, report }).toMatchObject({
+      code: 0,
+      report: { notes: [], wideTolerations: [{ kind: 'Deployment', namespace: 'shop', name: 'web', toleration: '*' }] },
+    });
+  });
+
+  it('are a note if the user may not list them', async () => {
+    const api = await start({
+      ...found,
+      instead({ path }, response) {
+        if (path !== WORKLOADS[1]) return false;
+        answer(response, refusal(403, 'Forbidden', 'not you'), 403);
+        return true;
+      },
+    });
+    const { code, report } = await coverage(api);
+    expect(code).toBe(0);
+    expect(report.notes).toEqual([
+      expect.stringMatching(/^workloads that tolerate drained or dead nodes are not shown: .*statefulsets.*not you/),
+    ]);
+  });
+
+  it.each([['--gaps'], ['--daemonset', 'a'], ['--node', 'n1']])('are not read with %s', async (...args) => {
+    const api = await start({ ...found, deployments });
+    await coverage(api, ...args);
+    expect(pathsOf(api).filter((path) => WORKLOADS.includes(path))).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Tolerator } from '../../../src/coverage/tolerating.ts';
+import type { Workload, WorkloadKind } from '../../../src/coverage/role-facts.ts';
 import { wideTolerations } from '../../../src/coverage/wide-tolerations.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 
@@ -20,27 +20,15 @@ const DRAINED = [
 ];
 const DEAD = ['node.kubernetes.io/not-ready:NoExecute', 'node.kubernetes.io/unreachable:NoExecute'];
 
-function tolerator(
-  kind: Tolerator['kind'],
+function workload(
+  kind: WorkloadKind,
   name: string,
   tolerations: readonly Toleration[] = [EVERYTHING],
-  given: Partial<Tolerator> = {},
-): Tolerator {
-  return {
-    kind,
-    name,
-    pod: { namespace: 'ns', serviceAccount: '', nodeName: '', tolerations },
-    owner: undefined,
-    templateHash: '',
-    managedBy: undefined,
-    ...given,
-  };
+  managedBy?: string,
+): Workload {
+  const scheduling = { nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: false, tolerations };
+  return { namespace: 'ns', name, kind, managedBy, ...scheduling };
 }
-const podOf = (kind: string, owner: string, name: string, given: Partial<Tolerator> = {}) =>
-  tolerator('Pod', name, [EVERYTHING], { owner: { kind, name: owner }, ...given });
-const found = (...tolerators: readonly Tolerator[]) => wideTolerations(tolerators);
-const workloadsIn = (...tolerators: readonly Tolerator[]) =>
-  found(...tolerators).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
 
 describe('a toleration', () => {
   it.each<{ what: string; tolerations: readonly Toleration[]; returnsTo?: string[][]; staysOn?: string[][] }>([
@@ -101,115 +89,48 @@ describe('a toleration', () => {
     },
     { what: 'with Gt is none', tolerations: [{ ...UNSCHEDULABLE, operator: 'Gt', value: '1' }] },
   ])('$what', ({ tolerations, returnsTo = [], staysOn = [] }) => {
-    const wide = found(tolerator('Deployment', 'web', tolerations));
+    const wide = wideTolerations([workload('Deployment', 'web', tolerations)]);
     expect(wide.map((one) => one.returnsTo)).toEqual(returnsTo);
     expect(wide.map((one) => one.staysOn)).toEqual(staysOn);
   });
 });
 
-describe('a workload', () => {
-  it('is what made the pods', () => {
-    const web = { owner: { kind: 'ReplicaSet', name: 'web-5d9f' }, templateHash: '5d9f' };
-    expect(
-      workloadsIn(
-        tolerator('Deployment', 'web'),
-        tolerator('Pod', 'web-5d9f-a', [EVERYTHING], web),
-        tolerator('Pod', 'gone-77c-a', [EVERYTHING], {
-          owner: { kind: 'ReplicaSet', name: 'gone-77c' },
-          templateHash: '77c',
-        }),
-        podOf('ReplicaSet', 'alone', 'alone-a'),
-        podOf('StrimziPodSet', 'kafka', 'kafka-0'),
-        tolerator('StatefulSet', 'db'),
-        podOf('StatefulSet', 'db', 'db-0'),
-        tolerator('CronJob', 'nightly'),
-        tolerator('Job', 'nightly-1', [EVERYTHING], { owner: { kind: 'CronJob', name: 'nightly' } }),
-        podOf('Job', 'nightly-1', 'nightly-1-x'),
-        tolerator('Job', 'once'),
-        podOf('Job', 'once', 'once-x'),
-        tolerator('Pod', 'bare'),
-      ),
-    ).toEqual([
-      'ReplicaSet ns/alone',
-      'Pod ns/bare',
-      'StatefulSet ns/db',
-      'Deployment ns/gone',
-      'StrimziPodSet ns/kafka',
-      'CronJob ns/nightly',
-      'Job ns/once',
-      'Deployment ns/web',
-    ]);
-  });
-
-  it('is no daemon and no static pod', () => {
-    expect(
-      workloadsIn(
-        tolerator('DaemonSet', 'agent'),
-        podOf('DaemonSet', 'agent', 'agent-x'),
-        podOf('Node', 'n1', 'etcd-n1'),
-      ),
-    ).toEqual([]);
-  });
-
-  it('has each of its tolerations once, those of its pods included', () => {
-    const deployment = tolerator('Deployment', 'web', [EVERY_NO_SCHEDULE, EVERY_NO_SCHEDULE]);
-    const pods = ['a', 'b'].map((name) =>
-      tolerator('Pod', name, [{ effect: 'NoSchedule', operator: 'Exists' }, UNREACHABLE], {
-        owner: { kind: 'ReplicaSet', name: 'web-1' },
-        templateHash: '1',
-      }),
-    );
-    expect(found(...pods, deployment).map(({ toleration, change }) => [toleration, change])).toEqual([
-      ['*:NoSchedule', 'replace it with tolerations that each name a key'],
-      [
-        'node.kubernetes.io/unreachable:NoExecute',
-        'the template does not have it: an admission webhook adds it, or the pod is of an earlier rollout',
-      ],
-    ]);
-  });
+it('is of each workload but a DaemonSet, by namespace, name and kind, and of each once', () => {
+  const twice = [EVERY_NO_SCHEDULE, EVERY_NO_SCHEDULE, UNREACHABLE];
+  const found = wideTolerations([
+    workload('StatefulSet', 'db'),
+    workload('DaemonSet', 'agent'),
+    workload('CronJob', 'nightly'),
+    workload('Deployment', 'plain', []),
+    { ...workload('Deployment', 'web', twice), namespace: 'a' },
+  ]);
+  expect(found.map(({ kind, namespace, name, toleration }) => `${kind} ${namespace}/${name} ${toleration}`)).toEqual([
+    'Deployment a/web *:NoSchedule',
+    'Deployment a/web node.kubernetes.io/unreachable:NoExecute',
+    'StatefulSet ns/db *',
+    'CronJob ns/nightly *',
+  ]);
 });
 
 describe('the change to make', () => {
-  it.each<{ what: string; subject: Tolerator; change: string }>([
-    { what: 'of a cordon', subject: tolerator('Deployment', 'a', [UNSCHEDULABLE]), change: 'remove it' },
+  it.each<{ what: string; subject: Workload; change: string }>([
+    { what: 'of a cordon', subject: workload('Deployment', 'a', [UNSCHEDULABLE]), change: 'remove it' },
     {
       what: 'of a dead node',
-      subject: tolerator('StatefulSet', 'a', [UNREACHABLE]),
+      subject: workload('StatefulSet', 'a', [UNREACHABLE]),
       change: 'add tolerationSeconds: 300',
     },
     {
       what: 'of a dead node, where an effect is required as well',
-      subject: tolerator('Deployment', 'a', [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists' }]),
+      subject: workload('Deployment', 'a', [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists' }]),
       change: 'add effect: NoExecute and tolerationSeconds: 300',
     },
     {
       what: 'where an operator would revert it',
-      subject: tolerator('Deployment', 'calico-typha', [EVERYTHING], {
-        owner: { kind: 'Installation', name: 'default' },
-      }),
-      change: 'replace it with tolerations that each name a key, in Installation default',
-    },
-    {
-      what: 'of pods that something else makes',
-      subject: podOf('StrimziPodSet', 'kafka', 'kafka-0'),
-      change: 'replace it with tolerations that each name a key, in StrimziPodSet kafka',
-    },
-    {
-      what: 'of a release of Helm',
-      subject: tolerator('Deployment', 'a', [UNSCHEDULABLE], { managedBy: 'Helm, for release a' }),
-      change: 'remove it (managed by Helm, for release a: change it there, too)',
-    },
-    {
-      what: 'of a pod',
-      subject: tolerator('Pod', 'a', [UNSCHEDULABLE]),
-      change: 'remove it, and create the Pod again, because that cannot be changed',
-    },
-    {
-      what: 'of a Job',
-      subject: tolerator('Job', 'a', [UNREACHABLE]),
-      change: 'add tolerationSeconds: 300, and create the Job again, because that cannot be changed',
+      subject: workload('Deployment', 'calico-typha', [EVERYTHING], 'Installation default'),
+      change: 'replace it with tolerations that each name a key (managed by Installation default: change it there)',
     },
   ])('$what', ({ subject, change }) => {
-    expect(found(subject).map((one) => one.change)).toEqual([change]);
+    expect(wideTolerations([subject]).map((one) => one.change)).toEqual([change]);
   });
 });

@@ -9,8 +9,6 @@ const REVIEW = 'taintkeeper review ';
 
 const shown = allPages().flatMap((page) => commandsOf(page).map((command) => ({ page: page.path, ...command })));
 const reviews = shown.filter(({ command, output }) => command.startsWith(REVIEW) && output !== '');
-const AUTHORIZATIONS = 'taintkeeper coverage tolerations ';
-const authorizations = shown.filter(({ command, output }) => command.startsWith(AUTHORIZATIONS) && output !== '');
 const files = allPages().flatMap((page) =>
   blocksOf(page, 'yaml').flatMap((block) => {
     const [, file, text] = /^# (\S+\.yaml)\n([\s\S]*)$/.exec(block) ?? [];
@@ -25,7 +23,6 @@ const policies = allPages().flatMap((page) =>
 
 it('the pages show commands, files and policies', () => {
   expect([reviews.length, files.length, policies.length].map((count) => count >= 12)).toEqual([true, true, true]);
-  expect(authorizations).not.toEqual([]);
 });
 
 describe('what a page shows of review is what it prints', () => {
@@ -37,10 +34,6 @@ describe('what a page shows of review is what it prints', () => {
     expect(stderr + stdout).toBe(output);
     expect(code === 1).toBe(stdout.includes('denied'));
   });
-});
-
-it.each(authorizations)('$page: $command', async ({ command, output }) => {
-  expect((await run(...command.split(' ').slice(1))).stdout).toBe(output);
 });
 
 describe('a block that names a file is that file', () => {

@@ -140,7 +140,6 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodes: known([node('n1')]),
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
-    grants: known(undefined),
     metadataProtection: known(storedProtection()),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),

@@ -37,7 +37,6 @@ kind: RecoveryPolicy
 metadata: { name: daemons }
 spec:
   daemonSets: { namespaces: [kube-system] }
-  stuckSeconds: 10
 `,
   },
 ]);

@@ -5,6 +5,16 @@ import { manifest } from './policies.ts';
 
 const taints = [{ key: 'dedicated' }];
 const daemonSets = { namespaces: ['kube-system'] };
+const untilReady = (readyWhen: object) =>
+  manifest('TaintPolicy', 'p', {
+    mode: 'Restore',
+    taints: [
+      {
+        ...{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' },
+        readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }], ...readyWhen },
+      },
+    ],
+  });
 /** Its domain has one character more than a taint's or a label's may have. */
 const LONG_KEY = `${'a'.repeat(254)}/b`;
 
@@ -102,9 +112,9 @@ describe('parsePolicy says what is wrong, and where', () => {
       ['kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Pod"'],
     ],
     [
-      'a RecoveryPolicy out of bounds',
-      manifest('RecoveryPolicy', 'p', { daemonSets, stuckSeconds: 0, budget: { windowSeconds: 59 } }),
-      ['spec.stuckSeconds: must be >= 1, got 0', 'spec.budget.windowSeconds: must be >= 60, got 59'],
+      'a RecoveryPolicy with a mode of another kind',
+      manifest('RecoveryPolicy', 'p', { daemonSets, mode: 'Mutate' }),
+      ['spec.mode: expected Recover or Audit, got "Mutate"'],
     ],
     [
       'another version',
@@ -195,8 +205,13 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a number that is none',
-      manifest('RecoveryPolicy', 'p', { daemonSets, stuckSeconds: 'x' }),
-      ['spec.stuckSeconds: expected a whole number, got "x"'],
+      untilReady({ progressDeadlineSeconds: 'x' }),
+      ['spec.taints[0].readyWhen.progressDeadlineSeconds: expected a whole number, got "x"'],
+    ],
+    [
+      'a number out of bounds',
+      untilReady({ progressDeadlineSeconds: 0 }),
+      ['spec.taints[0].readyWhen.progressDeadlineSeconds: must be >= 1, got 0'],
     ],
     [
       'a startup taint without effect, and without what it waits for',

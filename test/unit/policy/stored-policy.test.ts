@@ -37,7 +37,7 @@ describe('a policy that the API server holds', () => {
   });
 
   it.each([
-    ['RecoveryPolicy', { daemonSets: { namespaces: ['a'], nodes: [] }, budget: { perPod: 1 } }],
+    ['RecoveryPolicy', { daemonSets: { namespaces: ['a'], nodes: [] }, stuckSeconds: 10 }],
     [
       'TolerationPolicy',
       { mode: 'Audit', daemonSets: { namespaces: ['a'], nodes: [] }, tolerations: [{ key: 'a', x: 1 }] },

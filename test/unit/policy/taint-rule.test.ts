@@ -115,20 +115,6 @@ it('the taints of a TolerationRestriction say which field they are', () => {
   ]);
 });
 
-it('a RecoveryPolicy counts in milliseconds', () => {
-  const spec = {
-    mode: 'Recover' as const,
-    daemonSets: { namespaces: ['a'] },
-    stuckSeconds: 120,
-    budget: { perNode: 3, windowSeconds: 600 },
-  };
-  expect(policySet({ recovery: { p: spec } }).recoveryPolicies[0]).toMatchObject({
-    kind: 'RecoveryPolicy',
-    stuckMs: 120_000,
-    budget: { limit: 3, windowMs: 600_000 },
-  });
-});
-
 it('exempt users and Forbidden do not go together with a required taint: nothing could keep it off', () => {
   const problems = (spec: object) =>
     problemsOf(

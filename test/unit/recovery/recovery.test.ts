@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { CompiledRecoveryPolicy, RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
+import {
+  type CompiledRecoveryPolicy,
+  RECOVERY_TIMINGS,
+  type RecoveryPolicySpec,
+} from '../../../src/policy/recovery-policy.ts';
 import {
   isRecoverable,
   judgeFailedPod,
@@ -174,6 +178,6 @@ describe('a pod that is recoverable', () => {
     },
   ])('$what', ({ policy = DELETE, pod, decision }) => {
     const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, attempts: [], ...pod };
-    expect(judgeFailedPod(policy, whole, NOW)).toEqual(decision);
+    expect(judgeFailedPod(policy, RECOVERY_TIMINGS, whole, NOW)).toEqual(decision);
   });
 });

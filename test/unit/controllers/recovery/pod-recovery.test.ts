@@ -55,7 +55,7 @@ describe('what is not permitted', () => {
 
 describe('a pod that stays Failed', () => {
   it('is deleted after the time of the policy, this one and no other one of its name', async () => {
-    const cluster = await start({ daemons: { stuckSeconds: 10 } });
+    const cluster = await start({ daemons: {} });
     cluster.addPod('cni-1');
     await pass(9.9);
     expect(cluster.writes).toEqual([]);
@@ -114,7 +114,7 @@ describe('a pod that stays Failed', () => {
   });
 
   it('is given its time anew when its node was not ready meanwhile', async () => {
-    const cluster = await start({ daemons: { stuckSeconds: 10 } });
+    const cluster = await start({ daemons: {} });
     cluster.addPod('cni-1');
     await pass(8);
     cluster.setNode('n1', { ready: false });
@@ -135,7 +135,7 @@ describe('a pod that stays Failed', () => {
 });
 
 it('if thousands of pods fail together, the leader checks them together, not all nodes for each pod', async () => {
-  const cluster = await start({ daemons: { mode: 'Audit', stuckSeconds: 30 } });
+  const cluster = await start({ daemons: { mode: 'Audit' } }, { stuckMs: 30_000 });
   const { findings, sweeps } = cluster.calls;
   for (let index = 0; index < 2_000; index++) {
     cluster.addPod(`cni-${index}`, index % 2 ? 'n1' : 'n2');
@@ -150,7 +150,7 @@ describe('pods are watched', () => {
   it('only while there is a policy', async () => {
     const cluster = await start({});
     expect(cluster.watching()).toBe(0);
-    cluster.setPolicies({ daemons: { stuckSeconds: 10 } });
+    cluster.setPolicies({ daemons: {} });
     await settle();
     expect(cluster.watching()).toBe(1);
     expect(await cluster.metrics.registry.metrics()).toContain('taintkeeper_watch_connected{resource="pods"} 1');
@@ -165,9 +165,9 @@ describe('pods are watched', () => {
 
   it('with one watch, however often the policies change', async () => {
     const cluster = await start({ daemons: {} });
-    for (const stuckSeconds of [20, 30, 5]) cluster.setPolicies({ daemons: { stuckSeconds } });
+    for (const mode of ['Audit', 'Recover', 'Audit', 'Recover'] as const) cluster.setPolicies({ daemons: { mode } });
     cluster.addPod('cni-1');
-    await pass(5.1);
+    await pass(10.1);
     expect(cluster.calls.watches).toBe(1);
     expect(cluster.writes).toHaveLength(1);
   });
@@ -196,15 +196,15 @@ it('where pods may not be watched, the policies are in problem', async () => {
   expect(cluster.calls.findings).toBeGreaterThan(calls);
 });
 
-it('the budget of a policy counts for the one that replaces it', async () => {
-  const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+it('what was deleted for a policy counts for the one that replaces it', async () => {
+  const cluster = await start({ daemons: {} }, { limit: 1 });
   cluster.addPod('cni-1');
   await pass(60);
   expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
   cluster.removePod('cni-1');
   cluster.setPolicies({});
   await pass(120);
-  cluster.setPolicies({ others: { budget: { perNode: 1 } } });
+  cluster.setPolicies({ others: {} });
   await pass(1);
   cluster.addPod('cni-2');
   await pass(120);
@@ -214,7 +214,7 @@ it('the budget of a policy counts for the one that replaces it', async () => {
 
 describe('when the API server', () => {
   it.each([404, 409])('answers %i, another writer was faster: that is no error and does not count', async (status) => {
-    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    const cluster = await start({ daemons: {} }, { limit: 1 });
     cluster.answers(() => status);
     cluster.addPod('cni-1');
     await pass(10.1);
@@ -226,7 +226,7 @@ describe('when the API server', () => {
   });
 
   it('gives no answer, it is tried again, and counts once', async () => {
-    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    const cluster = await start({ daemons: {} }, { limit: 1 });
     let lost = 2;
     cluster.answers(() => (lost-- > 0 ? 'lost' : 'done'));
     cluster.addPod('cni-1');
@@ -240,7 +240,7 @@ describe('when the API server', () => {
   });
 
   it('has deleted the pod without an answer, that counts', async () => {
-    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    const cluster = await start({ daemons: {} }, { limit: 1 });
     cluster.answers(({ path }) => {
       cluster.removePod(path.slice(path.lastIndexOf('/') + 1));
       return 'lost';
@@ -253,7 +253,7 @@ describe('when the API server', () => {
   });
 
   it('has done it without an answer, and says so when asked again, that counts', async () => {
-    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    const cluster = await start({ daemons: {} }, { limit: 1 });
     let tries = 0;
     // The watch is late.
     cluster.answers(() => (tries++ === 0 ? 'lost' : 404));
@@ -345,7 +345,7 @@ describe('what fails again at once', () => {
 
   /** A DaemonSet controller that replaces a Failed pod after 1, 2, 4 … 900 s, and pods that fail so many seconds after they began. */
   async function tenMinutes(failsAfter: number): Promise<number> {
-    const cluster = await start({ daemons: { stuckSeconds: 1 } });
+    const cluster = await start({ daemons: {} }, { stuckMs: 1_000 });
     let count = 0;
     let backOff = 1;
     let present = '';

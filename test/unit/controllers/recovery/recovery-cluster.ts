@@ -7,7 +7,11 @@ import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recov
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
-import type { RecoveryPolicySpec } from '../../../../src/policy/recovery-policy.ts';
+import {
+  RECOVERY_TIMINGS,
+  type RecoveryPolicySpec,
+  type RecoveryTimings,
+} from '../../../../src/policy/recovery-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -26,7 +30,10 @@ export interface Write {
 type Answer = 'done' | 'without effect' | 'lost' | number;
 
 /** The recovery of pods in a cluster with one DaemonSet, for what a real API server cannot be made to do. Ends with the running test. */
-export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPolicySpec>>>) {
+export function startInCluster(
+  specs: Readonly<Record<string, Partial<RecoveryPolicySpec>>>,
+  timings: Partial<RecoveryTimings> = {},
+) {
   const pods = new Map<string, object>();
   const watchers = new Set<(event: object) => void>();
   const writes: Write[] = [];
@@ -186,6 +193,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
     recordEvent: (event) => events.push(event),
     reports,
+    timings: { ...RECOVERY_TIMINGS, ...timings },
   });
   cluster.setNode('n1');
   cluster.setNode('n2');

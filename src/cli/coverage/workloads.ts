@@ -1,0 +1,41 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { WORKLOAD_KINDS, type Workload, type WorkloadKind } from '../../coverage/role-facts.ts';
+import type { SourceDocument } from '../../files/documents.ts';
+import { isKind, readNamed } from '../../files/kubernetes-objects.ts';
+import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';
+import type { Path } from '../../policy/problem.ts';
+import { pathsOf } from './options.ts';
+
+/**
+ * The workload that an object of a file is, if it is one.
+ * @param namespace of objects that name none
+ * @throws InputError
+ */
+export function readWorkload(
+  document: SourceDocument,
+  object: Parameters<typeof isKind>[0],
+  path: Path,
+  namespace: string,
+): Workload | undefined {
+  const kind = WORKLOAD_KINDS.find((one) => isKind(object, WORKLOAD_API_VERSIONS[one], one));
+  return kind && readNamed(document, path, () => viewWorkload(kind, object, path, namespace));
+}
+
+/**
+ * The workloads of the cluster.
+ * @param namespaces names, or patterns of them; none: all
+ * @throws ApiError, MalformedObjectError
+ */
+export async function listWorkloads(
+  client: ApiClient,
+  kinds: readonly WorkloadKind[],
+  namespaces: readonly string[] = [],
+): Promise<Workload[]> {
+  const lists = kinds.flatMap((kind) =>
+    pathsOf(WORKLOAD_API_VERSIONS[kind], `${kind.toLowerCase()}s`, namespaces).map((path) =>
+      listObjects(client, path, (object) => viewWorkload(kind, object, [], '')),
+    ),
+  );
+  return (await Promise.all(lists)).flat();
+}
