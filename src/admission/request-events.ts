@@ -1,6 +1,6 @@
 import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
 import { isWarning, partsOf, type Result } from '../judge/outcomes.ts';
-import type { RecordedEvent, ReviewedObject } from '../kubernetes/event.ts';
+import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
 import { eventsOnBoth } from '../policy/policy-events.ts';
 import type { Judgement } from './admit.ts';
 import { type AdmissionRequest, shownUser } from './review.ts';
@@ -20,13 +20,20 @@ interface Wording {
  * The Events of a judged request: one on the object and one on the policy for each policy and outcome. Dry runs have none. Equal
  * requests of one user have equal Events, which are counted as one.
  *
- * All of them depend on the object that the review names. There is none for an object whose name the API server still has to generate, because
- * nothing could confirm it.
+ * @param createdUid the uid of the object that the request created, confirmed by the API server. Without it, a request that creates an object has no
+ *   Events.
  */
-export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgement): RecordedEvent[] {
+export function eventsOf(
+  request: AdmissionRequest,
+  { kind, decision }: Pick<Judgement, 'kind' | 'decision'>,
+  createdUid?: string,
+): RecordedEvent[] {
   if (request.dryRun || kind === undefined) return [];
-  const reviewed = objectOf(request, kind);
-  if (!reviewed) return [];
+  const object = objectOf(request, kind);
+  const uid = request.operation === 'CREATE' ? createdUid : uidOf(request.oldObject);
+  if (!object || !uid) return [];
+  const reviewed = { ...object, uid };
+  const confirmation = request.operation === 'CREATE' ? {} : { reviewed };
   const user = shownUser(request);
   return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
@@ -36,7 +43,7 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
     const what = kind === 'Node' ? 'taint' : 'toleration';
     const note = `${said} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
     const policy = { kind: first.policyKind, name: first.policy };
-    return eventsOnBoth(reviewed, policy, wording, note).map((event) => ({ ...event, reviewed }));
+    return eventsOnBoth(reviewed, policy, wording, note).map((event) => ({ ...event, ...confirmation }));
   });
 }
 
@@ -72,23 +79,40 @@ function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
   }
 }
 
-/** The object of the request. Undefined if the object cannot be identified. */
-function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): ReviewedObject | undefined {
-  const { operation } = request;
+/**
+ * The object that an allowed request creates, if all goes well: the API server then asks other webhooks, and refuses the name of an existing
+ * object. Undefined for other requests, for dry runs, and for an object whose name the API server generates.
+ */
+export function objectToCreate(
+  request: AdmissionRequest,
+  { kind, decision }: Pick<Judgement, 'kind' | 'decision'>,
+): ObjectReference | undefined {
+  const { operation, dryRun } = request;
+  if (operation !== 'CREATE' || dryRun || kind === undefined || decision.action === 'deny') return undefined;
+  return objectOf(request, kind);
+}
+
+/** The object of the request, without its uid. Undefined if its name is not known. */
+function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): ObjectReference | undefined {
   // A node has no namespace, whatever the review says.
   const namespace = kind === 'Node' ? '' : request.namespace;
-  const name = request.name || text(metadataOf(request.object).name);
-  // The API server generates the uid of a new object, and accepts none from a requester.
-  const uid = operation === 'UPDATE' ? text(metadataOf(request.oldObject).uid) : '';
-  const isKnown = name && (namespace || kind === 'Node') && (uid || operation === 'CREATE');
-  if (!isKnown) return undefined;
+  const name = nameOf(request);
+  if (!name || !(namespace || kind === 'Node')) return undefined;
   return {
     apiVersion: kind === 'Node' ? 'v1' : 'apps/v1',
     kind,
     name,
     ...(namespace ? { namespace } : {}),
-    ...(uid ? { uid } : {}),
   };
+}
+
+/** The name of the request's object. Empty if the API server still has to generate it. */
+export function nameOf({ name, object }: AdmissionRequest): string {
+  return name || text(metadataOf(object).name);
+}
+
+function uidOf(object: unknown): string {
+  return text(metadataOf(object).uid);
 }
 
 function metadataOf(object: unknown): Record<string, unknown> {

@@ -32,6 +32,11 @@ export const ALLOW_REMOVAL_AFTER: Variable = {
   definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
 };
 
+/** True for a node that registers with an allow-removal annotation. */
+export const ALLOWS_ITSELF: Expression = cel(
+  60,
+)`(has(object.metadata.annotations) && ${literal(ALLOW_REMOVAL_ANNOTATION)} in object.metadata.annotations)`;
+
 /** True if the update adds a taint to a node whose annotation lists some: an entry may name it, and ends then. */
 export const ADDS_TO_ALLOWED: Expression = all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, cel(4)`size(${ADDED}) > 0`]);
 

@@ -31,9 +31,11 @@ export function daemonSetReference({
 
 /**
  * The object of an AdmissionReview. Every pod that reaches the webhook can invent one, so no Event is written before the API server has confirmed
- * that it exists with this uid. An object without a uid was being created, and must not be older than the review.
+ * that it exists with this uid.
  */
-export type ReviewedObject = ObjectReference;
+export interface ReviewedObject extends ObjectReference {
+  readonly uid: string;
+}
 
 /** Something that happened, to be shown as an Event (events.k8s.io/v1). */
 export interface RecordedEvent {
@@ -45,7 +47,7 @@ export interface RecordedEvent {
   readonly action: string;
   /** For users. It must not contain values that change each time (ids, times): equal Events are counted as one. */
   readonly note: string;
-  /** Undefined for an object that a controller has read from the API server. */
+  /** Undefined for an object that was read from the API server. */
   readonly reviewed?: ReviewedObject;
 }
 

@@ -1,5 +1,6 @@
 import { any, cel, choose, type Expression, FALSE, literal, type Variable } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
+import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
 import { EXACT_NAME, FORMATTED } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
@@ -53,11 +54,16 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
   };
 }
 
+const DELETED = cel(60)`[JSONPatch{op: "remove", path: ${PATH}}]`;
+
+/** JSONPatch operations that delete the annotation of a new node. Another policy may have deleted it before. */
+export const DELETED_FROM_NEW_NODE: Expression = choose(ALLOWS_ITSELF, DELETED, EMPTY);
+
 /** The annotation with these entries, or none for none. */
 function written(entries: Variable): Expression {
   return choose(
     isEmpty(entries.name),
-    cel(60)`[JSONPatch{op: "remove", path: ${PATH}}]`,
+    DELETED,
     cel(
       SPLIT_COST,
     )`(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]) +

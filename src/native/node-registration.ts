@@ -1,11 +1,14 @@
 import { any, cel, choose, type Expression, FALSE, LIST_COST, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, listOf, overItems, together } from '../cel/lists.ts';
 import { conditionsOf } from '../conditions/node-policies.ts';
+import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
 import { LABELS } from '../conditions/selection.ts';
 import { IDENTITY, lacksRequired, presentLiteral, taintsOf } from '../conditions/taints.ts';
+import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
+import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
 import { LOST, lackingMessage, reportActions } from './node-messages.ts';
@@ -115,6 +118,22 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
     mutations: [
       choose(isEmpty('lacking'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`),
     ],
+  });
+}
+
+/**
+ * Nothing has been allowed on a new node, whatever it says. The policy does so for nodes that it does not select, too: their labels may change later.
+ */
+export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
+  if (!readsAllowRemoval(policy)) return [];
+  return mutating({
+    name: `${policy.name}.disallow.taintkeeper.dev`,
+    failurePolicy: 'Ignore',
+    resourceRules: NODE_CREATIONS,
+    conditions: { 'allows-itself': ALLOWS_ITSELF },
+    variables: [],
+    reinvocationPolicy: 'Never',
+    mutations: [DELETED_FROM_NEW_NODE],
   });
 }
 

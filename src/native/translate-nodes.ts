@@ -1,7 +1,7 @@
 import { all, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { REMOVES_TAINTS } from '../conditions/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/allow-removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -9,7 +9,7 @@ import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
 import { auditMessage, LOST, NODE_UPDATES, refusalMessage, reportActions, writtenOut } from './node-messages.ts';
-import { registration, registrationReport } from './node-registration.ts';
+import { disallowance, registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
 import { selection } from './node-selection.ts';
 import { ALLOWED, type AmongPolicies, exemptedBy, isNamedIn, updateVariables } from './node-variables.ts';
@@ -71,7 +71,7 @@ export function translateNodes(
     policy,
     [
       ...(target.mutates && policy.mode !== 'Audit' ? restoration(context, protecting) : []),
-      ...(target.mutates ? [...registration(policy, others), ...selection(context)] : []),
+      ...(target.mutates ? [...disallowance(policy), ...registration(policy, others), ...selection(context)] : []),
       ...protection(context, target),
       ...registrationReport(policy, target),
     ],
@@ -131,6 +131,11 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         field: 'spec.taints',
         message:
           'a node gets missing required taints only when it registers, or when a change of its labels makes the policy select it',
+      },
+    readsAllowRemoval(policy) &&
+      !mutates && {
+        field: 'spec.removalByAnnotation',
+        message: `without MutatingAdmissionPolicy, a node that registers keeps its own annotation ${ALLOW_REMOVAL_ANNOTATION}`,
       },
     policy.untilReady.length > 0 &&
       !audit && { field: 'spec.taints', message: 'no startup taint is removed when its DaemonSets are ready' },

@@ -26,11 +26,14 @@ const MAX_MESSAGE_CHARACTERS = 4_096;
 
 const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
 
+/** A decision without its place in the list. */
+type UnlistedDecision = (place: Pick<PageDecision, 'id' | 'unlisted'>) => KeptDecision;
+
 function keepDecision(
   { request, judgement, phase, origin }: JudgedRequest,
   kind: PageDecision['kind'],
-  { id, replica, at, unlisted }: Pick<PageDecision, 'id' | 'replica' | 'unlisted'> & { readonly at: Date },
-): KeptDecision {
+  { replica, at }: Pick<PageDecision, 'replica'> & { readonly at: Date },
+): UnlistedDecision {
   const { uid, operation, namespace, userInfo } = request;
   const { action, violations, warnings } = judgement.decision;
   const message = judgement.decision.action === 'deny' ? judgement.decision.message : undefined;
@@ -51,19 +54,19 @@ function keepDecision(
     warnings,
     violations: shown,
     violationsLeftOut: violations.length - shown.length,
-    unlisted,
-  } satisfies Omit<PageDecision, 'id' | 'time' | 'changes' | 'changesLeftOut'>);
+  } satisfies Omit<PageDecision, 'id' | 'time' | 'changes' | 'changesLeftOut' | 'unlisted'>);
 
-  return {
+  return ({ id, unlisted }) => ({
     id,
     view: () => ({
       ...JSON.parse(text),
       id,
+      unlisted,
       time: at.toISOString(),
       changes: changes?.() ?? [],
       changesLeftOut: changes === undefined,
     }),
-  };
+  });
 }
 
 function boundedSubject(violation: Violation): Violation {
@@ -107,6 +110,8 @@ function placesOfUsers(): (source: EntrySource) => number | undefined {
 export interface DecisionLog {
   /** Keeps a judged request. Cheap: the view is made when a reader asks. */
   record(judged: JudgedRequest): void;
+  /** Prepares a judged request, without references to its objects. The returned function keeps it. */
+  prepare(judged: JudgedRequest): () => void;
   /** The kept decisions, the oldest first. */
   latest(): KeptDecision[];
   /** Calls the listener with each decision from now on, until the returned function is called. */
@@ -132,20 +137,31 @@ export function createDecisionLog({
   const placeOf = placesOfUsers();
   let count = 0;
 
+  function list(source: EntrySource, decide: () => UnlistedDecision): void {
+    const unlisted = placeOf(source);
+    if (unlisted === undefined) return;
+    const id = `${replica}/${run}/${count++}`;
+    const decision = decide()({ id, unlisted });
+    kept.set(id, decision, source);
+    for (const listener of listeners) listener(decision);
+  }
+
+  const sourceOf = ({ origin, request }: JudgedRequest) => ({
+    origin,
+    part: bounded(request.userInfo.username ?? ''),
+  });
+
   return {
     record(judged) {
-      const { kind, decision: decided } = judged.judgement;
-      // Dry runs change nothing. GitOps controllers and doctor send many, which would displace the others.
-      if (judged.request.dryRun) return;
-      // Most requests match no policy, and would displace those that do.
-      if (kind === undefined || (decided.action === 'allow' && decided.violations.length === 0)) return;
-      const source = { origin: judged.origin, part: bounded(judged.request.userInfo.username ?? '') };
-      const unlisted = placeOf(source);
-      if (unlisted === undefined) return;
-      const id = `${replica}/${run}/${count++}`;
-      const decision = keepDecision(judged, kind, { id, replica, at: now(), unlisted });
-      kept.set(id, decision, source);
-      for (const listener of listeners) listener(decision);
+      const kind = shownKind(judged);
+      if (kind) list(sourceOf(judged), () => keepDecision(judged, kind, { replica, at: now() }));
+    },
+    prepare(judged) {
+      const kind = shownKind(judged);
+      if (!kind) return () => {};
+      const source = sourceOf(judged);
+      const decision = keepDecision(judged, kind, { replica, at: now() });
+      return () => list(source, () => decision);
     },
     latest: kept.values,
     follow(listener) {
@@ -153,4 +169,13 @@ export function createDecisionLog({
       return () => void listeners.delete(listener);
     },
   };
+}
+
+/** The kind of the object. Undefined for a decision that is not shown. */
+function shownKind({ request, judgement }: JudgedRequest): PageDecision['kind'] | undefined {
+  const { kind, decision } = judgement;
+  // Dry runs change nothing. GitOps controllers and doctor send many, which would displace the others.
+  if (request.dryRun) return undefined;
+  // Most requests match no policy, and would displace those that do.
+  return decision.action === 'allow' && decision.violations.length === 0 ? undefined : kind;
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { eventsOf } from '../admission/request-events.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { followCreations } from '../cluster/creations.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import { type Leadership, leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
@@ -71,6 +72,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const events = createEventRecorder({ client, identity, log });
   metrics.countDroppedEvents(events.dropped);
   starting.defer(() => events.stop());
+  const creations = followCreations({ client, log });
+  starting.defer(() => creations.stop());
 
   const onState = (kind: PolicyKind, connected: boolean) => metrics.watchState(POLICY_RESOURCES[kind], connected);
   const policies = watchPolicies({ client, audit, onState, log });
@@ -143,6 +146,15 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       const { request, judgement, origin } = judged;
       for (const event of eventsOf(request, judgement)) events.record(event, origin);
       decisions?.record(judged);
+    },
+    onCreation({ object, judged, withoutObject, report }) {
+      const { phase, request, judgement, origin } = withoutObject;
+      const list = decisions?.prepare(judged);
+      creations.follow({ object, record: phase, origin }, (uid) => {
+        report();
+        for (const event of eventsOf(request, judgement, uid)) events.record(event, origin);
+        list?.();
+      });
     },
     metrics,
     log,

@@ -7,7 +7,7 @@ import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
-import { createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
+import { createAdmissionServer, type JudgedCreation, type JudgedRequest } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 import { secureContext } from '../server/tls.ts';
@@ -54,6 +54,7 @@ export interface AdmissionOptions {
   readonly tls: ServedTls;
   readonly policies: () => PolicySet;
   readonly onJudged?: (judged: JudgedRequest) => void;
+  readonly onCreation?: (creation: JudgedCreation) => void;
   /** Warnings for users who write a policy; undefined: none. */
   readonly advise?: Advise;
   readonly metrics: AdmissionMetrics;
@@ -80,7 +81,7 @@ const MAX_CONNECTIONS = 500;
  * @throws InputError for an address that cannot be listened on
  */
 export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
-  const { listeners, tls, policies, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
+  const { listeners, tls, policies, metrics, log, onJudged, onCreation, stopGraceMs = STOP_GRACE_MS } = options;
   const clients = tls.clients();
   let draining = false;
   // Connections whose clients were checked against the current CAs.
@@ -93,6 +94,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     log,
     draining: (connection) => draining || (clients !== undefined && !current.has(connection)),
     ...(onJudged ? { onJudged } : {}),
+    ...(onCreation ? { onCreation } : {}),
   });
   if (options.advise) admission.post(ADVICE_PATH, adviceRoute(options.advise));
   const { server } = admission;

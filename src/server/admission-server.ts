@@ -2,10 +2,12 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type Judgement, judge } from '../admission/admit.ts';
+import { nameOf, objectToCreate } from '../admission/request-events.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
 import { groupViolations, PHASES, type Phase } from '../judge/decision.ts';
 import { judgeTooLarge } from '../judge/too-large.ts';
+import type { ObjectReference } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -45,8 +47,13 @@ export interface AdmissionServerOptions {
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
-  /** Called with every judged request, also dry runs. It must not throw. */
+  /** Called with every judged request, also dry runs, except those of `onCreation`. It must not throw. */
   readonly onJudged?: (judged: JudgedRequest) => void;
+  /**
+   * Called with a request that creates an object, after it was allowed. The API server may refuse it afterwards, for example because the object
+   * exists, so it decides when the request is recorded, and whether. Undefined: it is recorded as any other.
+   */
+  readonly onCreation?: (creation: JudgedCreation) => void;
   readonly timeouts?: ClientTimeouts;
 }
 
@@ -57,6 +64,17 @@ export interface JudgedRequest {
   readonly judgement: Judgement;
   /** The sender, which cannot be forged: see {@link identifyClients}. Any client may have sent it, with any content of `request`. */
   readonly origin: string;
+}
+
+/** A request that creates an object, and its decision. */
+export interface JudgedCreation {
+  readonly object: ObjectReference;
+  /** With the object as it was sent, of any size: not to be kept. */
+  readonly judged: JudgedRequest;
+  /** The same without the object, and without the patch. */
+  readonly withoutObject: JudgedRequest;
+  /** Counts the outcomes in the metrics, and logs them. Keeps no reference to the object. */
+  readonly report: () => void;
 }
 
 /**
@@ -75,6 +93,7 @@ export function createAdmissionServer({
   log,
   draining = () => false,
   onJudged,
+  onCreation,
   timeouts = CLIENT_TIMEOUTS,
 }: AdmissionServerOptions) {
   const app = Fastify({
@@ -198,6 +217,13 @@ export function createAdmissionServer({
   }
   return app;
 
+  function report({ request, judgement: { kind, decision }, origin }: JudgedRequest): void {
+    if (!kind || decision.violations.length === 0) return;
+    const groups = groupViolations(decision.violations);
+    if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);
+    logViolations({ request, kind, groups, origin });
+  }
+
   /** Whether it is a dry run is not known, so it counts as a request. */
   function reviewTooLarge(
     subject: ReviewSubject & { readonly uid: string },
@@ -255,13 +281,15 @@ export function createAdmissionServer({
     }
 
     function record(judgement: Judgement): void {
-      const { kind, decision } = judgement;
-      if (kind && decision.violations.length > 0) {
-        const groups = groupViolations(decision.violations);
-        if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);
-        logViolations({ request, kind, groups, origin });
+      const judged = { phase, request, judgement, origin };
+      const object = onCreation && hasFindings(judgement) ? objectToCreate(request, judgement) : undefined;
+      if (onCreation && object) {
+        const withoutObject = kept(judged);
+        onCreation({ object, judged, withoutObject, report: () => report(withoutObject) });
+        return;
       }
-      onJudged?.({ phase, request, judgement, origin });
+      report(judged);
+      onJudged?.(judged);
     }
 
     function fail(thrown: unknown): Reviewed {
@@ -277,6 +305,26 @@ export function createAdmissionServer({
       return { status: 500, body: internalError(request.uid) };
     }
   }
+}
+
+/** Whether there is something to record. */
+function hasFindings({ decision, patch }: Judgement): boolean {
+  return decision.violations.length > 0 || patch.length > 0;
+}
+
+/** The part of a judged request that can be kept. */
+function kept(judged: JudgedRequest): JudgedRequest {
+  const { request, judgement } = judged;
+  const { kind, decision } = judgement;
+  return {
+    ...judged,
+    request: { ...request, name: nameOf(request), object: undefined, oldObject: undefined },
+    judgement: {
+      kind,
+      decision: decision.action === 'patch' ? { ...decision, desired: undefined } : decision,
+      patch: [],
+    },
+  };
 }
 
 interface Reviewed {

@@ -87,7 +87,7 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   });
   const decisions = new Counter({
     name: 'taintkeeper_decisions_total',
-    help: 'Violations of policies in admission requests, by outcome. Dry runs do not count.',
+    help: 'Violations of policies in admission requests, by outcome. Dry runs do not count, nor requests to create an object that exists already.',
     labelNames: ['kind', 'policy', 'mode', 'outcome'],
     registers,
   });

@@ -1,11 +1,11 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
-import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
+import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { rulesOf } from '../conditions/node-policies.ts';
-import { ADDS_TO_ALLOWED, onUpdate } from '../conditions/node-update.ts';
+import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, onUpdate } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/allow-removal.ts';
+import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -21,11 +21,6 @@ function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
 }
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
-
-/** True when the new node allows removals itself. */
-const ALLOWS_ITSELF = cel(
-  60,
-)`(has(object.metadata.annotations) && ${literal(ALLOW_REMOVAL_ANNOTATION)} in object.metadata.annotations)`;
 
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { judge } from '../../src/admission/admit.ts';
-import { eventsOf } from '../../src/admission/request-events.ts';
+import { eventsOf, objectToCreate } from '../../src/admission/request-events.ts';
 import { answer } from '../../src/admission/response.ts';
 import { decodeReview } from '../../src/admission/review.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import { type Creations, followCreations } from '../../src/cluster/creations.ts';
 import { createEventRecorder, type EventRecorder } from '../../src/cluster/events/event-recorder.ts';
 import { EVENT_TIMINGS } from '../../src/cluster/events/event-series.ts';
 import type { RecordedEvent } from '../../src/kubernetes/event.ts';
@@ -124,9 +125,11 @@ describeWithControlPlane('Events', {}, (cp) => {
 
   describe('of real requests', () => {
     let server: ReturnType<typeof createServer>;
+    let creations: Creations;
 
     beforeAll(async () => {
       const recorder = newRecorder();
+      creations = followCreations({ client, log: log.log });
       const policies = compilePolicies(
         POLICIES.map((object) => {
           const result = parsePolicy(object);
@@ -139,7 +142,12 @@ describeWithControlPlane('Events', {}, (cp) => {
         const review = decodeReview(await json(incoming));
         if (!review.ok) throw new Error(review.message);
         const judgement = judge(review.request, incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate', policies);
-        for (const event of eventsOf(review.request, judgement)) recorder.record(event);
+        const object = objectToCreate(review.request, judgement);
+        const record = (createdUid?: string) => {
+          for (const event of eventsOf(review.request, judgement, createdUid)) recorder.record(event);
+        };
+        if (object) creations.follow({ object, record: '', origin: '' }, record);
+        else record();
         outgoing.setHeader('content-type', 'application/json');
         outgoing.end(JSON.stringify(answer(review.request.uid, judgement)));
       }).listen(0, '127.0.0.1');
@@ -151,6 +159,7 @@ describeWithControlPlane('Events', {}, (cp) => {
       await unregisterWebhook(cp());
       server?.close();
       server?.closeAllConnections();
+      await creations?.stop();
     });
 
     it('kubectl describe shows a refusal on the node and on the policy', async () => {

@@ -15,8 +15,6 @@ const WRITE_TIMEOUT_MS = 5_000;
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
-/** An object may be stored after the Event of its creation is due, because other webhooks take time. */
-const CONFIRMATION_ATTEMPTS = 2;
 
 export interface EventRecorder {
   /**
@@ -108,8 +106,7 @@ export function createEventRecorder(options: {
         dropped += store.postpone(series, performance.now());
         break;
       case 'unconfirmed':
-        if (series.event.reviewed?.uid === undefined && series.attempts < CONFIRMATION_ATTEMPTS) tryLater(series);
-        else if (store.forget(series) > 0) tellUnconfirmed();
+        if (store.forget(series) > 0) tellUnconfirmed();
         break;
       case 'failed':
         if (!stopping.signal.aborted) fault.is('failed', `Events are not written: ${messageOf(write.error)}`);

@@ -3,13 +3,7 @@ import { microTime } from '../../kubernetes/time.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
 import { type EventSeries, eventName } from './event-series.ts';
-import type { ExistingObject, ExistingObjects } from './existing-objects.ts';
-
-/**
- * By how much an object may seem older than the review of its creation: creation times have whole seconds, by the clock of one of several API
- * servers.
- */
-const CREATION_TOLERANCE_MS = 5_000;
+import type { ExistingObjects } from './existing-objects.ts';
 
 /** The result of writing one Event. */
 export type EventWrite =
@@ -18,7 +12,7 @@ export type EventWrite =
   /** Try again, at once or later. */
   | { readonly outcome: 'again' }
   | { readonly outcome: 'failed'; readonly error: unknown }
-  /** The API server has no object that can be the object of the review, or not yet. */
+  /** The API server does not have the object of the review. */
   | { readonly outcome: 'unconfirmed' }
   /** A repetition cannot help. */
   | { readonly outcome: 'refused'; readonly error: ApiError };
@@ -60,14 +54,7 @@ export async function writeEvent(
   async function isConfirmed(): Promise<boolean> {
     const { reviewed } = series.event;
     if (!reviewed) return true;
-    const found = await objects.find(reviewed, series.dueAt, options);
-    if (!found) return false;
-    return reviewed.uid === undefined ? wasCreatedSince(found) : found.uid === reviewed.uid;
-  }
-
-  function wasCreatedSince({ createdAt }: ExistingObject): boolean {
-    const reviewedAt = client.now().getTime() - (performance.now() - series.recordedAt);
-    return createdAt >= reviewedAt - CREATION_TOLERANCE_MS;
+    return (await objects.find(reviewed, series.dueAt, options))?.uid === reviewed.uid;
   }
 
   /**

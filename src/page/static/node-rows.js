@@ -9,7 +9,7 @@ export const STATES = {
   m: { name: 'missing', word: 'missing', sign: '✕' },
   d: { name: 'another-value', word: 'another value', sign: '≠' },
   c: { name: 'conflict', word: 'conflict', sign: '⟳' },
-  r: { name: 'removed', word: 'removed', sign: '−' },
+  r: { name: 'kept-off', word: 'kept-off', sign: '−' },
   k: { name: 'kept', word: 'kept', sign: '✓' },
   a: { name: 'none', word: 'none', sign: '' },
   '-': { name: 'unselected', word: 'not selected', sign: '' },

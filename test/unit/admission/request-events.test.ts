@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../src/admission/admit.ts';
-import { eventsOf } from '../../../src/admission/request-events.ts';
+import { eventsOf, objectToCreate } from '../../../src/admission/request-events.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
-import type { Phase } from '../../../src/judge/decision.ts';
+import { deny, type Phase } from '../../../src/judge/decision.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { policySet } from '../policy/policies.ts';
@@ -30,8 +30,8 @@ const present = (mode: 'Restore' | 'Audit') =>
 const tolerations = (mode: 'Mutate' | 'Audit') =>
   policySet({ toleration: { cni: { mode, daemonSets: { namespaces: ['kube-system'] } } } });
 
-function found(request: AdmissionRequest, policies: PolicySet, phase: Phase): RecordedEvent[] {
-  return eventsOf(request, judge(request, phase, policies));
+function found(request: AdmissionRequest, policies: PolicySet, phase: Phase, createdUid?: string): RecordedEvent[] {
+  return eventsOf(request, judge(request, phase, policies), createdUid);
 }
 
 const POLICY = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' };
@@ -140,13 +140,14 @@ describe('the creation of a node', () => {
       reason: 'TaintMissing',
       said: 'in mode Audit, reports missing taint dedicated=gpu:NoSchedule',
     },
-  ])('$outcome: is about the node by its name alone', ({ policies, phase, reason, said }) => {
-    const [onNode, onPolicy] = found(creation, policies, phase);
+  ])('$outcome: is about the node that was created, and nothing has to confirm it', (options) => {
+    const { policies, phase, reason, said } = options;
+    const [onNode, onPolicy] = found(creation, policies, phase, 'uid-1');
     expect(onNode).toMatchObject({ reason, note: `TaintPolicy p ${said}` });
-    expect(onNode?.regarding).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'n1' });
-    expect(onNode?.reviewed).toEqual(onNode?.regarding);
+    expect([onNode?.regarding, onNode?.reviewed]).toEqual([NODE, undefined]);
     expect(onPolicy).toMatchObject({ regarding: POLICY, note: `Node n1: ${said}` });
-    expect(onPolicy?.reviewed).toEqual(onNode?.regarding);
+    expect(onPolicy?.reviewed).toBeUndefined();
+    expect(found(creation, policies, phase)).toEqual([]);
   });
 });
 
@@ -155,11 +156,10 @@ describe('a DaemonSet', () => {
 
   it('gets one Event for all tolerations that one policy added, and so does the policy', () => {
     const request = daemonSetRequest({ object: daemonSet({ name: 'cni' }) });
-    const reviewed = { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni' };
-    expect(found(request, tolerations('Mutate'), 'mutate')).toEqual([
+    const regarding = { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni', uid: 'uid-2' };
+    expect(found(request, tolerations('Mutate'), 'mutate', 'uid-2')).toEqual([
       {
-        regarding: reviewed,
-        reviewed,
+        regarding,
         type: 'Normal',
         reason: 'TolerationAdded',
         action: 'AddToleration',
@@ -167,7 +167,6 @@ describe('a DaemonSet', () => {
       },
       {
         regarding: { ...POLICY, kind: 'TolerationPolicy', name: 'cni' },
-        reviewed,
         type: 'Normal',
         reason: 'TolerationAdded',
         action: 'AddToleration',
@@ -210,7 +209,30 @@ it.each<[why: string, request: AdmissionRequest, policies: PolicySet, phase: Pha
   ],
 ])('nothing could confirm %s: there is a violation and no Event', (_why, request, policies, phase) => {
   expect(judge(request, phase, policies).decision.violations).not.toEqual([]);
-  expect(found(request, policies, phase)).toEqual([]);
+  expect(found(request, policies, phase, 'uid-new')).toEqual([]);
+});
+
+describe('the object that a request is to create', () => {
+  const creation = nodeRequest({ object: node([]) });
+  const generated = daemonSetRequest({ object: daemonSet({ generateName: 'cni-' }) });
+  it.each<[why: string, request: AdmissionRequest, expected: object | undefined]>([
+    ['a node', creation, { apiVersion: 'v1', kind: 'Node', name: 'n1' }],
+    [
+      'a DaemonSet',
+      daemonSetRequest({ object: daemonSet({ name: 'cni' }) }),
+      { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni' },
+    ],
+    ['none for an update', DROP, undefined],
+    ['none for a dry run', { ...creation, dryRun: true }, undefined],
+    ['none without a name: no object can have the generated one', { ...generated, name: '' }, undefined],
+  ])('%s', (_why, request, expected) => {
+    expect(objectToCreate(request, judge(request, 'mutate', present('Restore')))).toEqual(expected);
+  });
+
+  it('none for a refused request', () => {
+    const refused = { kind: 'Node', decision: deny('no', []) } as const;
+    expect(objectToCreate(creation, refused)).toBeUndefined();
+  });
 });
 
 it('a node has no namespace, whatever its review says', () => {

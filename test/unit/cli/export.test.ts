@@ -68,7 +68,15 @@ describe('export', () => {
   ])('says of the mutation of a $mode policy what it does', async ({ mode, purpose }) => {
     const { stdout } = await run('export', '--policies', file(`${mode}.yaml`, taintPolicy('a', mode)));
     const comments = stdout.split('---\n').filter((text) => text.includes('\nkind: MutatingAdmissionPolicy\n'));
-    expect(comments.map((text) => text.includes(`# TaintPolicy a: ${purpose}\n`))).toEqual([true]);
+    expect(comments[0]).toContain(`# TaintPolicy a: ${purpose}\n`);
+  });
+
+  it('says of every object what it does, in words', async () => {
+    const required = taintPolicy('a').replace('{ key: dedicated }', '{ key: a, effect: NoSchedule, ensure: Always }');
+    const { stdout } = await run('export', '--policies', file('required.yaml', required));
+    const purposes = [...stdout.matchAll(/^# TaintPolicy a: (.*)$/gm)].map(([, purpose = '']) => purpose);
+    expect(purposes.length).toBe(manifestsIn(stdout).length);
+    expect(purposes.filter((purpose) => !purpose.includes(' '))).toEqual([]);
   });
 
   it('lists what cannot be said in comments and on stderr, and that is no failure', async () => {
@@ -103,7 +111,7 @@ describe('export', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       kind: 'List',
-      items: [{ metadata: { name: expect.stringMatching(/^a\./) } }, ...Array(3).fill({})],
+      items: [{ metadata: { name: expect.stringMatching(/^a\./) } }, ...Array(5).fill({})],
     });
   });
 
@@ -122,6 +130,8 @@ describe('export', () => {
     expect(manifestsIn(mutating)).toMatchObject([
       { kind: 'MutatingAdmissionPolicy', metadata: { name: 'a.restore.taintkeeper.dev.static.k8s.io' } },
       { kind: 'MutatingAdmissionPolicyBinding', spec: { policyName: 'a.restore.taintkeeper.dev.static.k8s.io' } },
+      { kind: 'MutatingAdmissionPolicy', metadata: { name: 'a.disallow.taintkeeper.dev.static.k8s.io' } },
+      { kind: 'MutatingAdmissionPolicyBinding', spec: { policyName: 'a.disallow.taintkeeper.dev.static.k8s.io' } },
     ]);
     expect(manifestsIn(validating).map(({ kind }) => kind.slice(0, 10))).toEqual(['Validating', 'Validating']);
     expect((await written('Audit'))[1]).toBe('');

@@ -4,14 +4,16 @@ import {
   daemonSetReference,
   namespaceOf,
   nodeReference,
-  type ObjectReference,
   printableWithin,
   type RecordedEvent,
+  type ReviewedObject,
 } from '../../../src/kubernetes/event.ts';
 
-const node = nodeReference({ name: 'n1', uid: 'u1' });
-const { uid: _, ...unborn } = node;
-const daemonSet = daemonSetReference({ namespace: 'kube-system', name: 'cni', uid: 'u2' });
+const node: ReviewedObject = { ...nodeReference({ name: 'n1', uid: 'u1' }), uid: 'u1' };
+const daemonSet: ReviewedObject = {
+  ...daemonSetReference({ namespace: 'kube-system', name: 'cni', uid: 'u2' }),
+  uid: 'u2',
+};
 const event: RecordedEvent = {
   regarding: node,
   type: 'Normal',
@@ -33,10 +35,9 @@ it('Events of a DaemonSet are in its namespace, and those of a node in the defau
 });
 
 describe('boundedEvent', () => {
-  it.each<{ why: string; object: ObjectReference; exists: boolean }>([
+  it.each<{ why: string; object: ReviewedObject; exists: boolean }>([
     { why: 'a node', object: node, exists: true },
     { why: 'a DaemonSet', object: daemonSet, exists: true },
-    { why: 'an object that was being created, without a uid', object: unborn, exists: true },
     { why: 'the longest uid', object: { ...node, uid: 'u'.repeat(253) }, exists: true },
     { why: 'a longer uid', object: { ...node, uid: 'u'.repeat(254) }, exists: false },
     { why: 'a name that no node can have', object: { ...node, name: 'N 1' }, exists: false },

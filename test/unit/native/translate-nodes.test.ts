@@ -49,12 +49,23 @@ const WITHOUT_MAP = { mutates: false };
 const BACKSTOP = { purpose: 'Backstop' } as const;
 
 it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expected: string[]]>([
-  ['Deny', { p: DENY }, {}, ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny']],
+  [
+    'Deny',
+    { p: DENY },
+    {},
+    ['p.restore.taintkeeper.dev Ignore', 'p.disallow.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny'],
+  ],
+  [
+    'a policy that protects nothing, and reads no entries',
+    { p: { mode: 'Deny', taints: [{ ...PRESENT, ensure: 'AtRegistration' }] } },
+    {},
+    ['p.register.taintkeeper.dev Ignore', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
+  ],
   [
     'Deny that may fail',
     { p: { ...DENY, failurePolicy: 'Ignore', removalByAnnotation: 'Forbidden' } },
     {},
-    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
+    ['p.restore.taintkeeper.dev Ignore', 'p.disallow.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
   ],
   ['Deny without MutatingAdmissionPolicy', { p: DENY }, WITHOUT_MAP, ['p.protect.taintkeeper.dev Fail Deny']],
   [
@@ -63,6 +74,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     {},
     [
       'p.restore.taintkeeper.dev Ignore',
+      'p.disallow.taintkeeper.dev Ignore',
       'p.register.taintkeeper.dev Ignore',
       'p.select.taintkeeper.dev Ignore',
       'p.protect.taintkeeper.dev Ignore Deny',
@@ -93,6 +105,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     {},
     [
       'p.restore.taintkeeper.dev Ignore',
+      'p.disallow.taintkeeper.dev Ignore',
       'p.register.taintkeeper.dev Ignore',
       'p.protect.taintkeeper.dev Ignore Deny',
       'p.report-registration.taintkeeper.dev Ignore Audit,Warn',
@@ -102,7 +115,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     'a key DOMAIN/*',
     { p: { mode: 'Restore', taints: [{ key: 'example.com/*' }] } },
     BACKSTOP,
-    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
+    ['p.restore.taintkeeper.dev Ignore', 'p.disallow.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
   ],
   [
     'a required taint of which a stronger policy requires another value on every node',
@@ -175,6 +188,7 @@ describe('what it does not say', () => {
         'spec.mode: without MutatingAdmissionPolicy, no taint ',
         'spec.taints: without MutatingAdmissionPolicy, a node th',
         'spec.taints: a node gets missing required taints only w',
+        'spec.removalByAnnotation: without MutatingAdmissionPolicy, a node th',
       ],
     ],
     [

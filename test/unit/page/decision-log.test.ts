@@ -15,6 +15,17 @@ function logOf(options: { capacity?: number } = {}) {
 
 const viewsOf = (log: ReturnType<typeof logOf>): PageDecision[] => log.latest().map(({ view }) => view());
 
+it('a prepared decision is kept when the returned function is called, with the time of the request', () => {
+  let now = NOW;
+  const log = createDecisionLog({ replica: 'tk-1', now: () => now });
+  const keep = log.prepare(judged(removal('keep'), 'validate'));
+  now = new Date('2026-11-21T10:00:05Z');
+  log.record(judged(removal('keep'), 'validate'));
+  expect(viewsOf(log)).toMatchObject([{ time: '2026-11-21T10:00:05.000Z' }]);
+  keep();
+  expect(viewsOf(log)).toMatchObject([{}, { id: expect.stringMatching(/\/1$/), time: '2026-11-21T10:00:00.000Z' }]);
+});
+
 describe('the decision log records', () => {
   it('a denial: who asked for what, and why it was denied', () => {
     const log = logOf();

@@ -4,7 +4,11 @@ import { onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { createAdmissionServer, type JudgedRequest } from '../../../src/server/admission-server.ts';
+import {
+  createAdmissionServer,
+  type JudgedCreation,
+  type JudgedRequest,
+} from '../../../src/server/admission-server.ts';
 import type { ClientTimeouts } from '../../../src/server/connections.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import { captureLog } from '../captured-log.ts';
@@ -41,12 +45,14 @@ export interface ServerOptions {
   readonly timeouts?: ClientTimeouts;
   readonly level?: 'info' | 'debug';
   readonly onJudged?: (judged: JudgedRequest) => void;
+  readonly onCreation?: (creation: JudgedCreation) => void;
   /** Done while the server closes, after it has begun to and before it lets go of idle connections. */
   readonly whileClosing?: () => Promise<void>;
 }
 
 /** An admission server on a free port of the loopback, that goes with the running test. */
-export async function startServer({ policies, failing, timeouts, level, onJudged, whileClosing }: ServerOptions = {}) {
+export async function startServer(options: ServerOptions = {}) {
+  const { policies, failing, timeouts, level, onJudged, onCreation, whileClosing } = options;
   const captured = captureLog(level);
   const metrics = createMetrics('0.0.0-test');
   const compiled = compilePolicies(
@@ -62,6 +68,7 @@ export async function startServer({ policies, failing, timeouts, level, onJudged
     log: captured.log,
     ...(timeouts ? { timeouts } : {}),
     ...(onJudged ? { onJudged } : {}),
+    ...(onCreation ? { onCreation } : {}),
   });
   if (whileClosing) app.addHook('preClose', whileClosing);
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -352,7 +352,7 @@ describe('what cannot be shown as it is', () => {
     const { recorder, server } = record();
     const regarding = { apiVersion: 'apps/v1', kind: 'DaemonSet', ...object };
     recorder.record(onNode('', '', { regarding }));
-    recorder.record(onNode('n1', '', { reviewed: regarding }));
+    recorder.record(onNode('n1', '', { reviewed: { ...regarding, uid: 'uid-1' } }));
     await pass(MINUTE);
     expect(recorder.dropped()).toBe(2);
     expect([...server.writes, ...server.reads]).toEqual([]);
@@ -362,19 +362,19 @@ describe('what cannot be shown as it is', () => {
 describe('an Event of a review', () => {
   const N1_PATH = '/api/v1/nodes/n1';
   const N1 = { apiVersion: 'v1', kind: 'Node', name: 'n1' };
-  const reviewed = (uid?: string, note = 'refused') => {
-    const object = { ...N1, ...(uid ? { uid } : {}) };
+  const reviewed = (uid: string, note = 'refused') => {
+    const object = { ...N1, uid };
     return [
       onNode('n1', note, { regarding: object, reviewed: object }),
       { ...onPolicy(`Node n1: ${note}`), reviewed: object },
     ];
   };
-  function recordReviews(created: Record<string, number> = {}) {
-    const server = eventServer({ [POLICY_PATH]: 'uid-p', [N1_PATH]: 'uid-n1' }, created);
+  function recordReviews() {
+    const server = eventServer({ [POLICY_PATH]: 'uid-p', [N1_PATH]: 'uid-n1' });
     const log = captureLog('debug');
     const recorder = createEventRecorder({ client: server.client, identity: 'pod-1', log: log.log });
     recorders.push(recorder);
-    const review = (uid?: string, note?: string, origin = '10.0.0.1') => {
+    const review = (uid: string, note?: string, origin = '10.0.0.1') => {
       for (const event of reviewed(uid, note)) recorder.record(event, origin);
     };
     return { server, log, recorder, review, events: () => [...server.events.values()] };
@@ -404,32 +404,6 @@ describe('an Event of a review', () => {
     recorder.record({ ...onPolicy('x'), reviewed: ghost }, '10.0.0.1');
     await pass(5 * MINUTE);
     expect([server.writes, server.reads]).toEqual([[], ['/api/v1/nodes/ghost']]);
-  });
-
-  it('of a creation is written where the object is no older than the review', async () => {
-    const { review, events } = recordReviews({ [N1_PATH]: Date.now() - 2_000 });
-    review();
-    await pass(2_000);
-    expect(events().map(({ regarding }) => regarding.uid)).toEqual(['uid-n1', 'uid-p']);
-  });
-
-  it('of a creation is not written where the object was there before', async () => {
-    const { server, review } = recordReviews({ [N1_PATH]: Date.now() - 20_000 });
-    review();
-    await pass(5 * MINUTE);
-    expect(server.writes).toEqual([]);
-  });
-
-  it('of a creation that takes longer is written later', async () => {
-    const { server, review, events } = recordReviews();
-    const missing = absent('GET', N1_PATH);
-    server.answer = (_method, path) => (path === N1_PATH ? missing : undefined);
-    review();
-    await pass(2_000);
-    expect(events()).toEqual([]);
-    server.answer = () => undefined;
-    await pass(15_000);
-    expect(events().map(({ regarding }) => regarding.uid)).toEqual(expect.arrayContaining(['uid-n1', 'uid-p']));
   });
 
   it('is counted apart from a forged one that only the uid tells from it', async () => {

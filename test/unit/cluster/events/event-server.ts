@@ -31,7 +31,7 @@ export interface EventServer {
 /** @param uids of the objects that there are, by path; each is as old as `created` says, in milliseconds, or just being created */
 export function eventServer(
   uids: Readonly<Record<string, string>> = {},
-  created: Readonly<Record<string, number>> = {},
+  created: Readonly<Record<string, number | undefined>> = {},
 ): EventServer {
   const error = (method: string, path: string, status: number, reason: string) =>
     new ApiError(method, path, status, reason, '');

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { TaintState } from '../../../../src/explain/policies-on-node.ts';
 import type { NodeColumn, NodeMap } from '../../../../src/page/state.ts';
 import { losses, rowsOf, STATES } from '../../../../src/page/static/node-rows.js';
 
@@ -86,3 +87,10 @@ it.each(['m', 'd', 'c', 'k'] as const)(
     if (cell !== 'k') expect(page).toContain(`<option value="${name}">${word}</option>`);
   },
 );
+
+it.each<[cell: keyof typeof STATES, state: TaintState]>([
+  ['m', 'missing'],
+  ['r', 'kept-off'],
+])('has for %s the word of explain: %s', (cell, state) => {
+  expect(STATES[cell].word).toBe(state);
+});
