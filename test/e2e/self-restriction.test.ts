@@ -167,6 +167,14 @@ const ATTACKS: readonly Request[] = [
     rules: [{ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] }],
   }),
   putWebhook('a webhook that keeps nodes from registering', { failurePolicy: 'Fail' }),
+  // One call after the other: together, they would take longer than the API server gives a request, also with failurePolicy Ignore.
+  putWebhook('a webhook that may take long', { timeoutSeconds: 3 }),
+  put('more webhooks than there are of its own', OWN_CONFIGURATION, {
+    webhooks: Array.from({ length: 11 }, (_, index) => ({
+      ...webhooks().webhooks[0],
+      name: `w${index}.taintkeeper.dev`,
+    })),
+  }),
   remove('its ClusterRole', CLUSTER_ROLE),
   patch('rules of its ClusterRole', CLUSTER_ROLE, { rules: [] }),
   patch('a label of its ClusterRole', CLUSTER_ROLE, {
