@@ -13,7 +13,7 @@ const INDEX = 'docs/README.md';
 const TITLED: Readonly<Record<string, string>> = {
   'docs/good-practices.md': '# ',
   'docs/reliability.md': '## Known outages of other products\n',
-  'docs/security.md': '## Attacks and their tests\n',
+  'test/attacks.md': '# ',
 };
 
 interface Link {
@@ -79,9 +79,12 @@ function anchorsOf(markdown: string): string[] {
 function unknownTests(page: string): string[] {
   const [, after = ''] = read(page).split(TITLED[page] ?? '', 2);
   const [section = ''] = after.split('\n## ', 1);
-  const tests = [...section.matchAll(/\[([^\]]*)\]\(\.\.\/(test\/[^)#]+)\)/g)];
+  const links = [...section.matchAll(/\[([^\]]*)\]\(([^)#:]+)\)/g)];
+  const tests = links
+    .map(([, text = '', target = '']) => [text, normalize(join(dirname(page), target))] as const)
+    .filter(([, path]) => path.startsWith('test/'));
   if (tests.length === 0) return [`${page}: no link to a test below "${TITLED[page]?.trim()}"`];
-  return tests.flatMap(([, text = '', path = '']) => {
+  return tests.flatMap(([text, path]) => {
     const title = text.replaceAll(/\s+/g, ' ');
     const found = existsSync(join(ROOT, path)) && (hasTest(path, title) || read(path).includes(title));
     return found ? [] : [`${page}: ${path} has no test "${title}"`];

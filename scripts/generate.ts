@@ -14,6 +14,7 @@ import { metricsPage } from './metrics-page.ts';
 import { policyPage } from './policy-page.ts';
 import { prometheusRule } from './prometheus-rule.ts';
 import { RIGHTS_TABLES } from './rights.ts';
+import { rightsPage } from './rights-page.ts';
 import { sourceFiles } from './rooms.ts';
 import { talosLintPage } from './talos-lint-page.ts';
 
@@ -35,6 +36,7 @@ for (const [page, text] of Object.entries({
   'metrics.md': await metricsPage(),
   'cli.md': commandLinePage(),
   'cli-rights.md': cliRightsPage(),
+  'rights.md': rightsPage(),
   'talos-lint.md': talosLintPage(),
   'licences.md': licencesPage(),
 })) {
@@ -48,7 +50,6 @@ write('manifests/monitoring/dashboard.json', dashboard());
 for (const [page, parts] of Object.entries({
   'CONTRIBUTING.md': { 'plan of src': () => housePlan(sourceFiles()) },
   'docs/install.md': pick('grants'),
-  'docs/security.md': pick('rights in the cluster', 'optional rights', 'rights in the namespace'),
 })) {
   const before = readFileSync(join(ROOT, page), 'utf8');
   write(

@@ -48,7 +48,7 @@ const NAMES: Readonly<Record<NonNullable<NeededRule['named']>, string>> = {
   defaultPolicies: 'taintkeeper-default-policies',
 };
 
-/** The tables of docs/security.md and docs/install.md, by the name of their place in the page. */
+/** The tables of docs/reference/rights.md and docs/install.md, by name. */
 export const RIGHTS_TABLES = {
   'rights in the cluster': () => neededTable(NEEDED_RULES.cluster),
   'rights in the namespace': () => neededTable(NEEDED_RULES.namespace),

@@ -40,7 +40,7 @@ const POLICIES = Object.values(POLICY_RESOURCES);
 const WEBHOOKS = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
 const NATIVES = Object.values(NATIVE_RESOURCES);
 
-/** The rights of the service account for any policies: the source of the chart's roles, of docs/security.md and of doctor's check. */
+/** The rights of the service account for any policies: the source of the chart's roles, of docs/reference/rights.md and of doctor's check. */
 export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly NeededRule[]>> = {
   cluster: [
     {

@@ -209,7 +209,7 @@ async function start(
   };
 }
 
-/** The arguments by which the API server shows a certificate to webhooks, as docs/security.md has it. */
+/** The arguments by which the API server shows a certificate to webhooks, as docs/client-certificates.md has it. */
 function showCertificate({ cert, key }: KeyPair, workspace: Workspace): string[] {
   const user = {
     'client-certificate': workspace.write('webhook-client.crt', cert),

@@ -118,11 +118,13 @@ describeWithControlPlane('what the security model says of those who write nodes'
     expect(await getNode(cp(), name)).toEqual(before);
   });
 
-  it('a node removes none of its taints, and labels that kubelets may not set stay as they are', async () => {
+  it('a node removes none of its taints, does not delete itself, and labels that kubelets may not set stay as they are', async () => {
     const name = await createNode();
     const removed = await patch(node(name), path(name), { spec: { taints: null } });
     expect([removed.passed, removed.error]).toEqual([false, expect.stringContaining('not allowed to modify taints')]);
 
+    // It would register again, without the taints that no policy requires.
+    expect((await cp().request(node(name), 'DELETE', path(name))).status).toBe(403);
     const restricted = { 'node-restriction.kubernetes.io/zone': 'enclave' };
     expect((await patch(node(name), path(name), { metadata: { labels: restricted } })).passed).toBe(false);
     expect((await patch(node(name), path(name), { metadata: { labels: { pool: null } } })).passed).toBe(true);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NAMESPACE, renderChart } from '../../scripts/chart.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
-import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm } from '../control-plane/helm.ts';
@@ -55,6 +55,8 @@ const patch = (what: string, url: string, body: object): Request => ({
   contentType: MERGE_PATCH,
 });
 const post = (what: string, url: string, body: object): Request => ({ what, method: 'POST', url, body });
+/** What it may update and not patch: the object as it is, with other fields. */
+const put = (what: string, url: string, body: object): Request => ({ what, method: 'PUT', url, body });
 const remove = (what: string, url: string): Request => ({ what, method: 'DELETE', url });
 const ofTemplate = (template: object) => ({ spec: { template } });
 const ofPod = (spec: object) => ofTemplate({ spec });
@@ -87,6 +89,8 @@ const event = (reportingController: string) => ({
   reason: 'Forged',
   action: 'Forge',
 });
+
+const FINALIZED = { finalizers: ['example.com/stay'] };
 
 /** Stands for the uid of taintkeeper's namespace, which is known only in the cluster. */
 const NAMESPACE_UID = 'UID-OF-THE-NAMESPACE';
@@ -152,17 +156,25 @@ const ATTACKS: readonly Request[] = [
     `${ADMISSION}/validatingwebhookconfigurations`,
     named('evil', webhooks()),
   ),
-  patchJson('a webhook that leads to another Service', {
+  putWebhook('a webhook that leads to another Service', {
     clientConfig: { service: { namespace: 'evil', name: 'taintkeeper' } },
   }),
-  patchJson('a webhook that leads to a URL', { clientConfig: { url: 'https://evil.invalid' } }),
-  patchJson('a webhook for Secrets', {
+  putWebhook('a webhook that leads to a URL', { clientConfig: { url: 'https://evil.invalid' } }),
+  putWebhook('a webhook for Secrets', {
     rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'], operations: ['CREATE'] }],
   }),
-  patchJson('a webhook for everything', {
+  putWebhook('a webhook for everything', {
     rules: [{ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] }],
   }),
-  patchJson('a webhook that keeps nodes from registering', { failurePolicy: 'Fail' }),
+  putWebhook('a webhook that keeps nodes from registering', { failurePolicy: 'Fail' }),
+  // One call after the other: together, they would take longer than the API server gives a request, also with failurePolicy Ignore.
+  putWebhook('a webhook that may take long', { timeoutSeconds: 3 }),
+  put('more webhooks than there are of its own', OWN_CONFIGURATION, {
+    webhooks: Array.from({ length: 11 }, (_, index) => ({
+      ...webhooks().webhooks[0],
+      name: `w${index}.taintkeeper.dev`,
+    })),
+  }),
   remove('its ClusterRole', CLUSTER_ROLE),
   patch('rules of its ClusterRole', CLUSTER_ROLE, { rules: [] }),
   patch('a label of its ClusterRole', CLUSTER_ROLE, {
@@ -200,14 +212,25 @@ const ATTACKS: readonly Request[] = [
     policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a' }] }),
   ),
   post('an Event of another controller', EVENTS, event('kubelet')),
+  // An object with a finalizer stays, and with it its namespace, or the webhooks that an administrator deletes.
+  ...[`secrets/taintkeeper-certs`, `configmaps/taintkeeper-default-policies`].map((object) =>
+    patch(`a finalizer of ${object}`, `${IN_OWN_NAMESPACE}/${object}`, { metadata: FINALIZED }),
+  ),
+  put('a finalizer of its Lease', `${LEASES}/taintkeeper`, { metadata: FINALIZED }),
+  put('a finalizer of its webhook configuration', OWN_CONFIGURATION, { metadata: FINALIZED }),
+  post('an Event with a finalizer', EVENTS, {
+    ...event('taintkeeper.dev/taintkeeper'),
+    metadata: { namespace: 'default', name: 'e', ...FINALIZED },
+  }),
+  post('a default policy with a finalizer', POLICIES_PATH.TaintPolicy, {
+    ...policyObject('TaintPolicy', 'control-plane-taints', { mode: 'Audit', taints: [{ key: 'a' }] }),
+    metadata: { name: 'control-plane-taints', ...FINALIZED },
+  }),
 ];
 
 /** A change of the one webhook of its own configuration. */
-function patchJson(what: string, change: object): Request {
-  const [webhook] = webhooks(change).webhooks;
-  const body = [{ op: 'add', path: '/webhooks/0', value: webhook }];
-  // It may update its configurations, not patch them.
-  return { what, method: 'PUT', url: OWN_CONFIGURATION, body, contentType: JSON_PATCH };
+function putWebhook(what: string, change: object): Request {
+  return put(what, OWN_CONFIGURATION, webhooks(change));
 }
 
 const PERMITTED: readonly Request[] = [
@@ -225,6 +248,7 @@ const PERMITTED: readonly Request[] = [
   }),
   remove('a Failed pod that a DaemonSet controls', `${PODS}/failed`),
   post('an Event of its own', EVENTS, event('taintkeeper.dev/taintkeeper')),
+  put('its Lease', `${LEASES}/taintkeeper`, {}),
 ];
 
 describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm()), () => {
@@ -391,10 +415,11 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
       const { method, url, contentType } = request;
       const { body } = await withNamespaceUid(request);
       const target = `${url}?dryRun=All`;
-      if (contentType !== JSON_PATCH) return attempt(cp(), taintkeeperAccount, method, target, body, contentType);
-      const { body: found } = await cp().request<{ webhooks: object[] }>(admin, 'GET', url);
-      const [{ value } = { value: {} }] = body as { value: object }[];
-      return attempt(cp(), taintkeeperAccount, method, target, { ...found, webhooks: [value] });
+      if (method !== 'PUT') return attempt(cp(), taintkeeperAccount, method, target, body, contentType);
+      const { body: found } = await cp().request<{ metadata: object }>(admin, 'GET', url);
+      const { metadata, ...fields } = body as { metadata?: object };
+      const changed = { ...found, ...fields, metadata: { ...found.metadata, ...metadata } };
+      return attempt(cp(), taintkeeperAccount, method, target, changed);
     };
 
     /** Replaces {@link NAMESPACE_UID}. */

@@ -115,7 +115,6 @@ const WITHOUT_RULE: readonly { readonly writes: readonly string[]; readonly why:
     ),
     why: 'by status, no spec can be changed',
   },
-  { writes: ['UPDATE leases.coordination.k8s.io'], why: 'RBAC names the Lease, and it says nothing but who leads' },
   {
     writes: ['CREATE pods/eviction'],
     why: 'RBAC limits it to its own namespace, and an eviction does not say what the pod is',

@@ -14,7 +14,8 @@ export function exchange(
   return new Promise((resolve, reject) => {
     outgoing.once('close', onEnd);
     outgoing.once('response', resolve);
-    // Not once: a body that is not HTTP is an error of the request, too. Without a listener, it would end the process. The reader of the body gets it.
+    // It stays after the head of the answer: a body that is not HTTP is an error of the request, too, and would end the process without a listener. The
+    // reader of the body gets it.
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const closed = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       reject(closed ? new ClosedWhileUnused(error) : error);

@@ -28,6 +28,8 @@ const PAUSE_MS = 1_000;
 const STABLE_MS = 10_000;
 const STALLED_MS = 600_000;
 const REFUSED_PAUSE_MS = 300_000;
+/** How long after it was sent a patch can arrive: the client waits 10 s, and an API server ends a request after 60 s (`--request-timeout`). */
+const MAY_ARRIVE_MS = 70_000;
 /** A new leader finds the problems that the earlier leader has reported within this time: a stalled rollout after {@link STALLED_MS}. */
 const EARLIER_MS = STALLED_MS + 60_000;
 
@@ -52,7 +54,8 @@ export interface DaemonSetPatching extends Controller {
 
 /**
  * Appends the tolerations that policies with `existing: Patch` require to existing DaemonSets. It patches one DaemonSet at a time, and only while
- * all DaemonSets that were patched before, by this or an earlier leader, are healthy.
+ * all DaemonSets that were patched before, by this or an earlier leader, are healthy. A patch without an answer counts as one until it can no longer
+ * arrive: it names the version of the DaemonSet, so any other version ends it.
  */
 export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptions): DaemonSetPatching {
   const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
@@ -81,8 +84,8 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
   /** The last patch, until the cache has its result. */
   let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
-  /** A patch without an answer: it may have succeeded. */
-  let uncertain: RunningDaemonSet | undefined;
+  /** A patch that was sent, until it is known to have arrived, or that it cannot. */
+  let sent: { readonly daemonSet: RunningDaemonSet; readonly mayArriveUntil: number } | undefined;
 
   const reconciler = startController(run, NAME, reconcile, {
     pauseMs: PAUSE_MS,
@@ -103,7 +106,11 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
-    if (uncertain) conclude(uncertain, await writer.outcome(uncertain));
+    if (sent) {
+      const outcome = await writer.outcome(sent.daemonSet);
+      if (outcome !== 'unchanged') conclude(sent.daemonSet, outcome);
+      else if (performance.now() >= sent.mayArriveUntil) sent = undefined;
+    }
     // The cache is older than the last patch. It emits nothing if it cannot read the new version.
     if (isAwaited()) return PAUSE_MS;
 
@@ -115,16 +122,17 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.
     for (const [uid, { added }] of refusals) if (missing.get(uid) !== added) refusals.delete(uid);
-    const isBusy = found.some(({ patched, rollout }) => patched && !rollout.stable);
+    const isBusy = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
     const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     const next = due && rights.permits('patchDaemonSets') ? due : undefined;
     report(found, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     if (next) {
-      uncertain = next;
+      sent = { daemonSet: next, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
       conclude(next, await writer.patch(next));
       return PAUSE_MS;
     }
+    if (sent) return PAUSE_MS;
     const waits = [
       ...found.map(({ rollout }) => rollout.changesInMs),
       ...Array.from(refusals.values(), ({ until }) => until - now),
@@ -150,9 +158,10 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   }
 
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
-    uncertain = undefined;
+    const isRefused = typeof outcome === 'object' && 'refused' in outcome;
+    if (!isRefused || !outcome.mayArrive) sent = undefined;
     if (outcome === 'changed') return;
-    if ('refused' in outcome) {
+    if (isRefused) {
       refusals.set(daemonSet.entry.uid, {
         message: outcome.refused,
         added: missingIn(daemonSet),

@@ -78,15 +78,24 @@ interface DaemonSetObject {
   };
 }
 
-/** The result of a write: a new version, a conflict (the DaemonSet was changed or deleted), or a refusal. */
-export type Written = { readonly resourceVersion: string } | 'changed' | { readonly refused: string };
+/**
+ * How a write ended: with a new version, with a conflict (the DaemonSet was changed or deleted), or with a refusal. `mayArrive`: the API server or etcd
+ * may still do it.
+ */
+export type Written =
+  | { readonly resourceVersion: string }
+  | 'changed'
+  | { readonly refused: string; readonly mayArrive: boolean };
+
+/** `unchanged`: the write has not arrived. It still can, because the DaemonSet has the version that the write names. */
+export type Outcome = { readonly resourceVersion: string } | 'changed' | 'unchanged';
 
 /** Reads and writes DaemonSets directly, without the cache. @throws what the client throws */
 export interface DaemonSetWriter {
   /** Appends the missing tolerations to the version that was inspected, and annotates the DaemonSet. */
   patch(daemonSet: RunningDaemonSet): Promise<Written>;
-  /** Reads the result of a patch whose answer was lost. */
-  outcome(daemonSet: RunningDaemonSet): Promise<Written>;
+  /** Reads what has become of a patch whose answer was lost. */
+  outcome(daemonSet: RunningDaemonSet): Promise<Outcome>;
   /** The writer that has changed the tolerations, in words. */
   otherWriter(daemonSet: RunningDaemonSet): Promise<string>;
 }
@@ -107,10 +116,10 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
         return { resourceVersion: metadata.resourceVersion };
       } catch (error) {
         if (isOutdated(error)) return 'changed';
-        if (isFinal(error)) return { refused: error.message };
+        if (isFinal(error)) return { refused: error.message, mayArrive: false };
         if (!(error instanceof ApiError && error.status === INTERNAL_ERROR)) throw error;
         const found = await outcome(daemonSet);
-        return found === 'changed' ? { refused: error.message } : found;
+        return typeof found === 'object' ? found : { refused: error.message, mayArrive: found === 'unchanged' };
       }
     },
     outcome,
@@ -122,20 +131,20 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     },
   };
 
-  async function outcome(daemonSet: RunningDaemonSet): Promise<Written> {
-    const found = await read(daemonSet);
-    const isRecorded = Object.entries(daemonSet.record).every(([name, text]) => found?.annotations?.[name] === text);
-    if (!found || !isRecorded) return 'changed';
-    return { resourceVersion: found.resourceVersion };
+  async function outcome({ entry, record }: RunningDaemonSet): Promise<Outcome> {
+    const found = await read({ entry });
+    if (found?.resourceVersion === entry.resourceVersion) return 'unchanged';
+    const isRecorded = Object.entries(record).every(([name, text]) => found?.annotations?.[name] === text);
+    return found && isRecorded ? { resourceVersion: found.resourceVersion } : 'changed';
   }
 
   /** @returns undefined if the DaemonSet was deleted */
-  async function read(daemonSet: RunningDaemonSet): Promise<DaemonSetObject['metadata'] | undefined> {
+  async function read(daemonSet: Pick<RunningDaemonSet, 'entry'>): Promise<DaemonSetObject['metadata'] | undefined> {
     const found = await findObject<DaemonSetObject>(client, pathOf(daemonSet));
     return found?.metadata.uid === daemonSet.entry.uid ? found.metadata : undefined;
   }
 }
 
-function pathOf({ entry }: RunningDaemonSet): string {
+function pathOf({ entry }: Pick<RunningDaemonSet, 'entry'>): string {
   return `/apis/apps/v1/namespaces/${entry.namespace}/daemonsets/${entry.name}`;
 }

@@ -16,13 +16,13 @@ import {
 } from './product.ts';
 import { describeOnMachines } from './steps.ts';
 
-const GUIDE = ['security.md', 'Client certificates'] as const;
+const GUIDE = ['client-certificates.md', 'Configure the API server and taintkeeper'] as const;
 
 describeOnMachines('taintkeeper before the first CNI', ['cp-1', 'node-2', 'cp-3'], (step, cluster) => {
   const kubectl = (...args: readonly string[]) => cluster().kubectl(args, { timeoutMs: 180_000 });
   const authority = createAuthority();
 
-  step('kubeadm init, with the client certificate of docs/security.md', ['kubelet', 'kube-apiserver'], async () => {
+  step('kubeadm init, with the client certificate of the guide', ['kubelet', 'kube-apiserver'], async () => {
     await giveClientCertificate(cluster(), 'cp-1', await authority);
     const { apiServer } = parse(guideFile(...GUIDE, 2)) as { apiServer: object };
     await cluster().init({ apiServer });
@@ -83,7 +83,7 @@ describeOnMachines('taintkeeper before the first CNI', ['cp-1', 'node-2', 'cp-3'
   });
 });
 
-/** What docs/security.md says that an API server needs, on one control plane. */
+/** What docs/client-certificates.md says that an API server needs, on one control plane. */
 async function giveClientCertificate(
   cluster: KubeadmCluster,
   name: string,

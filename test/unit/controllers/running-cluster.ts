@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/cluster/cluster-objects.ts';
 import type { PolicyObject } from '../../../src/cluster/policy-object.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/cached-objects.ts';
@@ -115,7 +116,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       if (path.endsWith('/selfsubjectreviews')) return { status: { userInfo: { uid: INSTALLATION } } };
       const [, namespace, name] = /namespaces\/([^/]+)\/daemonsets\/([^/]+)$/.exec(path) ?? [];
       const object = objects.get(`${namespace}/${name}`);
-      if (!object) throw new Error(`nothing at ${path}`);
+      if (!object) throw new ApiError(method, path, 404, 'NotFound', 'not found', { missing: name });
       if (method === 'PATCH' && body) {
         patches.push({ path, body });
         const failure = fail?.({ path, body });
@@ -228,7 +229,6 @@ export function startRunningCluster(compiled: () => PolicySet) {
     messages: () => lines().map(({ msg }) => msg),
     problems: () => leader.reports.problems(),
     causes,
-    /** Resolves when the status of the policy may be written. */
     /** Whether the status of a policy of the kind may be written. */
     isReported: (kind: PolicyKind) => leader.reports.conditions({ kind, name: 'cni' } as PolicyObject) !== 'pending',
     told,

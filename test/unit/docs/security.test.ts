@@ -9,6 +9,7 @@ import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { ROOT } from './pages.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+const RIGHTS_PAGE = readFileSync(join(ROOT, 'docs/reference/rights.md'), 'utf8');
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -18,8 +19,8 @@ interface Rule {
 }
 
 /** The rows of the first table after a text, cell by cell, without its heading. */
-function rowsAfter(text: string): string[][] {
-  const [, after = ''] = PAGE.split(text, 2);
+function rowsAfter(text: string, page = PAGE): string[][] {
+  const [, after = ''] = page.split(text, 2);
   const [table = ''] = /(?:^\|.*\n)+/m.exec(after) ?? [];
   const rows = table.trim().split('\n').slice(2);
   return rows.map((row) =>
@@ -43,10 +44,10 @@ function rulesIn(file: string, kind: 'ClusterRole' | 'Role'): Rule[] {
 }
 
 it.each([
-  { kind: 'ClusterRole', after: 'In the whole cluster:' },
-  { kind: 'Role', after: 'In its own namespace:' },
+  { kind: 'ClusterRole', after: '## In the whole cluster' },
+  { kind: 'Role', after: '## In its own namespace' },
 ] as const)('the rights that the page lists are those of the $kind', ({ kind, after }) => {
-  const listed = rowsAfter(after).map(([group = '', resources = '', verbs = '', named = '']) => ({
+  const listed = rowsAfter(after, RIGHTS_PAGE).map(([group = '', resources = '', verbs = '', named = '']) => ({
     apiGroups: [group === 'core' ? '' : group],
     resources: resources.split(', '),
     verbs: verbs.split(', '),
@@ -57,24 +58,27 @@ it.each([
 });
 
 it('the rights that the page lists for each value of the chart are those of manifests/rights', () => {
-  const listed = rowsAfter('A [value of the chart]').map(([group = '', resources = '', verbs = '', value = '']) => ({
-    value,
-    apiGroups: [group === 'core' ? '' : group],
-    resources: resources.split(', '),
-    verbs: verbs.split(', '),
-  }));
+  const listed = rowsAfter('## By a value of the chart', RIGHTS_PAGE).map(
+    ([group = '', resources = '', verbs = '', value = '']) => ({
+      value,
+      apiGroups: [group === 'core' ? '' : group],
+      resources: resources.split(', '),
+      verbs: verbs.split(', '),
+    }),
+  );
   const granted = Object.entries(RIGHTS).flatMap(([value, file]) =>
     rulesIn(file, 'ClusterRole').map((rule) => ({ value, ...rule })),
   );
   expect(listed).toEqual(granted);
 });
 
-it('each attack says who can try it and what happens, and links a test, whose title `npm run lint` checks', () => {
-  const attacks = rowsAfter('## Attacks and their tests');
-  expect(attacks.length).toBeGreaterThan(50);
-  const bare = attacks.filter((cells) => cells.length !== 4 || !cells.every((cell) => /\p{L}{3}/u.test(cell)));
-  expect(bare).toEqual([]);
-  expect(attacks.filter(([, , , tests = '']) => !/\]\(\.\.\/test\/[^)]+\)/.test(tests))).toEqual([]);
+it('each attack links a test, whose title `npm run lint` checks', () => {
+  const rows =
+    readFileSync(join(ROOT, 'test/attacks.md'), 'utf8')
+      .match(/^\| .*$/gm)
+      ?.slice(2) ?? [];
+  expect(rows.length).toBeGreaterThan(50);
+  expect(rows.filter((row) => !/^\| .*\p{L}{3}.* \| (?:\[[^\]]+\]\([^)]+\.ts\)(?:, )?)+ \|$/u.test(row))).toEqual([]);
 });
 
 it('no role of the manifests gives another user the right to write policies', () => {

@@ -64,6 +64,12 @@ describe('a review that is too large', () => {
       allowed: true,
     },
     { why: 'Audit, which only reports', policies: taintPolicyYaml('Audit'), path: '/validate', allowed: true },
+    {
+      why: 'Audit beside Deny: the taints of the request are not known, and the policy in mode Deny may protect them',
+      policies: `${taintPolicyYaml('Audit')}---\n${taintPolicyYaml('Deny')}`,
+      path: '/validate',
+      allowed: false,
+    },
   ])('of a Node, in mode $why', async ({ policies, path, allowed }) => {
     const server = await startServer({ policies });
     const response = await server.review(filledNode, path);

@@ -358,7 +358,7 @@ describe('a patch that fails', () => {
     cluster.failWith(({ path }) =>
       path.endsWith('/a') ? new ApiError('PATCH', path, 500, 'InternalError', 'failed calling webhook') : undefined,
     );
-    await soon();
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
     expect(cluster.causes()).toEqual(['cni refused a/a']);
 
@@ -382,19 +382,87 @@ describe('a patch that fails', () => {
   });
 
   it.each([
-    { why: 'it had arrived', arrives: true, times: 1 },
-    { why: 'it had not', arrives: false, times: 2 },
-  ])('with its answer lost, is checked before another DaemonSet is patched: $why', async ({ arrives, times }) => {
+    { why: 'without an answer', lateMs: 0, failure: () => new Error('no answer within 10000 ms') },
+    { why: 'without an answer', lateMs: 30_000, failure: () => new Error('no answer within 10000 ms') },
+    {
+      why: 'with an error of etcd',
+      lateMs: 5_000,
+      failure: (path: string) => new ApiError('PATCH', path, 500, 'InternalError', 'etcdserver: request timed out'),
+    },
+  ])(
+    '$why may arrive $lateMs ms later: no other DaemonSet is patched before its rollout has ended',
+    async ({ lateMs, failure }) => {
+      const cluster = startPatching();
+      cluster.add('a/a');
+      cluster.add('a/b');
+      cluster.failWith(({ path, body }) => {
+        cluster.failWith(undefined);
+        setTimeout(() => {
+          if (cluster.get('a/a').metadata.resourceVersion !== body.metadata.resourceVersion) return;
+          cluster.change('a/a', apply(body));
+          cluster.change('a/a', ailing);
+        }, lateMs);
+        return failure(path);
+      });
+      await vi.advanceTimersByTimeAsync(2 * MINUTE);
+      expect(cluster.patched()).toEqual(['a/a']);
+      expect(cluster.repairs).toEqual(['DaemonSet cni']);
+      cluster.change('a/a', well);
+      await soon();
+      expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+    },
+  );
+
+  it.each([
+    { why: 'it was changed', between: withTolerations(OWN), patched: ['a/a', 'a/a', 'a/b'] },
+    { why: 'it was deleted', between: undefined, patched: ['a/a', 'a/b'] },
+  ])('without an answer cannot arrive any more once its DaemonSet is another: $why', async ({ between, patched }) => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(() => {
+      cluster.failWith(undefined);
+      setTimeout(() => (between ? cluster.change('a/a', between) : cluster.remove('a/a')), 5_000);
+      return new Error('no answer within 10000 ms');
+    });
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(cluster.patched()).toEqual(patched);
+    expect(cluster.repairs).toHaveLength(patched.length - 1);
+  });
+
+  it('without an answer that arrives while other tolerations are required: the next patch waits for the watch', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.add('a/b');
     cluster.failWith(({ body }) => {
       cluster.failWith(undefined);
-      if (arrives) setTimeout(() => cluster.change('a/a', apply(body)));
+      setTimeout(() => {
+        cluster.follow(false);
+        cluster.change('a/a', apply(body));
+        cluster.change('a/a', ailing);
+        cluster.require(MASTER, GPU);
+      }, 30_000);
       return new Error('no answer within 10000 ms');
     });
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.follow(true);
     await soon();
-    expect(cluster.patched()).toEqual([...Array(times).fill('a/a'), 'a/b']);
+    expect(cluster.patched()).toEqual(['a/a']);
+  });
+
+  it('without an answer is sent again when no API server can still have it', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(() => {
+      cluster.failWith(undefined);
+      return new Error('no answer within 10000 ms');
+    });
+    await vi.advanceTimersByTimeAsync(69_000);
+    expect(cluster.patched()).toEqual(['a/a']);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/a', 'a/b']);
     expect(cluster.events.filter(({ regarding }) => regarding.name === 'a')).toHaveLength(1);
   });
 });
