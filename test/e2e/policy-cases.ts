@@ -131,6 +131,17 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     'spec.taints[0].readyWhen.daemonSets',
   ),
   taint(
+    'a taint that waits for nothing but a deadline',
+    { taints: [{ ...UNTIL_READY, readyWhen: { progressDeadlineSeconds: 60 } }] },
+    'spec.taints[0].readyWhen',
+    'readyWhen needs at least one of daemonSets',
+  ),
+  taint(
+    'a taint that waits for one DaemonSet twice',
+    { taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [CILIUM, { ...CILIUM, name: 'b' }, CILIUM] } }] },
+    'spec.taints[0].readyWhen.daemonSets[2]',
+  ),
+  taint(
     'no removal by annotation of a required taint, with exempt users',
     { taints: [present({})], removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } },
     'spec.removalByAnnotation',

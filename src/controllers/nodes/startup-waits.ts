@@ -6,8 +6,8 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
+import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
@@ -112,7 +112,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const name = daemonSetName(change.entry);
     for (const [node, { waiting }] of waits) {
       const isAwaited = waiting.some(({ requirement }) =>
-        requirement.daemonSets.some((one) => daemonSetName(one) === name),
+        requirement.parts.daemonSets.some((one) => daemonSetName(one) === name),
       );
       if (isAwaited) check(node, DEBOUNCE_MS);
     }
@@ -121,10 +121,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   return {
     blockersOn(node) {
       asking.delete(node.name);
-      return ({ daemonSets: awaited }) => {
+      return ({ parts }) => {
         asking.add(node.name);
-        const found = daemonSets.isSynced() && rights.permits('listPods') ? pods.on(node.name, awaited) : undefined;
-        return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
+        return startupBlockers(parts, node, sourcesOf(node.name));
       };
     },
     observe,
@@ -156,6 +155,18 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     stop: async () => void (await Promise.all([reading.stop(), pods.stop()])),
   };
 
+  function sourcesOf(node: string): StartupSources {
+    return {
+      daemonSets: () =>
+        daemonSets.isSynced() ? { value: { get: (one) => daemonSets.get(one.name, one.namespace) } } : 'Unread',
+      pods(awaited) {
+        const isPermitted = rights.permits('listPods');
+        if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
+        return pods.on(node, awaited);
+      },
+    };
+  }
+
   function observe(entry: NodeEntry, { waiting }: StartupStep): void {
     const { name, uid } = entry;
     const known = waits.get(name);
@@ -175,7 +186,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }
 
   function retainPods(): void {
-    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.daemonSets));
+    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.parts.daemonSets));
     pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
   }
 
