@@ -1,6 +1,9 @@
+import { allocatableBlockers } from '../judge/startup/allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
+import { conditionBlockers } from '../judge/startup/conditions.ts';
+import type { StartupNode } from '../judge/startup-step.ts';
 import type { ReadyDaemonSet, ReadyParts } from '../policy/ready-when.ts';
-import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet, type WaitingNode } from './daemon-readiness.ts';
+import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
 
 /** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
 export interface StartupSources {
@@ -25,16 +28,20 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
  * The reasons for a startup taint on a node: the parts of `readyWhen` that do not hold there, or are not known to. None if all hold. Any leader
  * determines the same from the same objects.
  */
-export function startupBlockers(parts: ReadyParts, node: WaitingNode, sources: StartupSources): Blocker[] {
+export function startupBlockers(parts: ReadyParts, node: StartupNode, sources: StartupSources): Blocker[] {
   if (node.taints.some(({ key }) => key === UNREGISTERED)) {
     return [unmet('Karpenter: it has not registered the node')];
   }
-  return ofDaemonSets(parts.daemonSets, node, sources);
+  return [
+    ...ofDaemonSets(parts.daemonSets, node, sources),
+    ...conditionBlockers(parts.conditions, node),
+    ...allocatableBlockers(parts.allocatable, node),
+  ];
 }
 
 function ofDaemonSets(
   awaited: readonly ReadyDaemonSet[],
-  node: WaitingNode,
+  node: StartupNode,
   { daemonSets, pods }: StartupSources,
 ): Blocker[] {
   if (awaited.length === 0) return [];

@@ -4,7 +4,9 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import type { NodeView } from './node-view.ts';
+import { allocatableText, type NodeResources } from './startup/allocatable.ts';
 import type { Blocker } from './startup/blocker.ts';
+import { conditionText, type NodeConditions } from './startup/conditions.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;
@@ -28,7 +30,7 @@ export interface StartupRequirement {
   readonly progressDeadlineMs: number;
 }
 
-export interface StartupNode extends NodeView {
+export interface StartupNode extends NodeView, NodeResources, NodeConditions {
   /** In milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -203,9 +205,14 @@ export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
 }
 
 /** Why a taint is removed, in words. */
-function readyText({ parts: { daemonSets } }: StartupRequirement): string {
+function readyText({ parts: { daemonSets, conditions, allocatable } }: StartupRequirement): string {
   const names = daemonSets.map(daemonSetName);
-  return names.length === 1 ? `DaemonSet ${names[0]} is ready` : `DaemonSets ${names.join(', ')} are ready`;
+  const are = names.length === 1 ? `DaemonSet ${names[0]} is` : `DaemonSets ${names.join(', ')} are`;
+  return [
+    ...(names.length === 0 ? [] : [`${are} ready`]),
+    ...conditionText(conditions),
+    ...allocatableText(allocatable),
+  ].join(', ');
 }
 
 /** For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready`. */

@@ -1,5 +1,6 @@
 import { asksForNatives, NATIVE_ASKED_BY } from './backstop.ts';
 import { modeOf, type Policy } from './policy.ts';
+import { needDaemonSets, partsOf } from './ready-when.ts';
 
 /** Rights that are off by default: the default policies need none of them. */
 export type OptionalRight =
@@ -24,8 +25,9 @@ export interface AskedRight {
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
   if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
-  if (policy.kind === 'TaintPolicy' && !audit && policy.spec.taints.some(({ ensure }) => ensure === 'UntilReady')) {
-    asked.push({ right: 'listPods', by: 'ensure: UntilReady' });
+  if (policy.kind === 'TaintPolicy' && !audit) {
+    const waits = policy.spec.taints.flatMap(({ readyWhen }) => (readyWhen ? partsOf(readyWhen) : []));
+    if (waits.some(needDaemonSets)) asked.push({ right: 'listPods', by: 'readyWhen.daemonSets' });
   }
   // Not in mode Audit: see the constraints of a TolerationPolicy.
   if (policy.kind === 'TolerationPolicy' && !audit && policy.spec.existing === 'Patch') {

@@ -1,11 +1,28 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { DNS_SUBDOMAIN, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Path, Problem } from './problem.ts';
-import { brokenConstraints, type Constraint, celValidations, ObjectName } from './schema.ts';
+import {
+  brokenConstraints,
+  type Constraint,
+  celValidations,
+  ObjectName,
+  QUALIFIED_NAME_CONSTRAINTS,
+  QualifiedName,
+} from './schema.ts';
 
 /** The leader checks all of them on each node that waits. */
 const MAX_ITEMS = 16;
 const PROGRESS_DEADLINE_SECONDS = 600;
+
+/** An extended resource, or huge pages of one size: every node has the others at once. */
+const READY_RESOURCE = `^(${DNS_SUBDOMAIN}/([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]|hugepages-[0-9]+[A-Za-z]*)$`;
+const MATCHES_READY_RESOURCE = new RegExp(READY_RESOURCE);
+
+/** Whether `readyWhen.allocatable` can name the resource. */
+export function isReadyResource(name: string): boolean {
+  return MATCHES_READY_RESOURCE.test(name);
+}
 
 /** A list of objects, of which no two have the same values of the keys. Items of the list can get more fields later. */
 const listMap = (keys: readonly string[]) => ({
@@ -26,11 +43,45 @@ const ReadyDaemonSetSchema = Type.Object(
 /** A DaemonSet that a startup taint waits for. */
 export type ReadyDaemonSet = Static<typeof ReadyDaemonSetSchema>;
 
+const ConditionSchema = Type.Object(
+  {
+    type: QualifiedName('The type of the condition, for example `example.com/NetworkReady`.'),
+    status: Type.Optional(
+      Type.Enum(['True', 'False', 'Unknown'], {
+        description: 'The status that the condition must have.',
+        default: 'True',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** A condition of the Node that a startup taint waits for. */
+export type ReadyCondition = Static<typeof ConditionSchema>;
+
+export function statusOf({ status = 'True' }: ReadyCondition): 'True' | 'False' | 'Unknown' {
+  return status;
+}
+
+const ResourceSchema = Type.Object(
+  {
+    resource: Type.String({
+      description: 'The name of the resource, `DOMAIN/NAME` or `hugepages-SIZE`.',
+      pattern: READY_RESOURCE,
+      maxLength: QUALIFIED_NAME_LENGTH,
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** A resource of the Node that a startup taint waits for. */
+export type ReadyResource = Static<typeof ResourceSchema>;
+
 /** The keys of each part that is a list. */
-const LIST_KEYS = { daemonSets: ['namespace', 'name'] } as const;
+const LIST_KEYS = { daemonSets: ['namespace', 'name'], conditions: ['type'], allocatable: ['resource'] } as const;
 
 /** The parts of `readyWhen` that hold or do not hold on a node. */
-const PARTS = ['daemonSets'] as const;
+const PARTS = ['daemonSets', 'conditions', 'allocatable'] as const;
 
 /** What the constraint reads. */
 type SomePart = Readonly<Partial<Record<(typeof PARTS)[number], unknown>>>;
@@ -50,6 +101,20 @@ export const ReadyWhenSchema = Type.Object(
           'created after the Node (two seconds of tolerance), of any revision. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each ' +
           'must tolerate the taint.',
         ...listMap(LIST_KEYS.daemonSets),
+      }),
+    ),
+    conditions: Type.Optional(
+      Type.Array(ConditionSchema, {
+        description:
+          'The conditions that the Node must have, such as those that Node Problem Detector or an agent writes. One that the Node does not have never holds.',
+        ...listMap(LIST_KEYS.conditions),
+      }),
+    ),
+    allocatable: Type.Optional(
+      Type.Array(ResourceSchema, {
+        description:
+          'The resources of which `status.allocatable` of the Node must have more than zero, such as those of a device plugin.',
+        ...listMap(LIST_KEYS.allocatable),
       }),
     ),
     progressDeadlineSeconds: Type.Optional(
@@ -80,6 +145,9 @@ export type ReadyWhen = Static<typeof ReadyWhenSchema>;
 export function checkReadyWhen(readyWhen: ReadyWhen, path: Path, hasUnknownPart: boolean): Problem[] {
   return [
     ...(hasUnknownPart ? [] : brokenConstraints([NEEDS_PART], readyWhen, path)),
+    ...(readyWhen.conditions ?? []).flatMap(({ type }, index) =>
+      brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, type, [...path, 'conditions', index, 'type']),
+    ),
     ...Object.entries(LIST_KEYS).flatMap(([part, keys]) =>
       repeatedItems(readyWhen[part as keyof typeof LIST_KEYS] ?? [], keys, [...path, part]),
     ),
@@ -100,19 +168,30 @@ function repeatedItems(items: readonly object[], keys: readonly string[], path: 
 /** The parts of `readyWhen`, of one policy or of several together. All of them must hold. */
 export interface ReadyParts {
   readonly daemonSets: readonly ReadyDaemonSet[];
+  readonly conditions: readonly ReadyCondition[];
+  readonly allocatable: readonly ReadyResource[];
 }
 
-export function partsOf({ daemonSets = [] }: ReadyWhen): ReadyParts {
-  return { daemonSets };
+export function partsOf({ daemonSets = [], conditions = [], allocatable = [] }: ReadyWhen): ReadyParts {
+  return { daemonSets, conditions, allocatable };
 }
 
 /** The parts of several policies together: each item once. */
 export function joinedParts(all: readonly ReadyParts[]): ReadyParts {
-  return { daemonSets: once(all.flatMap(({ daemonSets }) => daemonSets)) };
+  return {
+    daemonSets: once(all.flatMap(({ daemonSets }) => daemonSets)),
+    conditions: once(all.flatMap(({ conditions }) => conditions.map((one) => ({ ...one, status: statusOf(one) })))),
+    allocatable: once(all.flatMap(({ allocatable }) => allocatable)),
+  };
 }
 
 function once<Item>(items: readonly Item[]): Item[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+}
+
+/** Whether DaemonSets and their pods are read for these parts. */
+export function needDaemonSets({ daemonSets }: ReadyParts): boolean {
+  return daemonSets.length > 0;
 }
 
 /** How long a node may wait before it is reported. */

