@@ -21,6 +21,7 @@ import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
 import {
   carriedStartup,
   daemonSetName,
@@ -32,6 +33,7 @@ import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
+import { viewCsiNode } from '../objects/csi-node-object.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
@@ -95,12 +97,20 @@ async function readStartupSources(
 ): Promise<StartupSources> {
   const named = carried.flatMap(({ parts }) => parts.daemonSets);
   const pods = named.length === 0 ? [] : await listDaemonPodsOn(client, node);
+  const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
+  const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
   const daemonSets = new Map<string, KnownDaemonSet | undefined>();
   for (const one of named) daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
   return {
     daemonSets: () => ({ value: { get: (one) => daemonSets.get(daemonSetName(one)) } }),
     pods: () => ({ value: pods }),
+    csiNode: () => ({ value: csiNode }),
   };
+}
+
+async function readCsiNode(client: ApiClient, node: string): Promise<CsiNodeView | undefined> {
+  const object = await findObject(client, `/apis/storage.k8s.io/v1/csinodes/${encodeURIComponent(node)}`);
+  return object === undefined ? undefined : viewCsiNode(object);
 }
 
 /** The pods of a node, or why they could not be read. @throws ApiError */

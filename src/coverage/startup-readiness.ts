@@ -1,6 +1,7 @@
 import { allocatableBlockers } from '../judge/startup/allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
 import { conditionBlockers } from '../judge/startup/conditions.ts';
+import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
 import type { StartupNode } from '../judge/startup-step.ts';
 import type { ReadyDaemonSet, ReadyParts } from '../policy/ready-when.ts';
 import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
@@ -10,6 +11,8 @@ export interface StartupSources {
   readonly daemonSets: () => Found<KnownDaemonSets>;
   /** The pods on the node, at least those of these DaemonSets. */
   readonly pods: (awaited: readonly ReadyDaemonSet[]) => Found<readonly DaemonPodOnNode[]>;
+  /** The CSINode of the name of the Node; undefined if there is none. */
+  readonly csiNode: () => Found<CsiNodeView | undefined>;
 }
 
 /** The DaemonSets of the cluster. */
@@ -35,6 +38,7 @@ export function startupBlockers(parts: ReadyParts, node: StartupNode, sources: S
   return [
     ...ofDaemonSets(parts.daemonSets, node, sources),
     ...conditionBlockers(parts.conditions, node),
+    ...(parts.csiDrivers.length > 0 ? csiDriverBlockers(parts.csiDrivers, node.uid, sources.csiNode()) : []),
     ...allocatableBlockers(parts.allocatable, node),
   ];
 }

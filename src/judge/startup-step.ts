@@ -7,6 +7,7 @@ import type { NodeView } from './node-view.ts';
 import { allocatableText, type NodeResources } from './startup/allocatable.ts';
 import type { Blocker } from './startup/blocker.ts';
 import { conditionText, type NodeConditions } from './startup/conditions.ts';
+import { csiDriverText } from './startup/csi-drivers.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;
@@ -31,6 +32,7 @@ export interface StartupRequirement {
 }
 
 export interface StartupNode extends NodeView, NodeResources, NodeConditions {
+  readonly uid?: string;
   /** In milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -205,12 +207,13 @@ export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
 }
 
 /** Why a taint is removed, in words. */
-function readyText({ parts: { daemonSets, conditions, allocatable } }: StartupRequirement): string {
+function readyText({ parts: { daemonSets, conditions, csiDrivers, allocatable } }: StartupRequirement): string {
   const names = daemonSets.map(daemonSetName);
   const are = names.length === 1 ? `DaemonSet ${names[0]} is` : `DaemonSets ${names.join(', ')} are`;
   return [
     ...(names.length === 0 ? [] : [`${are} ready`]),
     ...conditionText(conditions),
+    ...csiDriverText(csiDrivers),
     ...allocatableText(allocatable),
   ].join(', ');
 }

@@ -9,6 +9,7 @@ export type OptionalRight =
   | 'watchPods'
   | 'deletePods'
   | 'listPods'
+  | 'listCsiNodes'
   | 'listNodePools'
   | 'listMachineDeployments';
 
@@ -28,6 +29,9 @@ export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   if (policy.kind === 'TaintPolicy' && !audit) {
     const waits = policy.spec.taints.flatMap(({ readyWhen }) => (readyWhen ? partsOf(readyWhen) : []));
     if (waits.some(needDaemonSets)) asked.push({ right: 'listPods', by: 'readyWhen.daemonSets' });
+    if (waits.some(({ csiDrivers }) => csiDrivers.length > 0)) {
+      asked.push({ right: 'listCsiNodes', by: 'readyWhen.csiDrivers' });
+    }
   }
   // Not in mode Audit: see the constraints of a TolerationPolicy.
   if (policy.kind === 'TolerationPolicy' && !audit && policy.spec.existing === 'Patch') {

@@ -77,11 +77,24 @@ const ResourceSchema = Type.Object(
 /** A resource of the Node that a startup taint waits for. */
 export type ReadyResource = Static<typeof ResourceSchema>;
 
+const CsiDriverSchema = Type.Object(
+  { name: { ...ObjectName, description: 'The name of the driver, for example `ebs.csi.aws.com`.' } },
+  { additionalProperties: false },
+);
+
+/** A CSI driver that a startup taint waits for. */
+export type ReadyCsiDriver = Static<typeof CsiDriverSchema>;
+
 /** The keys of each part that is a list. */
-const LIST_KEYS = { daemonSets: ['namespace', 'name'], conditions: ['type'], allocatable: ['resource'] } as const;
+const LIST_KEYS = {
+  daemonSets: ['namespace', 'name'],
+  conditions: ['type'],
+  csiDrivers: ['name'],
+  allocatable: ['resource'],
+} as const;
 
 /** The parts of `readyWhen` that hold or do not hold on a node. */
-const PARTS = ['daemonSets', 'conditions', 'allocatable'] as const;
+const PARTS = ['daemonSets', 'conditions', 'csiDrivers', 'allocatable'] as const;
 
 /** What the constraint reads. */
 type SomePart = Readonly<Partial<Record<(typeof PARTS)[number], unknown>>>;
@@ -108,6 +121,13 @@ export const ReadyWhenSchema = Type.Object(
         description:
           'The conditions that the Node must have, such as those that Node Problem Detector or an agent writes. One that the Node does not have never holds.',
         ...listMap(LIST_KEYS.conditions),
+      }),
+    ),
+    csiDrivers: Type.Optional(
+      Type.Array(CsiDriverSchema, {
+        description:
+          'The CSI drivers that must have registered with the kubelet: the CSINode of the Node lists them. It needs permission to list and watch CSINodes, which is off by default.',
+        ...listMap(LIST_KEYS.csiDrivers),
       }),
     ),
     allocatable: Type.Optional(
@@ -169,11 +189,17 @@ function repeatedItems(items: readonly object[], keys: readonly string[], path: 
 export interface ReadyParts {
   readonly daemonSets: readonly ReadyDaemonSet[];
   readonly conditions: readonly ReadyCondition[];
+  readonly csiDrivers: readonly ReadyCsiDriver[];
   readonly allocatable: readonly ReadyResource[];
 }
 
-export function partsOf({ daemonSets = [], conditions = [], allocatable = [] }: ReadyWhen): ReadyParts {
-  return { daemonSets, conditions, allocatable };
+export function partsOf({
+  daemonSets = [],
+  conditions = [],
+  csiDrivers = [],
+  allocatable = [],
+}: ReadyWhen): ReadyParts {
+  return { daemonSets, conditions, csiDrivers, allocatable };
 }
 
 /** The parts of several policies together: each item once. */
@@ -181,6 +207,7 @@ export function joinedParts(all: readonly ReadyParts[]): ReadyParts {
   return {
     daemonSets: once(all.flatMap(({ daemonSets }) => daemonSets)),
     conditions: once(all.flatMap(({ conditions }) => conditions.map((one) => ({ ...one, status: statusOf(one) })))),
+    csiDrivers: once(all.flatMap(({ csiDrivers }) => csiDrivers)),
     allocatable: once(all.flatMap(({ allocatable }) => allocatable)),
   };
 }

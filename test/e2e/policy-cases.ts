@@ -80,6 +80,7 @@ const EVERY_PART = {
     { type: 'KernelDeadlock', status: 'False' },
     { type: 'A' },
   ],
+  csiDrivers: [{ name: 'ebs.csi.aws.com' }, { name: 'csi.example.com' }],
   allocatable: [{ resource: 'nvidia.com/gpu' }, { resource: 'hugepages-2Mi' }],
   progressDeadlineSeconds: 60,
 };
@@ -132,6 +133,11 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     'spec.taints[0].readyWhen.conditions[0].status',
   ),
   taint(
+    'a taint that waits for a CSI driver whose name is none',
+    { taints: [{ ...UNTIL_READY, readyWhen: { csiDrivers: [{ name: 'EBS' }] } }] },
+    'spec.taints[0].readyWhen.csiDrivers[0].name',
+  ),
+  taint(
     'a taint that waits for a resource that every node has',
     { taints: [{ ...UNTIL_READY, readyWhen: { allocatable: [{ resource: 'cpu' }] } }] },
     'spec.taints[0].readyWhen.allocatable[0].resource',
@@ -168,7 +174,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     'a taint that waits for nothing but a deadline',
     { taints: [{ ...UNTIL_READY, readyWhen: { progressDeadlineSeconds: 60 } }] },
     'spec.taints[0].readyWhen',
-    'readyWhen needs at least one of daemonSets, conditions, allocatable',
+    'readyWhen needs at least one of daemonSets, conditions, csiDrivers, allocatable',
   ),
   taint(
     'a taint that waits for one DaemonSet twice',

@@ -135,6 +135,7 @@ const readyWhen = mostly(
         mostly(fields({ type: mostly(key, 'a b', 1), status: oneOf('True', 'False', 'Unknown') }, ['type']), 'A', []),
         { minLength: 1, maxLength: 2 },
       ),
+      csiDrivers: list(mostly(fields({ name: objectName }, ['name']), 'cilium', []), { minLength: 1, maxLength: 2 }),
       allocatable: list(
         mostly(
           fields({ resource: mostly(fc.constantFrom('a.com/gpu', 'hugepages-2Mi'), 'cpu', 'hugepages-', 1) }, [

@@ -24,6 +24,7 @@ import { type Controller, type Run, startController } from '../controller.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 import type { Reading, WatchedDaemonSets } from '../sources.ts';
+import { watchCsiNodes } from './csi-nodes.ts';
 import { trackRefusals } from './refusals.ts';
 import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
@@ -64,6 +65,8 @@ interface Wait {
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
   blockersOn(node: StartupNode): StartupFacts['blockers'];
+  /** Ends what is read for the node alone, if its last step has not asked {@link blockersOn}. */
+  settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
   forget(node: string): void;
@@ -90,6 +93,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const reading = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? [...asking] : [node]) if (asking.has(name)) check(name);
+  });
+  const csiNodes = watchCsiNodes(run, client, (node) => {
+    if (asking.has(node)) check(node);
   });
   daemonSets.synced.then(
     () => {
@@ -127,9 +133,13 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       };
     },
     observe,
+    settled(node) {
+      if (!asking.has(node)) csiNodes.end(node);
+    },
     forget(node) {
       refusals.delete(node);
       asking.delete(node);
+      csiNodes.end(node);
       if (waits.delete(node)) onChange();
     },
     written(entry, { late, removable }) {
@@ -152,7 +162,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     notRefused: refusals.delete,
     startupOn: (node) => textOf(waits.get(node)?.waiting ?? []),
     problems,
-    stop: async () => void (await Promise.all([reading.stop(), pods.stop()])),
+    stop: async () => void (await Promise.all([reading.stop(), pods.stop(), csiNodes.stop()])),
   };
 
   function sourcesOf(node: string): StartupSources {
@@ -163,6 +173,11 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
         const isPermitted = rights.permits('listPods');
         if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
         return pods.on(node, awaited);
+      },
+      csiNode() {
+        const isPermitted = rights.permits('listCsiNodes');
+        if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
+        return csiNodes.on(node);
       },
     };
   }

@@ -21,7 +21,12 @@ interface Situation extends Partial<StartupSources> {
 
 function blockers(readyWhen: ReadyWhen, { taints = [TAINT], status = {}, ...sources }: Situation = {}) {
   const node = { name: 'n', labels: {}, taints, allowRemoval: undefined, createdAt: CREATED, ...status };
-  return startupBlockers(partsOf(readyWhen), node, { daemonSets: NOT_ASKED, pods: NOT_ASKED, ...sources });
+  return startupBlockers(partsOf(readyWhen), node, {
+    daemonSets: NOT_ASKED,
+    pods: NOT_ASKED,
+    csiNode: NOT_ASKED,
+    ...sources,
+  });
 }
 
 describe('the parts of readyWhen on a node', () => {

@@ -101,10 +101,11 @@ describe('a taint until DaemonSets are ready', () => {
       readyWhen: {
         daemonSets: [CILIUM],
         conditions: [{ type: 'A' }, { type: 'B', status: 'False' }],
+        csiDrivers: [{ name: 'csi.example.com' }],
         allocatable: [{ resource: 'example.com/a' }],
       },
       reason:
-        'DaemonSet kube-system/cilium is ready, condition A is True, condition B is False, resource example.com/a is allocatable',
+        'DaemonSet kube-system/cilium is ready, condition A is True, condition B is False, CSI driver csi.example.com has registered, resource example.com/a is allocatable',
     },
   ])('says what holds: $why', ({ readyWhen, reason }) => {
     const by = policies({ network: spec({ taints: [{ ...rule(), readyWhen }] }) });

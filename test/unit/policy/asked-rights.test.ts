@@ -59,6 +59,18 @@ describe('the rights that a policy asks for', () => {
       audited: [],
     },
     {
+      what: 'a taint until CSI drivers have registered',
+      kind: 'TaintPolicy',
+      spec: {
+        mode: 'Restore',
+        taints: [
+          { key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { csiDrivers: [{ name: 'a.com' }] } },
+        ],
+      },
+      rights: ['listCsiNodes by readyWhen.csiDrivers'],
+      audited: [],
+    },
+    {
       what: 'a taint until the Node itself says that it is ready',
       kind: 'TaintPolicy',
       spec: {
