@@ -25,6 +25,7 @@ function rulesOf(apiGroup: string): (verbs: string, ...resources: string[]) => R
 const core = rulesOf('');
 const apps = rulesOf('apps');
 const batch = rulesOf('batch');
+const storage = rulesOf('storage.k8s.io');
 const own = rulesOf('taintkeeper.dev');
 
 const EVENTS: RoleRule = { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] };
@@ -44,6 +45,7 @@ export const COMMAND_RIGHTS = {
       core('get', 'nodes'),
       core('list', 'pods'),
       apps('get', 'daemonsets'),
+      storage('get', 'csinodes'),
       own('list', TaintPolicy),
       EVENTS,
     ],

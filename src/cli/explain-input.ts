@@ -7,9 +7,10 @@ import { listDaemonPodsOn, listNodePods } from '../cluster/node-pods.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policy-object.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
+import type { KnownDaemonSet } from '../coverage/daemon-readiness.ts';
 import type { NodePod } from '../coverage/intolerant-pods.ts';
 import type { Placement } from '../coverage/placement.ts';
+import { type StartupSources, startupBlockers } from '../coverage/startup-readiness.ts';
 import {
   type DaemonExplanation,
   explainDaemonSet,
@@ -20,11 +21,19 @@ import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import { daemonSetName, type StartupFacts, startupStep, waitingText } from '../judge/startup-step.ts';
+import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
+import {
+  carriedStartup,
+  daemonSetName,
+  type StartupRequirement,
+  startupStep,
+  waitingText,
+} from '../judge/startup-step.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
+import { viewCsiNode } from '../objects/csi-node-object.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
@@ -59,20 +68,17 @@ async function readWaiting(
   if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
   const { createdAt = 0, ...projected } = projectNode(object);
   const node = { ...projected, createdAt };
-  const apiTime = client.now().getTime();
-  const stepWith = (blockers: StartupFacts['blockers']) =>
-    startupStep(node, taintPolicies, { blockers, awaited: [], isComplete: true, now: 0, apiTime });
+  const carried = carriedStartup(node, taintPolicies);
+  if (carried.length === 0) return { notes: [] };
   try {
-    const { waiting, removable } = stepWith(() => undefined);
-    if (waiting.length + removable.length === 0) return { notes: [] };
-    const pods = await listDaemonPodsOn(client, node.name);
-    const daemonSets = new Map<string, KnownDaemonSet | undefined>();
-    for (const one of waiting.flatMap(({ requirement }) => requirement.daemonSets)) {
-      daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
-    }
-    const step = stepWith(({ daemonSets: awaited }) =>
-      startupBlockers(awaited, node, pods, (one) => daemonSets.get(daemonSetName(one))),
-    );
+    const sources = await readStartupSources(client, node.name, carried);
+    const step = startupStep(node, taintPolicies, {
+      blockers: ({ parts }) => startupBlockers(parts, node, sources),
+      awaited: [],
+      isComplete: true,
+      now: 0,
+      apiTime: client.now().getTime(),
+    });
     const removals = step.removable.map(
       ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
     );
@@ -81,6 +87,30 @@ async function readWaiting(
     if (!isForbidden(error)) throw error;
     return { notes: [`what startup taints wait for was not read: ${error.message}`] };
   }
+}
+
+/** What the startup taints of a node depend on. @throws ApiError */
+async function readStartupSources(
+  client: ApiClient,
+  node: string,
+  carried: readonly StartupRequirement[],
+): Promise<StartupSources> {
+  const named = carried.flatMap(({ parts }) => parts.daemonSets);
+  const pods = named.length === 0 ? [] : await listDaemonPodsOn(client, node);
+  const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
+  const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
+  const daemonSets = new Map<string, KnownDaemonSet | undefined>();
+  for (const one of named) daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
+  return {
+    daemonSets: () => ({ value: { get: (one) => daemonSets.get(daemonSetName(one)) } }),
+    pods: () => ({ value: pods }),
+    csiNode: () => ({ value: csiNode }),
+  };
+}
+
+async function readCsiNode(client: ApiClient, node: string): Promise<CsiNodeView | undefined> {
+  const object = await findObject(client, `/apis/storage.k8s.io/v1/csinodes/${encodeURIComponent(node)}`);
+  return object === undefined ? undefined : viewCsiNode(object);
 }
 
 /** The pods of a node, or why they could not be read. @throws ApiError */

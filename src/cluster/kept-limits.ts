@@ -24,7 +24,12 @@ export function limitNode<Node extends NodeView>(node: Node): Node {
   // The text of one that is too long is shared.
   const ownText = (allowRemoval?.length ?? 0) > MAX_ALLOW_REMOVAL_LENGTH ? undefined : allowRemoval;
   const kept = { ...node, labels: limitLabels(node.labels, MAX_METADATA_BYTES - heapBytes(ownText)), allowRemoval };
-  checkMemory({ ...kept, allowRemoval: ownText }, 'taints, labels and annotation allow-removal');
+  // What is kept of its status is limited already: see viewNodeStatus.
+  const { name, taints } = kept;
+  checkMemory(
+    { name, taints, labels: kept.labels, allowRemoval: ownText },
+    'taints, labels and annotation allow-removal',
+  );
   return kept;
 }
 

@@ -194,6 +194,10 @@ export const GRANTS = {
     file: 'list-pods.yaml',
     for: 'to remove [startup taints](startup-taints.md#ensure-untilready)',
   },
+  listCsiNodes: {
+    file: 'list-csi-nodes.yaml',
+    for: 'to remove startup taints that wait for [CSI drivers](startup-taints.md#ensure-untilready)',
+  },
   listNodePools: {
     file: 'list-node-pools.yaml',
     for: 'to say which node pools [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint)',
@@ -247,6 +251,14 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     resources: ['pods'],
     verbs: ['list', 'watch'],
     why: 'The leader watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
+  },
+  listCsiNodes: {
+    value: 'listCsiNodes',
+    to: 'list and watch CSINodes',
+    group: 'storage.k8s.io',
+    resources: ['csinodes'],
+    verbs: ['list', 'watch'],
+    why: 'The leader watches the CSINodes of the nodes on which a [startup taint](startup-taints.md#ensure-untilready) waits for a CSI driver.',
   },
   listNodePools: {
     value: 'listNodePools',

@@ -1,5 +1,7 @@
+import { type Blocker, unmet } from '../judge/startup/blocker.ts';
+import { daemonSetName } from '../judge/startup-step.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
-import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import type { ReadyDaemonSet } from '../policy/ready-when.ts';
 import { compileCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
 
 /** The fields of a pod on a node that show whether a DaemonSet is ready there. */
@@ -26,27 +28,20 @@ export interface WaitingNode extends SchedulingNode {
 }
 
 /**
- * Until Karpenter has registered a node, it carries this taint. In the update that removes it, Karpenter adds `startupTaints` again
- * (pkg/controllers/nodeclaim/lifecycle/registration.go), also those that were removed before.
+ * The DaemonSets of `readyWhen.daemonSets` that are not ready on a node. A DaemonSet is ready if it has a Ready pod there that is not being deleted and
+ * was created after the Node (within {@link CLOCK_SKEW_MS}), of any revision. Pods of an earlier Node of the same name do not count. Nor do pods in
+ * another namespace: the API server does not check that an owner exists.
  */
-const UNREGISTERED = 'karpenter.sh/unregistered';
-
-/**
- * The reasons for a startup taint on a node, one text for each DaemonSet that is not ready. A DaemonSet is ready if it has a Ready pod there that is
- * not being deleted and was created after the Node (within {@link CLOCK_SKEW_MS}), of any revision. Pods of an earlier Node of the same name do not
- * count. Nor do pods in another namespace: the API server does not check that an owner exists.
- */
-export function startupBlockers(
+export function daemonSetBlockers(
   awaited: readonly ReadyDaemonSet[],
   node: WaitingNode,
   pods: readonly DaemonPodOnNode[],
   daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
-): string[] {
-  if (node.taints.some(({ key }) => key === UNREGISTERED)) return ['Karpenter: it has not registered the node'];
+): Blocker[] {
   return awaited.flatMap((one) => {
     const inNamespace = pods.filter(({ namespace }) => namespace === one.namespace);
     const problem = problemOf(daemonSetOf(one), node, inNamespace);
-    return problem === undefined ? [] : `DaemonSet ${one.namespace}/${one.name}: ${problem}`;
+    return problem === undefined ? [] : unmet(`DaemonSet ${daemonSetName(one)}: ${problem}`);
   });
 }
 

@@ -16,9 +16,9 @@ export function startupWaits(policies: readonly CompiledTaintPolicy[]): StartupW
   return (daemonSet, taint) =>
     waiting
       .filter(
-        ({ taint: own, daemonSets }) =>
+        ({ taint: own, parts }) =>
           identity(own) === identity(taint) &&
-          daemonSets.some(({ namespace, name }) => namespace === daemonSet.namespace && name === daemonSet.name),
+          parts.daemonSets.some(({ namespace, name }) => namespace === daemonSet.namespace && name === daemonSet.name),
       )
       .map(({ policy }) => policy);
 }

@@ -193,7 +193,7 @@ function why(one: TaintOnNode, node: PoliciesOnNode): string {
     case 'free':
       return 'no policy covers it';
     case 'startup':
-      return `startup taint of ${named(one)}, which ${one.untilReady ? 'waits for DaemonSets' : 'taintkeeper does not remove'}`;
+      return `startup taint of ${named(one)}, which ${one.untilReady ? 'stays until readyWhen holds' : 'taintkeeper does not remove'}`;
     case 'protected':
       return `protected by ${named(one)}`;
     case 'kept-off':

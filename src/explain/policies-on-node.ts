@@ -36,7 +36,7 @@ export interface TaintOnNode {
   readonly state: TaintState;
   /** The policies that cover it. For a missing taint, the policies that require it. For a startup taint, the policies that set it. */
   readonly by: readonly PolicyField[];
-  /** For a startup taint: the leader removes it when DaemonSets are ready. */
+  /** For a startup taint: the leader removes it when `readyWhen` holds. */
   readonly untilReady?: true;
   /** For a missing taint: why it is not set. Undefined if it is about to be, as far as is known without the leader. */
   readonly blockedBy?: BlockedBy | undefined;

@@ -2,7 +2,8 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { compileRules, type ReadyDaemonSet } from '../policy/taint-rule.ts';
+import type { ReadyDaemonSet } from '../policy/ready-when.ts';
+import { compileRules } from '../policy/taint-rule.ts';
 import { meetingOf } from './contradictions.ts';
 import { daemonSetName } from './startup-step.ts';
 
@@ -12,6 +13,7 @@ export interface StartupFault {
     | 'DaemonSetNotFound'
     | 'DaemonSetDoesNotTolerate'
     | 'TaintkeeperDoesNotTolerate'
+    | 'UnknownPart'
     | 'StartupTaintProtected';
   readonly message: string;
   /** The same for a warning on apply, which is short. */
@@ -37,12 +39,17 @@ export function startupFaults(policy: CompiledTaintPolicy, surroundings: Startup
 }
 
 function waitingFaults(
-  { value: { taint, daemonSets }, field }: CompiledTaintPolicy['untilReady'][number],
+  { value: { taint, parts, unknownParts }, field }: CompiledTaintPolicy['untilReady'][number],
   { daemonSetOf, replicas }: StartupSurroundings,
 ): StartupFault[] {
   const short = `taint ${formatTaint(taint)}`;
   const long = `${short} (${field})`;
-  const ofDaemonSets = daemonSets.flatMap((one): StartupFault[] => {
+  const ofParts = unknownParts.map((unknown): StartupFault => {
+    const text = (what: string) => `${unknown} is not known to this version of taintkeeper: nodes keep ${what}`;
+    const message = `${text(long)}. Run the version that the CustomResourceDefinition belongs to, or remove the field`;
+    return { reason: 'UnknownPart', message, warning: text(short) };
+  });
+  const ofDaemonSets = parts.daemonSets.flatMap((one): StartupFault[] => {
     const name = `DaemonSet ${daemonSetName(one)}`;
     const daemonSet = daemonSetOf(one);
     if (!daemonSet) {
@@ -54,10 +61,10 @@ function waitingFaults(
     const message = `${text(long)}: new nodes keep the taint. Add the toleration to the DaemonSet`;
     return [{ reason: 'DaemonSetDoesNotTolerate', message, warning: text(short) }];
   });
-  if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return ofDaemonSets;
+  if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return [...ofParts, ...ofDaemonSets];
   const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
   const message = `${text(long)}: in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment`;
-  return [...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
+  return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
 }
 
 /** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */

@@ -1,9 +1,13 @@
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import type { NodeView } from './node-view.ts';
+import { allocatableText, type NodeResources } from './startup/allocatable.ts';
+import type { Blocker } from './startup/blocker.ts';
+import { conditionText, type NodeConditions } from './startup/conditions.ts';
+import { csiDriverText } from './startup/csi-drivers.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;
@@ -20,12 +24,15 @@ export interface StartupRequirement {
   /** The values with which policies set it. Absent if one of them names none: then any value counts. */
   readonly values?: readonly string[];
   readonly policies: readonly string[];
-  /** Each once. */
-  readonly daemonSets: readonly ReadyDaemonSet[];
+  /** Of all these policies. */
+  readonly parts: ReadyParts;
+  /** What this version does not know of these policies, for example `TaintPolicy network (spec.taints[0].readyWhen.future)`. */
+  readonly unknownParts: readonly string[];
   readonly progressDeadlineMs: number;
 }
 
-export interface StartupNode extends NodeView {
+export interface StartupNode extends NodeView, NodeResources, NodeConditions {
+  readonly uid?: string;
   /** In milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -38,8 +45,8 @@ export interface AwaitedTaint {
 }
 
 export interface StartupFacts {
-  /** What a taint waits for, in words: none if it can be removed; undefined if that is not known. */
-  readonly blockers: (requirement: StartupRequirement) => readonly string[] | undefined;
+  /** The parts of `readyWhen` that do not hold on the node, or are not known to. None if all hold. */
+  readonly blockers: (requirement: StartupRequirement) => readonly Blocker[];
   /** What {@link StartupStep.awaited} was before. */
   readonly awaited: readonly AwaitedTaint[];
   /** Whether all policies could be read: one that could not may have the taint. */
@@ -69,8 +76,7 @@ export interface RemovableTaint {
 
 export interface WaitingTaint {
   readonly requirement: StartupRequirement;
-  /** Undefined if it is not known. */
-  readonly blockers: readonly string[] | undefined;
+  readonly blockers: readonly Blocker[];
   readonly forMs: number;
   readonly isOverdue: boolean;
 }
@@ -83,17 +89,36 @@ function startupRequirements(selecting: readonly CompiledTaintPolicy[]): Startup
   return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
     const [first] = alike;
     if (!first) return [];
-    const named = alike.flatMap(({ daemonSets }) => daemonSets);
     return {
       taint: first.taint,
       ...(alike.some(({ anyValue }) => anyValue)
         ? {}
         : { values: [...new Set(alike.map(({ taint }) => taint.value ?? ''))] }),
       policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
-      daemonSets: [...new Map(named.map((one) => [daemonSetName(one), one])).values()],
+      parts: joinedParts(alike.map(({ parts }) => parts)),
+      unknownParts: alike.flatMap(({ policy, unknownParts }) =>
+        unknownParts.map((field) => `TaintPolicy ${policy} (${field})`),
+      ),
       progressDeadlineMs: Math.min(...alike.map(({ progressDeadlineMs }) => progressDeadlineMs)),
     };
   });
+}
+
+/** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
+export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
+  const selecting = enforcedPolicies(policies, node.labels);
+  return startupRequirements(selecting).filter((requirement) => isCarried(requirement, node, selecting));
+}
+
+/** Another policy that protects the taint wins. With another value, it is the taint of another writer. */
+function isCarried(
+  requirement: StartupRequirement,
+  { taints }: Pick<NodeView, 'taints'>,
+  selecting: readonly CompiledTaintPolicy[],
+): boolean {
+  const { taint } = requirement;
+  const value = valuesOf(taints).get(identity(taint));
+  return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
 }
 
 const NOTHING: StartupStep = { removable: [], late: [], waiting: [], awaited: [] };
@@ -123,13 +148,17 @@ export function startupStep(
     const value = carried.get(identity(taint));
     if (isProtectedBy(selecting, { ...taint, value: value ?? taint.value })) continue;
     if (value === undefined) {
-      if (isRegistering && blockersOf(requirement)?.length && !isKeptOff(requirement)) late.push(requirement);
+      // A policy with an unknown part is left to a version that knows it.
+      const isUnready = () => blockersOf(requirement).some(({ state }) => state === 'Unmet');
+      if (isRegistering && requirement.unknownParts.length === 0 && isUnready() && !isKeptOff(requirement)) {
+        late.push(requirement);
+      }
       continue;
     }
     // With another value, it is the taint of another writer.
     if (!isSetBy(requirement, value)) continue;
-    const blockers = blockersOf(requirement);
-    if (blockers?.length === 0) {
+    const blockers = [...unknownBlockers(requirement), ...blockersOf(requirement)];
+    if (blockers.length === 0) {
       removable.push({ taint, policies: requirement.policies, reason: readyText(requirement) });
     } else {
       const isOverdue = ageMs > requirement.progressDeadlineMs;
@@ -161,6 +190,13 @@ export function startupStep(
   }
 }
 
+/** An earlier version of the program would otherwise remove the taint before the part holds. */
+function unknownBlockers({ unknownParts }: StartupRequirement): Blocker[] {
+  if (unknownParts.length === 0) return [];
+  const fields = unknownParts.join(', ');
+  return [{ text: `what this version of taintkeeper does not know: ${fields}`, state: 'Unknown' }];
+}
+
 function isSetBy({ values }: StartupRequirement, value: string): boolean {
   return values === undefined || values.includes(value);
 }
@@ -171,15 +207,18 @@ export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
 }
 
 /** Why a taint is removed, in words. */
-function readyText({ daemonSets }: StartupRequirement): string {
+function readyText({ parts: { daemonSets, conditions, csiDrivers, allocatable } }: StartupRequirement): string {
   const names = daemonSets.map(daemonSetName);
-  return names.length === 1 ? `DaemonSet ${names[0]} is ready` : `DaemonSets ${names.join(', ')} are ready`;
+  const are = names.length === 1 ? `DaemonSet ${names[0]} is` : `DaemonSets ${names.join(', ')} are`;
+  return [
+    ...(names.length === 0 ? [] : [`${are} ready`]),
+    ...conditionText(conditions),
+    ...csiDriverText(csiDrivers),
+    ...allocatableText(allocatable),
+  ].join(', ');
 }
 
 /** For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready`. */
-export function waitingText({
-  requirement,
-  blockers = ['its DaemonSets, which were not checked'],
-}: Pick<WaitingTaint, 'requirement' | 'blockers'>): string {
-  return `startup taint ${formatTaint(requirement.taint)} waits for ${blockers.join(', and ')}`;
+export function waitingText({ requirement, blockers }: Pick<WaitingTaint, 'requirement' | 'blockers'>): string {
+  return `startup taint ${formatTaint(requirement.taint)} waits for ${blockers.map(({ text }) => text).join(', and ')}`;
 }

@@ -44,7 +44,7 @@ export const EVENT_REASONS = {
   StartupTaintRemoved: {
     on: 'Node',
     meaning:
-      'The leader removed the startup taint: the DaemonSets of `readyWhen` are ready on the node, or no policy has the taint on it any more.',
+      'The leader removed the startup taint: `readyWhen` holds on the node, or no policy has the taint on it any more.',
   },
   StartupTaintRemains: {
     on: 'Node',

@@ -3,9 +3,12 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
+import type { NodeResources } from '../judge/startup/allocatable.ts';
+import type { NodeConditions } from '../judge/startup/conditions.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
+import { isReadyResource } from '../policy/ready-when.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
@@ -40,6 +43,43 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     taints: spec?.taints ?? [],
     allowRemoval: own(metadata.annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
   };
+}
+
+/** The most of each that is kept: a kubelet can write more, and a node has ten or so. */
+const MAX_CONDITIONS = 32;
+const MAX_RESOURCES = 32;
+
+/** What startup taints may wait for in the status of the Node. A value of another type than the API server's counts as absent. */
+export function viewNodeStatus(node: NodeObject): NodeResources & NodeConditions {
+  const { status } = node as {
+    readonly status?: {
+      readonly conditions?: readonly { readonly type?: unknown; readonly status?: unknown }[] | null;
+      readonly allocatable?: Readonly<Record<string, unknown>> | null;
+    } | null;
+  };
+  const conditions = (status?.conditions ?? []).flatMap(({ type, status: is }) =>
+    typeof type === 'string' &&
+    type.length <= QUALIFIED_NAME_LENGTH &&
+    typeof is === 'string' &&
+    is.length <= MAX_STATUS
+      ? [[type, is] as const]
+      : [],
+  );
+  const resources = Object.entries(status?.allocatable ?? {}).flatMap(([name, quantity]) =>
+    name.length <= QUALIFIED_NAME_LENGTH && isReadyResource(name) && isAboveZero(quantity) ? name : [],
+  );
+  return {
+    ...(conditions.length > 0 ? { conditions: Object.fromEntries(conditions.slice(0, MAX_CONDITIONS)) } : {}),
+    ...(resources.length > 0 ? { resources: resources.sort().slice(0, MAX_RESOURCES) } : {}),
+  };
+}
+
+/** `Unknown` is the longest status. */
+const MAX_STATUS = 7;
+
+/** Whether a quantity of Kubernetes, such as `8`, `0` or `100m`, is above zero. No suffix makes one of it. */
+function isAboveZero(quantity: unknown): boolean {
+  return Number.parseFloat(String(quantity)) > 0;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { asksForNatives, NATIVE_ASKED_BY } from './backstop.ts';
 import { modeOf, type Policy } from './policy.ts';
+import { needDaemonSets, partsOf } from './ready-when.ts';
 
 /** Rights that are off by default: the default policies need none of them. */
 export type OptionalRight =
@@ -8,6 +9,7 @@ export type OptionalRight =
   | 'watchPods'
   | 'deletePods'
   | 'listPods'
+  | 'listCsiNodes'
   | 'listNodePools'
   | 'listMachineDeployments';
 
@@ -24,8 +26,12 @@ export interface AskedRight {
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
   if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
-  if (policy.kind === 'TaintPolicy' && !audit && policy.spec.taints.some(({ ensure }) => ensure === 'UntilReady')) {
-    asked.push({ right: 'listPods', by: 'ensure: UntilReady' });
+  if (policy.kind === 'TaintPolicy' && !audit) {
+    const waits = policy.spec.taints.flatMap(({ readyWhen }) => (readyWhen ? partsOf(readyWhen) : []));
+    if (waits.some(needDaemonSets)) asked.push({ right: 'listPods', by: 'readyWhen.daemonSets' });
+    if (waits.some(({ csiDrivers }) => csiDrivers.length > 0)) {
+      asked.push({ right: 'listCsiNodes', by: 'readyWhen.csiDrivers' });
+    }
   }
   // Not in mode Audit: see the constraints of a TolerationPolicy.
   if (policy.kind === 'TolerationPolicy' && !audit && policy.spec.existing === 'Patch') {

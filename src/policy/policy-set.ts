@@ -8,16 +8,10 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import { partsOf, progressDeadlineMsOf, type ReadyParts } from './ready-when.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
-import {
-  type CompiledTaintRule,
-  compileRules,
-  isStartup,
-  matcherOfAny,
-  progressDeadlineMsOf,
-  type ReadyDaemonSet,
-} from './taint-rule.ts';
+import { type CompiledTaintRule, compileRules, isStartup, matcherOfAny } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
 
@@ -55,7 +49,7 @@ export interface CompiledTaintPolicy {
   readonly required: readonly Stated<EnsuredTaint>[];
   /** The taints that a node gets when it registers, and need not keep. */
   readonly startup: readonly Stated<EnsuredTaint>[];
-  /** The startup taints that the leader removes when DaemonSets are ready. */
+  /** The startup taints that the leader removes when `readyWhen` holds. */
   readonly untilReady: readonly Stated<UntilReadyTaint>[];
   /** The taints that a node gets when it registers: the required ones, and startup taints. These are all rules with `ensure`. */
   readonly ensured: readonly Stated<EnsuredTaint>[];
@@ -79,7 +73,9 @@ export interface UntilReadyTaint {
   readonly taint: Taint;
   /** True if the policy names no value. */
   readonly anyValue: boolean;
-  readonly daemonSets: readonly ReadyDaemonSet[];
+  readonly parts: ReadyParts;
+  /** Fields of the rule that this version does not know. */
+  readonly unknownParts: readonly string[];
   readonly progressDeadlineMs: number;
 }
 
@@ -156,7 +152,7 @@ export function compileTaintPolicy(
   policy: TaintPolicy,
   { mode = policy.spec.mode, startupKeys = startupKeysOf([policy]) }: Compilation = {},
 ): CompiledTaintPolicy {
-  const { kind, name, spec } = policy;
+  const { kind, name, spec, unknownParts = [] } = policy;
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
   const isExemptGroup = matcherOfAny(groups);
@@ -182,13 +178,16 @@ export function compileTaintPolicy(
     allowsRemovalByAnnotation: spec.removalByAnnotation !== 'Forbidden' && spec.mode !== 'Audit',
     required: ensuredTaints(stated.filter(({ ensure }) => ensure === 'Always')),
     startup: ensuredTaints(stated.filter(({ ensure }) => isStartup(ensure))),
-    untilReady: stated.flatMap((rule) => {
+    untilReady: stated.flatMap((rule, index) => {
       const { readyWhen, field } = rule;
       if (readyWhen === undefined) return [];
-      const { daemonSets } = readyWhen;
-      const progressDeadlineMs = progressDeadlineMsOf(readyWhen);
+      const common = {
+        parts: partsOf(readyWhen),
+        unknownParts: unknownParts.filter((part) => part.rule === index).map((part) => part.field),
+        progressDeadlineMs: progressDeadlineMsOf(readyWhen),
+      };
       return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({
-        value: { taint, anyValue, daemonSets, progressDeadlineMs },
+        value: { taint, anyValue, ...common },
         field,
       }));
     }),

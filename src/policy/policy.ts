@@ -5,7 +5,13 @@ import type { Path, Problem } from './problem.ts';
 import { DEFAULT_RECOVERY_MODE, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName, schemaProblems, show, unknownFieldsIn } from './schema.ts';
 import { checkSelector } from './selector.ts';
-import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
+import {
+  checkTaintPolicy,
+  type TaintPolicySpec,
+  TaintPolicySpecSchema,
+  type UnknownPart,
+  unknownPartsOf,
+} from './taint-policy.ts';
 import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
 import {
   checkTolerationRestriction,
@@ -19,6 +25,8 @@ export interface TaintPolicy {
   readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly spec: TaintPolicySpec;
+  /** Fields of startup taints that this version does not know. Absent if there are none: always in a file. */
+  readonly unknownParts?: readonly UnknownPart[];
 }
 
 export interface TolerationPolicy {
@@ -86,13 +94,24 @@ export type PolicyResult =
 
 /** Reads one policy from parsed YAML or JSON. Reports every problem, not only the first. */
 export function parsePolicy(value: unknown): PolicyResult {
+  return parseKnown(value, []);
+}
+
+/** @param ignored the fields that were taken out of the policy, because this version does not know them */
+function parseKnown(value: unknown, ignored: readonly Path[]): PolicyResult {
   const kind = kindOf(value);
   switch (kind) {
     case 'TaintPolicy':
-      return checked(TaintPolicySchema, value, ({ metadata, spec }) => ({
-        policy: { kind, name: metadata.name, spec },
-        problems: [...checkSelector(['spec', 'nodeSelector'], spec.nodeSelector), ...checkTaintPolicy(spec)],
-      }));
+      return checked(TaintPolicySchema, value, ({ metadata, spec }) => {
+        const unknownParts = unknownPartsOf(spec, ignored);
+        return {
+          policy: { kind, name: metadata.name, spec, ...(unknownParts.length > 0 ? { unknownParts } : {}) },
+          problems: [
+            ...checkSelector(['spec', 'nodeSelector'], spec.nodeSelector),
+            ...checkTaintPolicy(spec, unknownParts),
+          ],
+        };
+      });
     case 'TolerationPolicy':
       return checked(TolerationPolicySchema, value, ({ metadata, spec }) => ({
         policy: { kind, name: metadata.name, spec },
@@ -154,11 +173,12 @@ export interface StoredPolicy {
 
 /**
  * Reads a policy of the API server. Its definition may belong to another version of the program, so an unknown field does not make a policy invalid.
- * In files it is an error, because it is probably a typing error (see {@link parsePolicy}).
+ * A startup taint with an unknown field stays on the nodes: the field may be a further condition. In files, an unknown field is an error, because it is
+ * probably a typing error (see {@link parsePolicy}).
  */
 export function parseStoredPolicy(value: unknown): StoredPolicy {
   const ignored = unknownFields(value);
-  return { result: parsePolicy(ignored.length === 0 ? value : without(value, ignored)), ignored };
+  return { result: parseKnown(ignored.length === 0 ? value : without(value, ignored), ignored), ignored };
 }
 
 function without(value: unknown, fields: readonly Path[]): unknown {

@@ -174,6 +174,11 @@ export const CONDITIONS = {
           'The pods of taintkeeper do not tolerate a startup taint. In a cluster of new nodes only, nothing removes it.',
         next: 'add the toleration to the Deployment of taintkeeper',
       },
+      UnknownPart: {
+        meaning:
+          'A startup taint of the policy has a field that this version of taintkeeper does not know. The leader neither sets nor removes the taint.',
+        next: 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the field',
+      },
       StartupTaintProtected: {
         meaning: 'A policy protects a startup taint of another policy, by its exact key, so the taint stays.',
         next: 'leave the key out of the policy that the message names first',

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import type { Problem } from './problem.ts';
+import { formatPath, type Path, type Problem } from './problem.ts';
 import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
 import { NO_CONTRADICTION, SPEC_CONSTRAINTS } from './taint-policy-constraints.ts';
@@ -87,12 +87,33 @@ export const TaintPolicySpecSchema = Type.Object(
 
 export type TaintPolicySpec = Static<typeof TaintPolicySpecSchema>;
 
+/** A field of a rule with `ensure: UntilReady` that this version does not know: the taint may have to wait for something else as well. */
+export interface UnknownPart {
+  /** The index of the rule. */
+  readonly rule: number;
+  /** For example `spec.taints[0].readyWhen.future`. */
+  readonly field: string;
+}
+
+/** @param ignored the fields of the policy that this version does not know */
+export function unknownPartsOf({ taints }: TaintPolicySpec, ignored: readonly Path[]): UnknownPart[] {
+  return ignored.flatMap((path) => {
+    const [spec, list, rule] = path;
+    if (spec !== 'spec' || list !== 'taints' || typeof rule !== 'number') return [];
+    return taints[rule]?.ensure === 'UntilReady' ? [{ rule, field: formatPath(path) }] : [];
+  });
+}
+
 /** The problems of a TaintPolicy that a schema cannot express. Paths start at `spec`. */
-export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
+export function checkTaintPolicy(spec: TaintPolicySpec, unknownParts: readonly UnknownPart[]): Problem[] {
   return [
     ...brokenConstraints(SPEC_CONSTRAINTS, spec, ['spec']),
     ...spec.taints.flatMap((rule, index) => [
-      ...checkRule(rule, ['spec', 'taints', index]),
+      ...checkRule(
+        rule,
+        ['spec', 'taints', index],
+        unknownParts.some((part) => part.rule === index),
+      ),
       ...checkContradiction(spec.taints, index),
     ]),
   ];

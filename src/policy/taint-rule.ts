@@ -12,6 +12,7 @@ import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, NODE_STATE_TAINT_KEYS, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { Path, Problem } from './problem.ts';
+import { checkReadyWhen, ReadyWhenSchema } from './ready-when.ts';
 import {
   brokenConstraints,
   type CelRule,
@@ -20,7 +21,6 @@ import {
   celValidations,
   EffectSchema,
   LabelValue,
-  ObjectName,
   QUALIFIED_NAME_CONSTRAINTS,
   QualifiedName,
   QualifiedNamePattern,
@@ -135,55 +135,6 @@ const NOT_IDLE: CelRule = {
 /** The maximum number of exceptions of a rule: the API server's CEL evaluates each of them. */
 const MAX_EXCEPT = 32;
 
-/** The leader checks all of them on each node that waits. */
-const MAX_READY_DAEMON_SETS = 8;
-const PROGRESS_DEADLINE_SECONDS = 600;
-
-const ReadyDaemonSetSchema = Type.Object(
-  {
-    namespace: { ...ObjectName, description: 'The namespace of the DaemonSet.' },
-    name: { ...ObjectName, description: 'The name of the DaemonSet.' },
-  },
-  { additionalProperties: false },
-);
-
-/** A DaemonSet that a startup taint waits for. */
-export type ReadyDaemonSet = Static<typeof ReadyDaemonSetSchema>;
-
-const ReadyWhenSchema = Type.Object(
-  {
-    daemonSets: Type.Array(ReadyDaemonSetSchema, {
-      description:
-        'The DaemonSets that must be ready on the node. One is ready if it has a Ready pod on the node that is not being deleted and was ' +
-        'created after the Node (two seconds of tolerance), of any revision. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each ' +
-        'must tolerate the taint.',
-      minItems: 1,
-      maxItems: MAX_READY_DAEMON_SETS,
-    }),
-    progressDeadlineSeconds: Type.Optional(
-      Type.Integer({
-        description:
-          'After how many seconds a node that still waits is reported, by an Event and the condition Stalled. The taint stays.',
-        format: 'int32',
-        default: PROGRESS_DEADLINE_SECONDS,
-        minimum: 1,
-        maximum: 86_400,
-      }),
-    ),
-  },
-  {
-    description: 'For ensure: UntilReady: when taintkeeper removes the taint from a node.',
-    additionalProperties: false,
-  },
-);
-
-/** How long a node may wait before it is reported. */
-export function progressDeadlineMsOf({
-  progressDeadlineSeconds = PROGRESS_DEADLINE_SECONDS,
-}: Static<typeof ReadyWhenSchema>) {
-  return 1_000 * progressDeadlineSeconds;
-}
-
 /** An item of `spec.taints` of a TaintPolicy. */
 export const TaintRuleSchema = Type.Object(
   {
@@ -211,7 +162,7 @@ export const TaintRuleSchema = Type.Object(
           'and in mode Deny or Restore whenever it is missing. With effect NoExecute a node gets it only when it registers, because it evicts pods: a ' +
           'missing one is reported. AtRegistration: every selected node gets the taint in the request that creates the ' +
           'Node, and never again. Every user may remove it. Cluster API calls this OnInitialization. ' +
-          'UntilReady: the same, and taintkeeper removes the taint whenever the node carries it and the DaemonSets of `readyWhen` are ready on the ' +
+          'UntilReady: the same, and taintkeeper removes the taint whenever the node carries it and `readyWhen` holds on the ' +
           'node. If the node registered without the taint, the leader sets it during the first ten minutes, while the node carries ' +
           'node.kubernetes.io/not-ready:NoSchedule and is not ready by `readyWhen`. `ensure` needs a key without `*`, and an effect.',
       }),
@@ -223,14 +174,18 @@ export const TaintRuleSchema = Type.Object(
 
 export type TaintRule = Static<typeof TaintRuleSchema>;
 
-/** The problems of a rule that its schema cannot express. */
-export function checkRule(rule: TaintRule, path: Path): Problem[] {
+/**
+ * The problems of a rule that its schema cannot express.
+ * @param hasUnknownPart whether its `readyWhen` has a part that this version does not know
+ */
+export function checkRule(rule: TaintRule, path: Path, hasUnknownPart: boolean): Problem[] {
   return [
     ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
     ...(rule.except ?? []).flatMap((key, number) =>
       brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, key, [...path, 'except', number]),
     ),
     ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
+    ...(rule.readyWhen ? checkReadyWhen(rule.readyWhen, [...path, 'readyWhen'], hasUnknownPart) : []),
     ...checkPattern(rule, [...path, 'key']),
   ];
 }

@@ -8,7 +8,7 @@ import { startupFaults } from '../judge/startup-faults.ts';
 import { daemonSetName } from '../judge/startup-step.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import type { ReadyDaemonSet } from '../policy/ready-when.ts';
 
 /** A policy that names more DaemonSets gets no warnings: each costs a request, and every pod can send reviews. */
 const MOST_DAEMON_SETS = 16;
@@ -27,7 +27,7 @@ export async function startupAdvice(
   others: readonly CompiledTaintPolicy[],
   timeoutMs: number,
 ): Promise<readonly string[] | undefined> {
-  const named = policy.untilReady.flatMap(({ value }) => value.daemonSets);
+  const named = policy.untilReady.flatMap(({ value }) => value.parts.daemonSets);
   const awaited = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
   if (awaited.length > MOST_DAEMON_SETS) return undefined;
   const signal = AbortSignal.timeout(timeoutMs);

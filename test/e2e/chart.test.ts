@@ -95,6 +95,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     { value: 'patchDaemonSets', name: 'taintkeeper-patch-daemon-sets' },
     { value: 'recoverPods', name: 'taintkeeper-recover-pods' },
     { value: 'listPods', name: 'taintkeeper-list-pods' },
+    { value: 'listCsiNodes', name: 'taintkeeper-list-csi-nodes' },
     { value: 'listNodePools', name: 'taintkeeper-list-node-pools' },
   ])('$value grants what only some policies ask for, by a role of its own: Helm takes it away again', async (given) => {
     const byDefault = (await render()).filter(({ kind }) => kind.startsWith('ClusterRole'));

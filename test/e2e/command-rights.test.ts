@@ -58,7 +58,7 @@ spec:
     - key: ${PREPARING.key}
       effect: NoSchedule
       ensure: UntilReady
-      readyWhen: { daemonSets: [{ namespace: kube-system, name: cni }] }
+      readyWhen: { daemonSets: [{ namespace: kube-system, name: cni }], csiDrivers: [{ name: csi.example.com }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy

@@ -73,6 +73,18 @@ const UNTIL_READY = {
   readyWhen: { daemonSets: [CILIUM] },
 };
 
+const EVERY_PART = {
+  daemonSets: [CILIUM, { namespace: 'gpu-operator', name: 'driver' }],
+  conditions: [
+    { type: 'example.com/NetworkReady', status: 'True' },
+    { type: 'KernelDeadlock', status: 'False' },
+    { type: 'A' },
+  ],
+  csiDrivers: [{ name: 'ebs.csi.aws.com' }, { name: 'csi.example.com' }],
+  allocatable: [{ resource: 'nvidia.com/gpu' }, { resource: 'hugepages-2Mi' }],
+  progressDeadlineSeconds: 60,
+};
+
 export const POLICY_CASES: readonly PolicyCase[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
@@ -102,6 +114,34 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [CILIUM], progressDeadlineSeconds: 60 } }],
     nodeSelector: { matchLabels: { a: 'b' } },
   }),
+  taint('a taint until every part of readyWhen holds', {
+    taints: [{ ...UNTIL_READY, readyWhen: EVERY_PART }],
+  }),
+  taint(
+    'a taint that waits for a condition whose type has a domain that is too long',
+    { taints: [{ ...UNTIL_READY, readyWhen: { conditions: [{ type: `${'a'.repeat(254)}/b` }] } }] },
+    'spec.taints[0].readyWhen.conditions[0].type',
+  ),
+  taint(
+    'a taint that waits for one condition with two statuses',
+    { taints: [{ ...UNTIL_READY, readyWhen: { conditions: [{ type: 'A' }, { type: 'A', status: 'False' }] } }] },
+    'spec.taints[0].readyWhen.conditions[1]',
+  ),
+  taint(
+    'a taint that waits for another status than there is',
+    { taints: [{ ...UNTIL_READY, readyWhen: { conditions: [{ type: 'A', status: 'Yes' }] } }] },
+    'spec.taints[0].readyWhen.conditions[0].status',
+  ),
+  taint(
+    'a taint that waits for a CSI driver whose name is none',
+    { taints: [{ ...UNTIL_READY, readyWhen: { csiDrivers: [{ name: 'EBS' }] } }] },
+    'spec.taints[0].readyWhen.csiDrivers[0].name',
+  ),
+  taint(
+    'a taint that waits for a resource that every node has',
+    { taints: [{ ...UNTIL_READY, readyWhen: { allocatable: [{ resource: 'cpu' }] } }] },
+    'spec.taints[0].readyWhen.allocatable[0].resource',
+  ),
   taint(
     'a taint until DaemonSets are ready that evicts',
     { taints: [{ ...UNTIL_READY, effect: 'NoExecute' }] },
@@ -129,6 +169,17 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     'a taint that waits for no DaemonSet',
     { taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [] } }] },
     'spec.taints[0].readyWhen.daemonSets',
+  ),
+  taint(
+    'a taint that waits for nothing but a deadline',
+    { taints: [{ ...UNTIL_READY, readyWhen: { progressDeadlineSeconds: 60 } }] },
+    'spec.taints[0].readyWhen',
+    'readyWhen needs at least one of daemonSets, conditions, csiDrivers, allocatable',
+  ),
+  taint(
+    'a taint that waits for one DaemonSet twice',
+    { taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [CILIUM, { ...CILIUM, name: 'b' }, CILIUM] } }] },
+    'spec.taints[0].readyWhen.daemonSets[2]',
   ),
   taint(
     'no removal by annotation of a required taint, with exempt users',

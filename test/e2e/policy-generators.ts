@@ -131,9 +131,24 @@ const readyWhen = mostly(
           maxLength: 3,
         },
       ),
+      conditions: list(
+        mostly(fields({ type: mostly(key, 'a b', 1), status: oneOf('True', 'False', 'Unknown') }, ['type']), 'A', []),
+        { minLength: 1, maxLength: 2 },
+      ),
+      csiDrivers: list(mostly(fields({ name: objectName }, ['name']), 'cilium', []), { minLength: 1, maxLength: 2 }),
+      allocatable: list(
+        mostly(
+          fields({ resource: mostly(fc.constantFrom('a.com/gpu', 'hugepages-2Mi'), 'cpu', 'hugepages-', 1) }, [
+            'resource',
+          ]),
+          'cpu',
+          [],
+        ),
+        { minLength: 1, maxLength: 2 },
+      ),
       progressDeadlineSeconds: mostly(fc.constantFrom(1, 600, 86_400), 0, 86_401, '60', 0.5),
     },
-    ['daemonSets'],
+    [],
   ),
   'cilium',
   {},

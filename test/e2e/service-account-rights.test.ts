@@ -311,6 +311,16 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
   listPods: [
     { what: 'pods everywhere', resource: 'pods', namespace: '', may: ['list', 'watch'], mayNot: ['get', ...WRITE] },
   ],
+  listCsiNodes: [
+    {
+      what: 'CSINodes',
+      group: 'storage.k8s.io',
+      resource: 'csinodes',
+      namespace: '',
+      may: ['list', 'watch'],
+      mayNot: ['get', ...WRITE],
+    },
+  ],
   listNodePools: [
     ['karpenter.sh', 'nodepools'],
     ['cluster.x-k8s.io', 'machinedeployments'],

@@ -14,7 +14,7 @@ import { policiesInForce } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { countCovered } from '../../coverage/coverage.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
-import { startupStep } from '../../judge/startup-step.ts';
+import { carriedStartup } from '../../judge/startup-step.ts';
 import { jsonPointer } from '../../kubernetes/json-pointer.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
@@ -33,7 +33,7 @@ interface LeftOnNode extends LeftBehind {
   readonly value: ClusterNode;
   /** `spec.taints` as the API server returned it. */
   readonly list: readonly Taint[];
-  /** The startup taints of the node that wait for DaemonSets: only taintkeeper removes them. */
+  /** The startup taints of the node that wait for `readyWhen`: only taintkeeper removes them. */
   readonly startup: readonly Taint[];
 }
 
@@ -52,10 +52,9 @@ function readNode(object: unknown, policies: readonly CompiledTaintPolicy[]): Le
     spec?: { taints?: readonly Taint[] };
   };
   const list = spec?.taints ?? [];
-  // Whether the DaemonSets are ready does not matter: nothing will remove the taints afterwards.
-  const facts = { blockers: () => undefined, awaited: [], isComplete: true, now: 0, apiTime: 0 };
-  const { waiting } = startupStep({ ...value, createdAt: 0 }, policies, facts);
-  const startup = list.filter((taint) => waiting.some(({ requirement }) => sameTaint(requirement.taint, taint)));
+  // Whether the node is ready does not matter: nothing will remove the taints afterwards.
+  const carried = carriedStartup(value, policies);
+  const startup = list.filter((taint) => carried.some((one) => sameTaint(one.taint, taint)));
   return { resource: 'nodes', name: value.name, value, list, startup, ...leftOnNode(metadata.annotations ?? {}) };
 }
 

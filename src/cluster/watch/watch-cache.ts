@@ -180,7 +180,12 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       if (isNotServed(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
       const [kind, message] = watchFault(error, path);
       fault.is(kind, message);
-      report({ connected: false, error: (error as Error).message, isNotServed: isNotServed(error) });
+      report({
+        connected: false,
+        error: (error as Error).message,
+        isNotServed: isNotServed(error),
+        isForbidden: isForbidden(error),
+      });
     }
     await pause(backOff.next(retryAfterOf(error)), signal);
   }

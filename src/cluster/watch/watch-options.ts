@@ -39,6 +39,8 @@ export type WatchState =
       readonly error: string;
       /** The answer was a 404 for the path: the kind may have no definition. */
       readonly isNotServed: boolean;
+      /** The answer was a 403: the right is missing. */
+      readonly isForbidden: boolean;
     };
 
 /** A current copy of the objects of an API path. */

@@ -121,6 +121,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       now: performance.now(),
       apiTime: client.now().getTime(),
     });
+    startup.settled(entry.name);
     remember(entry.name, step.memory);
     return step;
   }

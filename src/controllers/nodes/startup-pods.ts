@@ -5,10 +5,11 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { watchResource } from '../../cluster/watch/watch-cache.ts';
 import type { WatchCache } from '../../cluster/watch/watch-options.ts';
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
+import type { Found } from '../../judge/startup/blocker.ts';
 import { daemonSetName } from '../../judge/startup-step.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
-import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
+import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
 import type { DaemonSets } from '../sources.ts';
 
@@ -29,10 +30,9 @@ interface WatchedDaemonSet {
 /** The pods of the DaemonSets that nodes wait for. */
 export interface StartupPods {
   /**
-   * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch.
-   * @returns undefined until all pods have been listed
+   * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. Unread until all of them have been listed.
    */
-  on(node: string, awaited: readonly ReadyDaemonSet[]): readonly DaemonPodOnNode[] | undefined;
+  on(node: string, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the watches of other DaemonSets, and of those that were deleted. */
   retain(named: readonly ReadyDaemonSet[]): void;
   stop(): Promise<void>;
@@ -71,7 +71,7 @@ export function watchStartupPods(
           if (pod) found.push(pod.value);
         }
       }
-      return isSynced ? found : undefined;
+      return isSynced ? { value: found } : 'Unread';
     },
     retain(named) {
       const names = new Set(named.map(daemonSetName));

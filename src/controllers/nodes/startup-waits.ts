@@ -6,8 +6,8 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
+import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
@@ -24,6 +24,7 @@ import { type Controller, type Run, startController } from '../controller.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 import type { Reading, WatchedDaemonSets } from '../sources.ts';
+import { watchCsiNodes } from './csi-nodes.ts';
 import { trackRefusals } from './refusals.ts';
 import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
@@ -64,6 +65,8 @@ interface Wait {
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
   blockersOn(node: StartupNode): StartupFacts['blockers'];
+  /** Ends what is read for the node alone, if its last step has not asked {@link blockersOn}. */
+  settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
   forget(node: string): void;
@@ -91,6 +94,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? [...asking] : [node]) if (asking.has(name)) check(name);
   });
+  const csiNodes = watchCsiNodes(run, client, (node) => {
+    if (asking.has(node)) check(node);
+  });
   daemonSets.synced.then(
     () => {
       for (const name of [...asking]) check(name);
@@ -112,7 +118,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const name = daemonSetName(change.entry);
     for (const [node, { waiting }] of waits) {
       const isAwaited = waiting.some(({ requirement }) =>
-        requirement.daemonSets.some((one) => daemonSetName(one) === name),
+        requirement.parts.daemonSets.some((one) => daemonSetName(one) === name),
       );
       if (isAwaited) check(node, DEBOUNCE_MS);
     }
@@ -121,16 +127,19 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   return {
     blockersOn(node) {
       asking.delete(node.name);
-      return ({ daemonSets: awaited }) => {
+      return ({ parts }) => {
         asking.add(node.name);
-        const found = daemonSets.isSynced() && rights.permits('listPods') ? pods.on(node.name, awaited) : undefined;
-        return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
+        return startupBlockers(parts, node, sourcesOf(node.name));
       };
     },
     observe,
+    settled(node) {
+      if (!asking.has(node)) csiNodes.end(node);
+    },
     forget(node) {
       refusals.delete(node);
       asking.delete(node);
+      csiNodes.end(node);
       if (waits.delete(node)) onChange();
     },
     written(entry, { late, removable }) {
@@ -153,8 +162,25 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     notRefused: refusals.delete,
     startupOn: (node) => textOf(waits.get(node)?.waiting ?? []),
     problems,
-    stop: async () => void (await Promise.all([reading.stop(), pods.stop()])),
+    stop: async () => void (await Promise.all([reading.stop(), pods.stop(), csiNodes.stop()])),
   };
+
+  function sourcesOf(node: string): StartupSources {
+    return {
+      daemonSets: () =>
+        daemonSets.isSynced() ? { value: { get: (one) => daemonSets.get(one.name, one.namespace) } } : 'Unread',
+      pods(awaited) {
+        const isPermitted = rights.permits('listPods');
+        if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
+        return pods.on(node, awaited);
+      },
+      csiNode() {
+        const isPermitted = rights.permits('listCsiNodes');
+        if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
+        return csiNodes.on(node);
+      },
+    };
+  }
 
   function observe(entry: NodeEntry, { waiting }: StartupStep): void {
     const { name, uid } = entry;
@@ -175,7 +201,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }
 
   function retainPods(): void {
-    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.daemonSets));
+    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.parts.daemonSets));
     pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
   }
 

@@ -14,6 +14,7 @@ import {
   type PolicyFindings,
   type PolicyStatus,
 } from '../../policy/policy-status.ts';
+import { needDaemonSets } from '../../policy/ready-when.ts';
 import { takeTurns } from '../../runtime/turns.ts';
 import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 
@@ -64,8 +65,8 @@ export function comparedKinds(
 ): readonly ComparedKind[] {
   switch (kind) {
     case 'TaintPolicy':
-      // Startup taints wait for DaemonSets.
-      return own && own.untilReady.length > 0 ? ['nodes', 'daemonSets'] : ['nodes'];
+      // Some startup taints wait for DaemonSets.
+      return own?.untilReady.some(({ value }) => needDaemonSets(value.parts)) ? ['nodes', 'daemonSets'] : ['nodes'];
     case 'TolerationRestriction':
       return [];
     case 'TolerationPolicy':

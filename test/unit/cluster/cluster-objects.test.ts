@@ -30,6 +30,7 @@ describe('of a Node', () => {
       taints: spec.taints,
       allowRemoval: 'a:NoSchedule',
       ready: true,
+      conditions: { DiskPressure: 'False', Ready: 'True' },
     });
   });
 

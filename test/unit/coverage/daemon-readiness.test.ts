@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonPodOnNode, startupBlockers } from '../../../src/coverage/daemon-readiness.ts';
+import { type DaemonPodOnNode, daemonSetBlockers } from '../../../src/coverage/daemon-readiness.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
@@ -26,7 +26,12 @@ function problems(pods: readonly DaemonPodOnNode[], more: object = {}, labels: R
     ...more,
   };
   const node = { name: 'n', labels, taints: [TAINT], createdAt: CREATED };
-  return startupBlockers([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
+  return textsOf([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
+}
+
+/** All of these are known not to be ready. */
+function textsOf(...args: Parameters<typeof daemonSetBlockers>): string[] {
+  return daemonSetBlockers(...args).map(({ text, state }) => (state === 'Unmet' ? text : state));
 }
 
 const NAME = 'DaemonSet kube-system/cilium';
@@ -76,7 +81,7 @@ describe('a DaemonSet on a node', () => {
       value: { ...value, tolerations },
     });
     const node = { name: 'n', labels: {}, taints: [TAINT], createdAt: CREATED };
-    const blockers = (...pods: readonly DaemonPodOnNode[]) => startupBlockers([CILIUM, other], node, pods, daemonSetOf);
+    const blockers = (...pods: readonly DaemonPodOnNode[]) => textsOf([CILIUM, other], node, pods, daemonSetOf);
     const driver = pod({ namespace: 'gpu', owner: 'driver-uid' });
     expect(blockers(pod())).toEqual(['DaemonSet gpu/driver: it has no pod on the node']);
     expect(blockers(pod(), driver)).toEqual([]);
@@ -86,15 +91,9 @@ describe('a DaemonSet on a node', () => {
     ]);
   });
 
-  it('does not count before Karpenter has registered the node, because it adds startup taints again until then', () => {
-    const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
-    const node = { name: 'n', labels: {}, taints: [TAINT, unregistered], createdAt: CREATED };
-    expect(startupBlockers([], node, [], () => undefined)).toEqual(['Karpenter: it has not registered the node']);
-  });
-
   it('is not ready if it does not exist, or is being deleted', () => {
     const node = { name: 'n', labels: {}, taints: [], createdAt: CREATED };
-    expect(startupBlockers([CILIUM], node, [pod()], () => undefined)).toEqual([`${NAME}: it does not exist`]);
+    expect(textsOf([CILIUM], node, [pod()], () => undefined)).toEqual([`${NAME}: it does not exist`]);
     expect(problems([pod()], { deleting: true })).toEqual([`${NAME}: it is being deleted`]);
   });
 

@@ -54,7 +54,7 @@ it.each([
   ['wait-for-gpu-drivers', ['gpu-operator/nvidia-driver-daemonset', 'gpu-operator/nvidia-device-plugin-daemonset']],
 ])('%s waits for DaemonSets: %j', (name, expected) => {
   const named = example(name).taintPolicies.flatMap(({ untilReady }) =>
-    untilReady.flatMap(({ value }) => value.daemonSets.map((one) => `${one.namespace}/${one.name}`)),
+    untilReady.flatMap(({ value }) => value.parts.daemonSets.map((one) => `${one.namespace}/${one.name}`)),
   );
   expect(named).toEqual(expected);
 });

@@ -86,7 +86,7 @@ describe('each taint of a node', () => {
         why: 'removed by the leader',
         specs: { a: rule('Restore', UNTIL_READY) },
         state: 'startup',
-        reason: 'startup taint of a (Restore, spec.taints[0]), which waits for DaemonSets',
+        reason: 'startup taint of a (Restore, spec.taints[0]), which stays until readyWhen holds',
       },
       {
         why: 'removed by an agent',
@@ -98,7 +98,8 @@ describe('each taint of a node', () => {
         why: 'of two policies, one of which lets the leader remove it',
         specs: { a: rule('Restore', AT_REGISTRATION), b: rule('Deny', UNTIL_READY) },
         state: 'startup',
-        reason: 'startup taint of b (Deny, spec.taints[0]), a (Restore, spec.taints[0]), which waits for DaemonSets',
+        reason:
+          'startup taint of b (Deny, spec.taints[0]), a (Restore, spec.taints[0]), which stays until readyWhen holds',
       },
       {
         why: 'of a policy that only reports, and so set by another writer',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../src/judge/allow-removal.ts';
 import { CONFLICT, isBlank, memoryAfterRestoration, type NodeMemory } from '../../../src/judge/node-memory.ts';
 import { type KeptNode, nodeStep, type StepFacts } from '../../../src/judge/node-step.ts';
+import { unmet } from '../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
@@ -33,7 +34,7 @@ const step = (
 ) =>
   nodeStep(of, before, {
     policies: policySet({ taint: policies }).taintPolicies,
-    blockers: () => ['it waits'],
+    blockers: () => [unmet('it waits')],
     isComplete: true,
     now: 0,
     apiTime: 0,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type Blocker, unmet } from '../../../src/judge/startup/blocker.ts';
 import { startupFaults } from '../../../src/judge/startup-faults.ts';
 import {
   type AwaitedTaint,
@@ -9,8 +10,11 @@ import {
   waitingText,
 } from '../../../src/judge/startup-step.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import { parseStoredPolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { policySet } from '../policy/policies.ts';
+import { manifest, policySet } from '../policy/policies.ts';
 import { judgeNode } from './judge-node.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
@@ -19,7 +23,7 @@ const NETWORK = 'example.com/network:NoSchedule';
 const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
 const GPU = { namespace: 'gpu', name: 'driver' };
-const WAITS = ['DaemonSet kube-system/cilium: its pod is not Ready'];
+const WAITS = [unmet('DaemonSet kube-system/cilium: its pod is not Ready')];
 
 const rule = (daemonSets = [CILIUM], progressDeadlineSeconds = 600) =>
   ({ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets, progressDeadlineSeconds } }) as const;
@@ -67,9 +71,12 @@ describe('a taint until DaemonSets are ready', () => {
       return { removable, texts: waiting.map(waitingText) };
     };
     const text = (blockers: string) => [`startup taint ${NETWORK} waits for ${blockers}`];
-    const [cilium = '', gpu = ''] = [...WAITS, 'DaemonSet gpu/driver: not found'];
-    expect(waits(() => [cilium, gpu])).toEqual({ removable: [], texts: text(`${cilium}, and ${gpu}`) });
-    expect(waits(() => undefined)).toEqual({ removable: [], texts: text('its DaemonSets, which were not checked') });
+    const [cilium, gpu] = ['DaemonSet kube-system/cilium: its pod is not Ready', 'DaemonSet gpu/driver: not found'];
+    expect(waits(() => [unmet(cilium), unmet(gpu)])).toEqual({ removable: [], texts: text(`${cilium}, and ${gpu}`) });
+    for (const state of ['Unread', 'Refused'] as const) {
+      const blocker: Blocker = { text: 'DaemonSets: the pods were not read', state };
+      expect(waits(() => [blocker])).toEqual({ removable: [], texts: text(blocker.text) });
+    }
   });
 
   it.each([
@@ -83,12 +90,34 @@ describe('a taint until DaemonSets are ready', () => {
     });
   });
 
+  it.each<{ why: string; readyWhen: ReadyWhen; reason: string }>([
+    {
+      why: 'several DaemonSets',
+      readyWhen: { daemonSets: [CILIUM, GPU] },
+      reason: 'DaemonSets kube-system/cilium, gpu/driver are ready',
+    },
+    {
+      why: 'each part',
+      readyWhen: {
+        daemonSets: [CILIUM],
+        conditions: [{ type: 'A' }, { type: 'B', status: 'False' }],
+        csiDrivers: [{ name: 'csi.example.com' }],
+        allocatable: [{ resource: 'example.com/a' }],
+      },
+      reason:
+        'DaemonSet kube-system/cilium is ready, condition A is True, condition B is False, CSI driver csi.example.com has registered, resource example.com/a is allocatable',
+    },
+  ])('says what holds: $why', ({ readyWhen, reason }) => {
+    const by = policies({ network: spec({ taints: [{ ...rule(), readyWhen }] }) });
+    expect(step({ ...ready, by }).removable).toMatchObject([{ reason }]);
+  });
+
   it('waits for its own DaemonSets, and is removed although another startup taint waits', () => {
     const other = { ...rule([GPU]), key: 'example.com/gpu' };
     const { waiting, removable } = step({
       by: policies({ network: spec({ taints: [rule(), other] }) }),
       taints: [TAINT, { ...TAINT, key: other.key }],
-      blockers: ({ daemonSets }) => (daemonSets.includes(GPU) ? ['DaemonSet gpu/driver: not found'] : []),
+      blockers: ({ parts }) => (parts.daemonSets.includes(GPU) ? [unmet('DaemonSet gpu/driver: not found')] : []),
     });
     expect(removable.map(({ taint }) => taint)).toEqual([TAINT]);
     expect(waiting.map(waitingText)).toEqual([
@@ -110,7 +139,13 @@ describe('a taint until DaemonSets are ready', () => {
   it('waits for the DaemonSets of all policies that have it, and for the earliest deadline', () => {
     const by = policies({ network: spec({ mode: 'Deny' }), gpu: spec({ taints: [rule([GPU, CILIUM], 60)] }) });
     expect(step({ by }).waiting.map(({ requirement }) => requirement)).toEqual([
-      { taint: TAINT, policies: ['gpu', 'network'], daemonSets: [CILIUM, GPU], progressDeadlineMs: 60_000 },
+      {
+        taint: TAINT,
+        policies: ['gpu', 'network'],
+        parts: partsOf({ daemonSets: [CILIUM, GPU] }),
+        unknownParts: [],
+        progressDeadlineMs: 60_000,
+      },
     ]);
   });
 
@@ -148,7 +183,7 @@ describe('a startup taint that the node registered without', () => {
     { why: 'the node is Ready: pods may run there already', situation: { taints: [] } },
     { why: 'not-ready has another effect', situation: { taints: [{ ...NOT_READY, effect: 'NoExecute' }] } },
     { why: 'its DaemonSets are ready', situation: ready },
-    { why: 'whether they are ready is not known', situation: { blockers: () => undefined } },
+    { why: 'whether they are ready is not known', situation: { blockers: () => [{ text: 'x', state: 'Unread' }] } },
     { why: 'an entry of the annotation names it', situation: { allowRemoval: NETWORK } },
   ])('is not set where $why', ({ situation }) => {
     expect(late(situation)).toEqual([]);
@@ -245,6 +280,40 @@ describe('a startup taint whose policy was deleted', () => {
   it('is not removed where another policy protects it', () => {
     const by = policies({ other: { mode: 'Deny', taints: [{ key: TAINT.key }] } });
     expect(gone({ by, awaited: gone({}).awaited, now: POLICY_GONE_MS }).removable).toEqual([]);
+  });
+});
+
+describe('a startup taint with a part that this version does not know', () => {
+  const stored = (name: string, more: object) => {
+    const readyWhen = { daemonSets: [CILIUM], ...more };
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', name, spec({ taints: [{ ...rule(), readyWhen }] })));
+    return result.ok ? [result.policy] : [];
+  };
+  const { taintPolicies: by } = compilePolicies([...stored('new', { future: true }), ...stored('old', {})]);
+  const unknown = 'TaintPolicy new (spec.taints[0].readyWhen.future)';
+
+  it('stays, also if another policy has the taint and all known parts hold', () => {
+    const { removable, waiting } = step({ ...ready, by });
+    expect(removable).toEqual([]);
+    expect(waiting.map(waitingText)).toEqual([
+      `startup taint ${NETWORK} waits for what this version of taintkeeper does not know: ${unknown}`,
+    ]);
+  });
+
+  it('is not set late', () => {
+    expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
+  });
+
+  it('is a fault of the policy', () => {
+    const [policy] = by;
+    const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
+    expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual([
+      {
+        reason: 'UnknownPart',
+        message: `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${NETWORK} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`,
+        warning: `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${NETWORK}`,
+      },
+    ]);
   });
 });
 

@@ -37,7 +37,7 @@ describe('the rights that a policy asks for', () => {
           },
         ],
       },
-      rights: ['listPods by ensure: UntilReady'],
+      rights: ['listPods by readyWhen.daemonSets'],
       audited: [],
     },
     {
@@ -55,7 +55,36 @@ describe('the rights that a policy asks for', () => {
           },
         ],
       },
-      rights: ['listPods by ensure: UntilReady'],
+      rights: ['listPods by readyWhen.daemonSets'],
+      audited: [],
+    },
+    {
+      what: 'a taint until CSI drivers have registered',
+      kind: 'TaintPolicy',
+      spec: {
+        mode: 'Restore',
+        taints: [
+          { key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { csiDrivers: [{ name: 'a.com' }] } },
+        ],
+      },
+      rights: ['listCsiNodes by readyWhen.csiDrivers'],
+      audited: [],
+    },
+    {
+      what: 'a taint until the Node itself says that it is ready',
+      kind: 'TaintPolicy',
+      spec: {
+        mode: 'Restore',
+        taints: [
+          {
+            key: 'a',
+            effect: 'NoSchedule',
+            ensure: 'UntilReady',
+            readyWhen: { conditions: [{ type: 'a' }], allocatable: [{ resource: 'a.com/b' }] },
+          },
+        ],
+      },
+      rights: [],
       audited: [],
     },
     {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicy, parseStoredPolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { formatPath, formatProblem } from '../../../src/policy/problem.ts';
 import { manifest } from './policies.ts';
 
@@ -90,5 +91,52 @@ describe('a policy that the API server holds', () => {
 
   it.each([undefined, null, 'x', { kind: 'Other' }, { kind: 'toString' }])('is no policy: %j', (value) => {
     expect(read(value)).toMatchObject({ result: { ok: false }, ignored: [] });
+  });
+});
+
+describe('a startup taint with fields that this version does not know', () => {
+  const daemonSets = [{ namespace: 'kube-system', name: 'cni' }];
+  const rule = (more: object = {}, readyWhen: object = { daemonSets }) => ({
+    key: 'a',
+    effect: 'NoSchedule',
+    ensure: 'UntilReady',
+    readyWhen,
+    ...more,
+  });
+
+  it.each<{ why: string; taints: object[]; fields: string[] }>([
+    {
+      why: 'a part beside known ones',
+      taints: [{ key: 'b' }, rule({}, { daemonSets, future: [{ name: 'x' }] })],
+      fields: ['spec.taints[1].readyWhen.future'],
+    },
+    {
+      why: 'a part that is the only one',
+      taints: [rule({}, { future: true })],
+      fields: ['spec.taints[0].readyWhen.future'],
+    },
+    {
+      why: 'a field of an item, which may require more of it',
+      taints: [rule({}, { daemonSets: [{ ...daemonSets[0], generation: 2 }] })],
+      fields: ['spec.taints[0].readyWhen.daemonSets[0].generation'],
+    },
+    {
+      why: 'a field beside readyWhen, which may say more of when it holds',
+      taints: [rule({ future: 'x' })],
+      fields: ['spec.taints[0].future'],
+    },
+    { why: 'none', taints: [rule()], fields: [] },
+    { why: 'one of a rule that is no startup taint', taints: [{ key: 'a', future: 1 }], fields: [] },
+  ])('is in force, and says which: $why', ({ taints, fields }) => {
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints }));
+    const [policy] = result.ok ? compilePolicies([result.policy]).taintPolicies : [];
+    expect(policy?.untilReady.flatMap(({ value }) => value.unknownParts)).toEqual(fields);
+    expect(policy?.startup).toHaveLength(taints.filter((one) => 'ensure' in one).length);
+  });
+
+  it('does not count as a condition in a file', () => {
+    expect(parsePolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints: [rule({}, {})] }))).toMatchObject({
+      ok: false,
+    });
   });
 });

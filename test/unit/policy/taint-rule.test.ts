@@ -53,6 +53,16 @@ describe('a rule of a TaintPolicy', () => {
       problems: [`spec.taints[0].effect: ${ONLY_NO_SCHEDULE}`],
     },
     {
+      why: 'waits for nothing',
+      rule: { ...startup, readyWhen: {} },
+      problems: ['spec.taints[0].readyWhen: readyWhen needs at least one of '],
+    },
+    {
+      why: 'names one DaemonSet twice',
+      rule: { ...startup, readyWhen: { daemonSets: [...readyWhen.daemonSets, ...readyWhen.daemonSets] } },
+      problems: ['spec.taints[0].readyWhen.daemonSets[1]: Duplicate value: kube-system/cni is listed twice'],
+    },
+    {
       why: 'excepts keys of its domain',
       rule: { key: 'example.com/*', except: ['example.com/a', 'example.com/b.c'] },
       problems: [],

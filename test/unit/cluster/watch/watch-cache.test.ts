@@ -234,6 +234,7 @@ describe('a watch that ends', () => {
       connected: false,
       error: `GET ${PATH}: the connection is dead: the watch went on for 1100 ms`,
       isNotServed: false,
+      isForbidden: false,
     });
     await eventually(() => expect(logged()).toHaveLength(2));
     await eventually(() => expect(things.openConnections()).toBe(1));

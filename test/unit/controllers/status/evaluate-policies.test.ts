@@ -9,6 +9,7 @@ import {
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicyKind } from '../../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../../src/policy/policy-status.ts';
+import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import type { TolerationRestrictionSpec } from '../../../../src/policy/toleration-restriction.ts';
@@ -175,13 +176,25 @@ it('a policy has no status while a controller does not know its conditions', asy
 });
 
 describe('a kind that cannot be listed', () => {
-  it.each<{ why: string; kind: PolicyKind; untilReady?: readonly object[]; kinds: readonly string[] }>([
+  it.each<{ why: string; kind: PolicyKind; readyWhen?: ReadyWhen; kinds: readonly string[] }>([
     { why: 'its nodes are compared', kind: 'TaintPolicy', kinds: ['nodes'] },
-    { why: 'its startup taints wait for it', kind: 'TaintPolicy', untilReady: [{}], kinds: ['nodes', 'daemonSets'] },
+    {
+      why: 'its startup taints wait for it',
+      kind: 'TaintPolicy',
+      readyWhen: { daemonSets: [{ namespace: 'a', name: 'b' }] },
+      kinds: ['nodes', 'daemonSets'],
+    },
+    {
+      why: 'its startup taints wait for the status of the node',
+      kind: 'TaintPolicy',
+      readyWhen: { conditions: [{ type: 'A' }], allocatable: [{ resource: 'a.com/b' }] },
+      kinds: ['nodes'],
+    },
     { why: 'DaemonSets are patched by where they run', kind: 'TolerationPolicy', kinds: ['nodes', 'daemonSets'] },
     { why: 'a pod is freed on a node where it could run', kind: 'RecoveryPolicy', kinds: ['nodes', 'daemonSets'] },
     { why: 'it is not compared with the cluster at all', kind: 'TolerationRestriction', kinds: [] },
-  ])('delays the status of a $kind if it is one of $kinds: $why', ({ kind, untilReady = [], kinds }) => {
+  ])('delays the status of a $kind if it is one of $kinds: $why', ({ kind, readyWhen, kinds }) => {
+    const untilReady = readyWhen ? [{ value: { parts: partsOf(readyWhen) } }] : [];
     expect(comparedKinds(kind, { untilReady } as never)).toEqual(kinds);
   });
 

@@ -1,0 +1,57 @@
+import { allocatableBlockers } from '../judge/startup/allocatable.ts';
+import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
+import { conditionBlockers } from '../judge/startup/conditions.ts';
+import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
+import type { StartupNode } from '../judge/startup-step.ts';
+import type { ReadyDaemonSet, ReadyParts } from '../policy/ready-when.ts';
+import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
+
+/** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
+export interface StartupSources {
+  readonly daemonSets: () => Found<KnownDaemonSets>;
+  /** The pods on the node, at least those of these DaemonSets. */
+  readonly pods: (awaited: readonly ReadyDaemonSet[]) => Found<readonly DaemonPodOnNode[]>;
+  /** The CSINode of the name of the Node; undefined if there is none. */
+  readonly csiNode: () => Found<CsiNodeView | undefined>;
+}
+
+/** The DaemonSets of the cluster. */
+export interface KnownDaemonSets {
+  /** Undefined for one that does not exist. */
+  get(one: ReadyDaemonSet): KnownDaemonSet | undefined;
+}
+
+/**
+ * Until Karpenter has registered a node, it carries this taint. In the update that removes it, Karpenter adds `startupTaints` again
+ * (pkg/controllers/nodeclaim/lifecycle/registration.go), also those that were removed before.
+ */
+const UNREGISTERED = 'karpenter.sh/unregistered';
+
+/**
+ * The reasons for a startup taint on a node: the parts of `readyWhen` that do not hold there, or are not known to. None if all hold. Any leader
+ * determines the same from the same objects.
+ */
+export function startupBlockers(parts: ReadyParts, node: StartupNode, sources: StartupSources): Blocker[] {
+  if (node.taints.some(({ key }) => key === UNREGISTERED)) {
+    return [unmet('Karpenter: it has not registered the node')];
+  }
+  return [
+    ...ofDaemonSets(parts.daemonSets, node, sources),
+    ...conditionBlockers(parts.conditions, node),
+    ...(parts.csiDrivers.length > 0 ? csiDriverBlockers(parts.csiDrivers, node.uid, sources.csiNode()) : []),
+    ...allocatableBlockers(parts.allocatable, node),
+  ];
+}
+
+function ofDaemonSets(
+  awaited: readonly ReadyDaemonSet[],
+  node: StartupNode,
+  { daemonSets, pods }: StartupSources,
+): Blocker[] {
+  if (awaited.length === 0) return [];
+  const known = daemonSets();
+  if (typeof known === 'string') return [unfound('DaemonSets', 'DaemonSets', known)];
+  const onNode = pods(awaited);
+  if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
+  return daemonSetBlockers(awaited, node, onNode.value, known.value.get);
+}

@@ -1,0 +1,34 @@
+/** Why a startup taint stays on a node: a part of `readyWhen` that does not hold there, or of which it is not known whether it does. */
+export interface Blocker {
+  /** After "waits for", for example `DaemonSet kube-system/cilium: its pod is not Ready`. */
+  readonly text: string;
+  readonly state: BlockerState;
+}
+
+export type BlockerState =
+  /** The part does not hold. */
+  | 'Unmet'
+  /** The leader has not read yet what the part depends on. */
+  | 'Unread'
+  /** Taintkeeper has no permission to read what the part depends on. */
+  | 'Refused'
+  /** The policy has a part that this version does not know. */
+  | 'Unknown';
+
+export function unmet(text: string): Blocker {
+  return { text, state: 'Unmet' };
+}
+
+/** What a part depends on, or why it was not read. */
+export type Found<T> = { readonly value: T } | Unfound;
+export type Unfound = Exclude<BlockerState, 'Unmet' | 'Unknown'>;
+
+/** @param what in the plural, for example `pods` */
+export function unfound(part: string, what: string, state: Unfound): Blocker {
+  switch (state) {
+    case 'Unread':
+      return { text: `${part}: the ${what} have not been read yet`, state };
+    case 'Refused':
+      return { text: `${part}: taintkeeper has no permission to read the ${what}`, state };
+  }
+}
