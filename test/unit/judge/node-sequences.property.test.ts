@@ -7,7 +7,7 @@ import { REGISTRATION_MS } from '../../../src/judge/startup-step.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Requester } from '../../../src/policy/policy-set.ts';
 import { checkUntilAllOccurred } from '../../rounds.ts';
-import { declared, entriesOf, identityOf, isMet, textOf, valueToSet } from './declared-state.ts';
+import { declared, entriesOf, identityOf, isKeptOff, isMet, textOf, valueToSet } from './declared-state.ts';
 import {
   elapse,
   lead,
@@ -24,6 +24,7 @@ import {
 import {
   type Action,
   compiled,
+  KUBELET,
   NOT_READY,
   otherWriter,
   type Policies,
@@ -64,7 +65,10 @@ function act(world: World, one: Action, occurred: string[]): World {
         return world;
       }
       occurred.push(...checkUpdate(world, one.by, before, stored));
-      if (cluster.isWebhookUp) checkStaysOff(world, before, stored);
+      if (cluster.isWebhookUp) {
+        checkStaysOff(world, before, stored);
+        if (one.by !== KUBELET) checkEntriesEnd(world, before, stored);
+      }
       return { ...world, cluster: withNode(cluster, stored) };
     }
     case 'register': {
@@ -153,6 +157,16 @@ function checkStaysOff({ cluster, specs }: World, before: KeptNode, stored: Kept
   );
   const led = lead(withNode(cluster, stored), newLeader(cluster.policies)).cluster.nodes.get(stored.name);
   for (const taint of removed) expect(led?.taints.map(identityOf)).not.toContain(identityOf(taint));
+}
+
+/** A request that sets a protected taint ends its entry. */
+function checkEntriesEnd({ specs }: World, before: KeptNode, stored: KeptNode): void {
+  const { protectorsOf } = declared(specs, before.labels, stored.labels);
+  const had = before.taints.map(textOf);
+  for (const taint of stored.taints) {
+    if (had.includes(textOf(taint)) || protectorsOf(taint).length === 0) continue;
+    expect(entriesOf(stored.allowRemoval)).not.toContain(textOf(taint));
+  }
 }
 
 /** The leader writes what has to change, and nothing else. */
@@ -259,6 +273,9 @@ function checkEnd(world: World, occurred: string[]): void {
     const quiet = elapse(cluster, [one], QUIET_MS);
     const writes = index < present.length ? quiet.writes : [];
     checkWrites({ ...world, leader: one }, writes, quiet.cluster, occurred);
+    // Each at its time: without a later event, nothing reminds the leader.
+    const last = Math.max(0, ...quiet.writes.map(({ at }) => at));
+    if (index === 0) expect(last).toBeLessThanOrEqual(cluster.now + ALLOW_REMOVAL_LIFE_MS);
     for (const name of cluster.nodes.keys()) {
       const writes = quiet.writes.filter(({ before }) => before.name === name);
       expect(writes.length, JSON.stringify(writes.map(({ before, sent }) => [before, sent]))).toBeLessThanOrEqual(
@@ -276,7 +293,17 @@ function checkEnd(world: World, occurred: string[]): void {
     });
     for (const other of others) expect(other).toEqual(first);
   }
-  for (const end of ends) for (const node of end.nodes.values()) checkDeclared(node, specs, end);
+  for (const end of ends) {
+    for (const node of end.nodes.values()) {
+      checkDeclared(node, specs, end);
+      const { required } = declared(specs, node.labels);
+      const missing = required.filter((one) => !isMet({ ...one, anyValue: true }, node.taints));
+      const values = new Set(
+        missing.filter((one) => !isKeptOff(one, node.allowRemoval)).map(({ taint }) => textOf(taint)),
+      );
+      if (values.has('dedicated=x:NoSchedule') && values.has('dedicated=y:NoSchedule')) occurred.push('values differ');
+    }
+  }
 }
 
 /** What a node is once all is quiet, whatever happened before. */
@@ -315,7 +342,7 @@ it('whatever happens, the leader writes what has to change and nothing else, and
       return occurred;
     },
     {
-      numRuns: 100,
+      numRuns: 150,
       usualSeed: 55,
       all: [
         'denied',
@@ -328,6 +355,7 @@ it('whatever happens, the leader writes what has to change and nothing else, and
         'removed after its policy',
         'entry ended',
         'conflict',
+        'values differ',
       ],
     },
   );
