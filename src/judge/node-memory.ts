@@ -2,13 +2,13 @@ import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { AwaitedTaint } from './startup-step.ts';
 import { NO_TIMES, type TaintTimes } from './taint-times.ts';
 
-/** A taint that was restored this often within the window, and is missing again, is in conflict with another writer. */
+/** A taint that the leader wrote this often within the window, and has to write again, is in conflict with another writer. */
 export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
 
-/** A taint that another writer removes repeatedly. */
+/** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
 export interface Conflict {
   readonly taint: Taint;
-  /** The names of the policies that miss it. */
+  /** The names of the policies that declare it. */
   readonly policies: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface Conflict {
 export interface NodeMemory {
   /** Of the Node: a later Node of that name has a memory of its own. */
   readonly uid: string;
-  /** When the leader set missing taints, with any value: several times for some. In the order of time. */
+  /** When the leader set a missing taint, with any value, or removed a startup taint: several times for some. In the order of time. */
   readonly restorations: TaintTimes;
   /** By the identity of a taint. A conflict ends once the leader has restored nothing for the whole window. */
   readonly conflicts: ReadonlyMap<string, Conflict>;
@@ -50,7 +50,7 @@ export function isBlank({ restorations, conflicts, standing, entriesEndedAt, awa
   return restorations.length + conflicts.size + standing.length + awaited.length === 0 && entriesEndedAt === undefined;
 }
 
-/** The memory after the leader has set these taints. */
+/** The memory after the leader has set these taints, or removed them. */
 export function memoryAfterRestoration(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
   if (taints.length === 0) return memory;
   const recent = memory.restorations.filter(({ at }) => isRecent(at, now));
@@ -58,7 +58,7 @@ export function memoryAfterRestoration(memory: NodeMemory, taints: readonly Tain
   return { ...memory, restorations: [...recent, ...restored.values()] };
 }
 
-/** Whether another writer removes the taint repeatedly. */
+/** Whether another writer undoes the leader's changes of the taint repeatedly. */
 export function isInConflict(memory: NodeMemory, taint: Taint, now: number): boolean {
   return recentRestorations(memory, taint, now).length >= CONFLICT.limit;
 }

@@ -18,10 +18,21 @@ export interface StepFacts extends Omit<StartupFacts, 'awaited'> {
   readonly policies: readonly CompiledTaintPolicy[];
 }
 
+/** A startup taint that another writer sets or removes each time that the leader does the opposite. */
+export interface ContestedTaint {
+  readonly taint: Taint;
+  /** What the leader leaves. */
+  readonly change: 'set' | 'remove';
+  readonly policies: readonly string[];
+}
+
 /** What the leader has to do for a Node. */
 export interface NodeStep {
   readonly drift: NodeDrift;
+  /** Without what another writer undoes repeatedly. */
   readonly startup: StartupStep;
+  /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
+  readonly contested: readonly ContestedTaint[];
   /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long. */
   readonly ended: readonly Taint[];
   /** The node as it should be made; undefined when there is nothing to do. */
@@ -40,20 +51,35 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   const { policies, now } = facts;
   const known = before?.uid === node.uid ? before : newMemory(node.uid);
   const drift = nodeDrift(node, policies, (taint) => isInConflict(known, taint, now));
-  const startup = startupStep(node, policies, { ...facts, awaited: known.awaited });
+  const { late, removable, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
+  const isLeft = ({ taint }: { readonly taint: Taint }) => isInConflict(known, taint, now);
+  const startup: StartupStep = {
+    ...waits,
+    late: late.filter((one) => !isLeft(one)),
+    removable: removable.filter((one) => !isLeft(one)),
+  };
+  const contested = [
+    ...late.filter(isLeft).map(({ taint, policies: by }): ContestedTaint => ({ taint, change: 'set', policies: by })),
+    ...removable
+      .filter(isLeft)
+      .map(({ taint, policies: by }): ContestedTaint => ({ taint, change: 'remove', policies: by })),
+  ];
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
   const conflicts = conflictsNow(
     known,
-    drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict'),
+    [
+      ...drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict'),
+      ...contested.flatMap(({ taint, policies: by }) => by.map((name) => ({ taint, policy: { name } }))),
+    ],
     now,
   );
   const desired: DesiredNode = {
     taints: withStartup(drift.taints, startup),
     allowRemoval: rewriteAllowRemoval(node.allowRemoval, { ended }),
   };
-  const waits = [
+  const timers = [
     ...standing.map((one) => endsAt(one) - now),
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
     ...startup.waiting.flatMap(({ requirement, forMs, isOverdue }) =>
@@ -67,10 +93,11 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   return {
     drift,
     startup,
+    contested,
     ended,
     desired: changes ? desired : undefined,
     memory: { ...known, conflicts, standing, awaited: startup.awaited },
-    nextInMs: waits.length === 0 ? undefined : Math.min(...waits),
+    nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
   };
 }
 

@@ -34,7 +34,8 @@ export const EVENT_REASONS = {
   },
   TaintConflict: {
     on: NODE_AND_POLICY,
-    meaning: 'Another writer removes a taint repeatedly. The leader stops setting it for some minutes.',
+    meaning:
+      'Another writer removes a taint repeatedly, or sets a startup taint that the leader removes. The leader leaves the taint alone for some minutes.',
   },
   RemovalAnnotationExpired: {
     on: 'Node',

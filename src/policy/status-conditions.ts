@@ -158,7 +158,8 @@ export const CONDITIONS = {
       },
       RepairRefused: { meaning: 'The API server refuses the updates that set missing taints.', next: READ_MESSAGE },
       TaintConflict: {
-        meaning: 'Another writer removes a taint each time that it is set.',
+        meaning:
+          'Another writer removes a taint each time that the leader sets it, or sets a startup taint each time that the leader removes it.',
         next: 'stop the writer that the message names, or remove the taint from the policy',
       },
       DaemonSetNotFound: {

@@ -106,6 +106,34 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
     expect(await annotationOf('n1')).toBeUndefined();
   });
 
+  it('stays off where an entry allows it: under the next leader, after a restart, and after an outage of the webhook', async () => {
+    await write(developer, 'n2', { metadata: { annotations: { [RELEASE]: GPU_TEXT } } });
+    await write(developer, 'n2', { spec: { taints: [OTHER] } });
+    const staysOff = async (replica: string) => {
+      await checkAgain('n2', replica);
+      expect(await leaderOf(cp())).toBe(replica);
+      expect(await taintsOf(cp(), 'n2')).toEqual([OTHER_TEXT]);
+      expect(await annotationOf('n2')).toBe(GPU_TEXT);
+    };
+    await installation.start(['c']);
+    await installation.kill('b');
+    await installation.proxy.waitForReady('c');
+    await staysOff('c');
+    await installation.kill('c');
+    await installation.start(['b']);
+    await installation.proxy.waitForReady('b');
+    await waitUntilRestored(cp(), 'n3', GPU.key);
+    await staysOff('b');
+    // The webhook is down while the node is written, and up again.
+    installation.cutOff('b');
+    await write(developer, 'n2', { metadata: { labels: { seen: 'unjudged' } } });
+    await installation.reconnect('b');
+    await waitUntilRestored(cp(), 'n3', GPU.key);
+    await staysOff('b');
+    await write(developer, 'n2', { spec: { taints: [OTHER, GPU] } });
+    expect(await annotationOf('n2')).toBeUndefined();
+  });
+
   it('leaves no entry by a dry run', async () => {
     const url = `${path('n2')}?dryRun=All`;
     const answer = await cp().request<{ metadata: { annotations?: object } }>(autoscaler, 'PATCH', url, {

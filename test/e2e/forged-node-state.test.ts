@@ -17,6 +17,8 @@ const agent = serviceAccount('monitoring', 'node-agent');
 
 const TEAM: Taint = { key: 'team.example.com/a', effect: 'NoSchedule' };
 const TEAM_TEXT = 'team.example.com/a:NoSchedule';
+/** The leader alone sets it again: on an idle machine, in less than a tenth of this. */
+const BACK_WITHIN_MS = 10_000;
 const REQUIRED: Taint = { key: 'example.com/required', effect: 'NoSchedule' };
 const REQUIRED_TEXT = 'example.com/required:NoSchedule';
 
@@ -197,6 +199,21 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         for (const name of ['p-forged', 'p-old', 'p-plain']) {
           expect((await patchNode(cp(), developer, name, { spec: { taints: null } })).error).toBe('');
           await waitForTaints(cp(), name, REQUIRED_TEXT);
+        }
+        await installation.reconnect('a');
+        await waitUntilRestored(cp(), 'strict-probe', TEAM.key);
+      });
+
+      it('a request that no replica judges, with removal and entry in one, removes no required taint for long', async () => {
+        await createNodes(cp(), ['p-unjudged', 'p-padded'], 'required', [REQUIRED]);
+        installation.cutOff('a');
+        for (const [name, pad] of Object.entries({ 'p-unjudged': '', 'p-padded': ','.repeat(200_000) })) {
+          const annotations = { [RELEASE]: REQUIRED_TEXT, pad };
+          const sent = await patchNode(cp(), developer, name, { metadata: { annotations }, spec: { taints: null } });
+          expect(sent).toMatchObject({ passed: true, error: '' });
+          const began = performance.now();
+          await waitForTaints(cp(), name, REQUIRED_TEXT);
+          expect(performance.now() - began).toBeLessThan(BACK_WITHIN_MS);
         }
         await installation.reconnect('a');
         await waitUntilRestored(cp(), 'strict-probe', TEAM.key);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
-import { admin, nodeController } from '../control-plane/users.ts';
+import { admin, developer, nodeController } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { registerWebhook } from '../control-plane/webhook.ts';
 import { allTaintsOf, attempt, GPU, getNode, kubectl, path } from './nodes.ts';
@@ -22,6 +22,8 @@ spec:
 `;
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';
+/** Of the domain that the policies protect. */
+const TEAM_TEXT = 'example.com/team=a:NoSchedule';
 const NOT_READY = 'node.kubernetes.io/not-ready:NoSchedule';
 
 describeWithControlPlane(
@@ -36,10 +38,10 @@ describeWithControlPlane(
     });
     afterAll(() => taintkeeper?.stop());
 
-    async function createNode(name: string, pool: string, ready = true): Promise<void> {
-      const body = { metadata: { name, labels: { pool } }, spec: { taints: [GPU] } };
+    async function createNode(name: string, pool: string, taints = [GPU]): Promise<void> {
+      const body = { metadata: { name, labels: { pool } }, spec: { taints } };
       expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
-      if (ready) await setReady(name, 'True');
+      await setReady(name, 'True');
     }
 
     async function setReady(name: string, status: 'True' | 'False'): Promise<void> {
@@ -74,6 +76,29 @@ describeWithControlPlane(
         await waitForNotReady(name, true);
         await setReady(name, 'True');
         await waitForNotReady(name, false);
+      },
+    );
+
+    it.each(['Deny', 'Restore'])(
+      'a node that flaps between Ready and NotReady, with a stale writer, keeps taints of exact keys and of domains: %s',
+      async (mode) => {
+        const name = `flaps-${mode.toLowerCase()}`;
+        await createNode(name, mode, [GPU]);
+        await waitForNotReady(name, false);
+        const stale = (await getNode(cp(), name)).spec.taints ?? [];
+        await kubectl(cp(), admin, ['taint', 'node', name, TEAM_TEXT]);
+        for (let round = 0; round < 3; round++) {
+          await setReady(name, 'False');
+          await waitForNotReady(name, true);
+          await setReady(name, 'True');
+          // The copy is from before the team's taint, and without what the node controllers have set since.
+          const mark = { key: 'example.com/mark', value: `${round}`, effect: 'PreferNoSchedule' };
+          for (const taints of [[...stale, mark], [mark], []]) {
+            await attempt(cp(), developer, 'PATCH', path(name), { spec: { taints } }, STRATEGIC_MERGE_PATCH);
+            expect(await allTaintsOf(cp(), name)).toEqual(expect.arrayContaining([PROTECTED, TEAM_TEXT]));
+          }
+          await waitForNotReady(name, false);
+        }
       },
     );
 

@@ -38,7 +38,7 @@ export interface NodeRepairOptions {
 }
 
 export interface NodeRepair extends Controller {
-  /** Whether another writer removes the taint from the node repeatedly. */
+  /** Whether another writer undoes the changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
@@ -103,8 +103,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
   function check(entry: NodeEntry, add = queue.add): void {
     const { name } = entry;
-    const { drift, startup: waits, desired, nextInMs } = takeStep(entry);
-    const isWrong = drift.losses.length + waits.waiting.length > 0 || desired !== undefined;
+    const { drift, startup: waits, contested, desired, nextInMs } = takeStep(entry);
+    const isWrong = drift.losses.length + waits.waiting.length + contested.length > 0 || desired !== undefined;
     // What was reported may have ended, also by a repair in progress.
     const isKnown =
       nodeReports.has(name) || problems.has(name) || startup.startupOn(name) !== undefined || queue.isInProgress(name);
@@ -168,6 +168,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
     await problems.inConflict(name, step.memory.conflicts);
     nodeReports.staying(entry, step.drift.losses);
+    nodeReports.contested(entry, step.contested);
     return result === 'Outdated' ? CONFLICT_PAUSE_MS : step.nextInMs;
   }
 
@@ -197,8 +198,9 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const known = memories.get(name);
     const memory = known?.uid === uid ? known : newMemory(uid);
     const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy ? [] : [taint]));
+    const atStartup = [...changed.late, ...changed.removable].map(({ taint }) => taint);
     remember(name, {
-      ...memoryAfterRestoration(memory, restored, now),
+      ...memoryAfterRestoration(memory, [...restored, ...atStartup], now),
       ...(ended.length > 0 ? { entriesEndedAt: now } : {}),
     });
     nodeReports.written(entry, step);

@@ -4,7 +4,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import { blockedText } from '../../judge/blocked.ts';
 import type { Loss } from '../../judge/node-drift.ts';
-import type { NodeStep } from '../../judge/node-step.ts';
+import type { ContestedTaint, NodeStep } from '../../judge/node-step.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
@@ -30,6 +30,8 @@ export interface NodeReports {
   forget(name: string): void;
   /** Reports once for each loss why the taint is not set. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
+  /** Reports once which startup taints the leader leaves to another writer. */
+  contested(entry: Entry<ClusterNode>, contested: readonly ContestedTaint[]): void;
   /** Reports the taints that a write has set, and the entries that it has deleted. */
   written(entry: Entry<ClusterNode>, step: Pick<NodeStep, 'drift' | 'ended'>): void;
 }
@@ -37,6 +39,8 @@ export interface NodeReports {
 export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
   /** The losses that were reported, by the name of the node. */
   const reported = new Map<string, ReadonlySet<string>>();
+  /** The same for startup taints that are left to another writer. */
+  const reportedContested = new Map<string, ReadonlySet<string>>();
   const report = reportOnNode(recordEvent, log);
   const reportLoss = (entry: Entry<ClusterNode>, loss: Loss) => {
     const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
@@ -46,8 +50,11 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
   };
 
   return {
-    has: (name) => reported.has(name),
-    forget: (name) => void reported.delete(name),
+    has: (name) => reported.has(name) || reportedContested.has(name),
+    forget(name) {
+      reported.delete(name);
+      reportedContested.delete(name);
+    },
     staying(entry, losses) {
       const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined);
       const before = reported.get(entry.name);
@@ -62,6 +69,20 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       }
       if (staying.length === 0) reported.delete(entry.name);
       else reported.set(entry.name, new Set(staying.map(keyOf)));
+    },
+    contested(entry, contested) {
+      const notes = contested.map(({ taint, change }) => {
+        const [pausing, opposing] = change === 'set' ? ['setting', 'removes'] : ['removing', 'sets'];
+        const otherWriter = problems.otherWriterOf(entry.name, taint);
+        const by = otherWriter === undefined ? '' : `, last by ${otherWriter}`;
+        return `pauses ${pausing} startup taint ${formatTaint(taint)}: another writer ${opposing} it repeatedly${by}`;
+      });
+      const before = reportedContested.get(entry.name);
+      for (const note of notes.filter((one) => !before?.has(one))) {
+        report(entry, { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note });
+      }
+      if (notes.length === 0) reportedContested.delete(entry.name);
+      else reportedContested.set(entry.name, new Set(notes));
     },
     written(entry, { drift, ended }) {
       const set = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);

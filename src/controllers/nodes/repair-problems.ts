@@ -87,7 +87,7 @@ export function trackRepairProblems(options: {
           Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
         ),
         'TaintConflict',
-        (texts) => `not set for now, because another writer removes them repeatedly: ${texts.join(', ')}`,
+        (texts) => `left alone for now, because another writer undoes each change: ${texts.join(', ')}`,
       ),
       ...problemsOf(
         refusals.concerns((_node, message) => message),

@@ -138,6 +138,33 @@ describe('a taint that another writer removes again and again', () => {
   });
 });
 
+describe('a startup taint that another writer does not leave as it is', () => {
+  const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+  const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [STARTUP] } };
+
+  it.each([
+    { change: 'set', before: [notReady], after: [notReady, NETWORK], isReady: false },
+    { change: 'remove', before: [notReady, NETWORK], after: [notReady], isReady: true },
+  ])('is left alone after three times, and changed again later: $change', ({ change, before, after, isReady }) => {
+    const blockers = () => (isReady ? [] : ['it waits']);
+    let { memory } = step(node([]), {});
+    for (let times = 0; times < CONFLICT.limit; times++) {
+      const found = step(node(before), policies, { before: memory, blockers, now: times });
+      expect(found).toMatchObject({ desired: { taints: after }, contested: [] });
+      memory = memoryAfterRestoration(found.memory, [NETWORK], times);
+    }
+    const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
+    expect(left).toMatchObject({
+      desired: undefined,
+      contested: [{ taint: NETWORK, change, policies: ['p'] }],
+      nextInMs: CONFLICT.windowMs - 5_000,
+    });
+    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
+    expect(step(node(before), policies, again).desired?.taints).toEqual(after);
+  });
+});
+
 it('the memory of an earlier Node of that name does not count', () => {
   let { memory } = step(node([]), REQUIRED);
   for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterRestoration(memory, [gpu], 0);

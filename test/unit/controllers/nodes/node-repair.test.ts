@@ -375,6 +375,25 @@ describe('a taint that another writer removes repeatedly', () => {
   });
 });
 
+it('a startup taint that another writer removes each time that it is set late is left to it, which node and policy say', async () => {
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'missing' }] };
+  const network = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+  const entry = nodeEntry('n0', [notReady]);
+  const { writes, change, taintsOf, said, repair } = startRepair(
+    { p: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },
+    [{ ...entry, value: { ...entry.value, createdAt: Date.now() } }],
+  );
+  for (let second = 0; second < 60; second++) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    if (taintsOf('n0')?.length === 2) change('n0', { taints: [notReady] });
+  }
+  await settle();
+  expect(writes).toHaveLength(3);
+  expect(said()).toEqual([...Array(3).fill('n0 TaintAdded'), 'n0 TaintConflict']);
+  expect(repair.problems()).toContainEqual(expect.objectContaining({ policy: 'p', reason: 'TaintConflict' }));
+});
+
 describe('an entry of the annotation that stands together with its taint', () => {
   const HOUR_MS = 3_600_000;
   const preserve = { p: rule('Restore', { key: 'dedicated' }) };

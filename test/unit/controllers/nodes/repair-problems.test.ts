@@ -33,7 +33,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
   expect(onChange).toHaveBeenCalledTimes(2);
 
   const message =
-    'not set for now, because another writer removes them repeatedly: ' +
+    'left alone for now, because another writer undoes each change: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
   expect(problems.list()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintConflict', message })),
