@@ -37,7 +37,6 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
     replica: 'one replica, put together: with files, or in a cluster',
     doctor: 'the checks of `taintkeeper doctor`',
-    dashboard: 'the pages of all replicas as one',
   },
   { cli: 'the command line: a file or a folder for each command' },
 ];

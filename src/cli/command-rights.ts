@@ -91,9 +91,9 @@ export const COMMAND_RIGHTS = {
   'certs rotate': { inNamespace: [{ ...CERTIFICATES, verbs: ['get', 'patch'] }] },
   dashboard: {
     inNamespace: [
-      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
-      core('get, create', 'pods/portforward'),
       { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['taintkeeper'], verbs: ['get'] },
+      core('get', 'pods'),
+      core('get, create', 'pods/portforward'),
     ],
   },
   cleanup: {

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
+import { forwardPort } from '../cluster/forwarded-port.ts';
+import { findLeaderPod, type LeaderPod } from '../cluster/leader-pod.ts';
 import { openTunnel, webSocketHandler } from '../cluster/tunnel.ts';
-import { startDashboard } from '../dashboard/dashboard-server.ts';
-import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/reachable-replicas.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';
+import { orAborted, pause } from '../runtime/pause.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
-import { EXIT, listenForStop, parsePort, refuseOptions } from './options.ts';
+import { EXIT, listenForStop, parsePort } from './options.ts';
 import { tell, withProgress } from './output.ts';
 
 /** The program of each platform that opens a URL; `start` is one of cmd's own commands, whose first argument is a title. */
@@ -27,108 +28,121 @@ function openBrowser(url: string): void {
 }
 
 interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace' | 'service'> {
-  readonly url: readonly URL[];
   readonly port: number;
   readonly open: boolean;
 }
 
-/** Options that are only for a cluster. */
-const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'service'];
+const LOOPBACK = '127.0.0.1';
 
-/** `taintkeeper dashboard`: shows the page of the replicas in the user's browser, until SIGTERM or SIGINT. */
+/** The interval between two searches for the leader, in milliseconds. */
+const LOOK_MS = 2_000;
+
+/** `taintkeeper dashboard`: forwards a local port to the leader's page, until SIGTERM or SIGINT. */
 export function dashboardCommand(): Command {
   return new Command('dashboard')
     .description(
-      "Show taintkeeper's page in your browser: a server on 127.0.0.1 that forwards to the replicas in the cluster, through port-forwards of its own. It shows the nodes that the leader knows, and the decisions of every replica.",
+      "Show the leader's page in your browser. Forwards a port of 127.0.0.1 to the leader's pod, as kubectl port-forward does, and follows a change of leader.",
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
-    .addOption(
-      new Option('--url <url>', 'a plain listener of taintkeeper, in place of the pods of a cluster; may be repeated')
-        .argParser(collectUrls)
-        .default([], 'none'),
-    )
     .option('--port <port>', 'port to listen on, on 127.0.0.1; 0 takes a free one', parsePort, 0)
     .option('--no-open', 'print the URL, and open no browser')
     .addHelpText(
       'after',
       `
-${rightsText('dashboard')} Without
-permission to get the Lease, it may show the page of a replica that does not lead.
+${rightsText('dashboard')}
 
 Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
 
-Example, for a taintkeeper that runs on this machine:
-  taintkeeper dashboard --url http://localhost:8080`,
+The page of a taintkeeper that runs on this machine needs no command: open http://localhost:8080.`,
     )
-    .action(async (options: DashboardOptions, command: Command) => {
+    .action(async (options: DashboardOptions) => {
       using stop = listenForStop();
       const { signal } = stop;
-      const { find, close } = options.url.length > 0 ? findGiven(options, command) : await findInCluster(options);
-      const starting = startDashboard({ port: options.port, find: explained(find), log: LOG });
-      const started = Promise.race([starting, signal.then(() => undefined)]);
-      const dashboard = await withProgress('looking for the replicas', started);
-      if (dashboard === undefined) process.exit(EXIT.ok);
-      process.stdout.write(`${dashboard.url}\n`);
-      if (options.open) openBrowser(dashboard.url);
-      await signal;
-      await dashboard.stop();
-      close();
+      const started = Promise.race([startDashboard(options), signal.then(() => undefined)]);
+      const dashboard = await withProgress('looking for the leader', started);
+      if (dashboard !== undefined) {
+        process.stdout.write(`${dashboard.url}\n`);
+        if (options.open) openBrowser(dashboard.url);
+        await signal;
+        dashboard.stop();
+      }
       // An unanswered port-forward would keep the process alive.
       process.exit(EXIT.ok);
     });
 }
 
-type Find = () => Promise<Replicas>;
-
-interface Finder {
-  readonly find: Find;
-  /** Closes the connections of `find`. */
-  close(): void;
+interface Dashboard {
+  readonly url: string;
+  stop(): void;
 }
 
-function findGiven({ url }: DashboardOptions, command: Command): Finder {
-  refuseOptions(command, CLUSTER_ONLY, 'cannot be used with --url');
-  return { find: givenReplicas(url.map(replicaAt)), close() {} };
-}
-
-async function findInCluster(options: DashboardOptions): Promise<Finder> {
+/**
+ * Forwards a port to the leader, and to the next leader after it.
+ * @throws InputError
+ */
+async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { client, namespace } = await openCluster(options);
   const handler = await webSocketHandler(options);
-  const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
-  const { service } = options;
-  const leaseFault = followFault(LOG, 'the leader is known again');
-  return {
-    find: () => clusterReplicas({ client, namespace, service, lease: service, dial, leaseFault }),
-    close: () => client.close(),
-  };
+  const find = () => findLeaderPod(client, { namespace, lease: options.service });
+  const dial = ({ pod, port }: LeaderPod) => openTunnel(handler, { namespace, pod, port });
+  const stopping = new AbortController();
+  const broken = followFault(LOG, 'the port is forwarded again');
+  try {
+    let leader = await find();
+    // The user learns at once that a permission is missing, or that the kubelet cannot be reached.
+    (await dial(leader)).destroy();
+    const forwarded = await forwardPort({
+      host: LOOPBACK,
+      port: options.port,
+      dial: async () => {
+        const tunnel = await dial(leader);
+        broken.isOver();
+        return tunnel;
+      },
+      onError: ({ message }) => broken.is(message, message),
+    });
+    void repeat(find, stopping.signal, (found) => {
+      if (found.pod === leader.pod) return;
+      leader = found;
+      LOG.info(`the leader is now ${leader.pod}`);
+      // The page connects again by itself.
+      forwarded.disconnect();
+    });
+    return {
+      url: `http://${LOOPBACK}:${forwarded.port}/`,
+      stop() {
+        stopping.abort();
+        forwarded.stop();
+      },
+    };
+  } catch (error) {
+    throw new InputError([printable((error as Error).message)]);
+  }
 }
 
-/** The first error is one of the input, which the user can correct. */
-function explained(find: Find): Find {
-  let first = true;
-  return async () => {
+/** Finds the leader again and again. Never rejects. */
+async function repeat(
+  find: () => Promise<LeaderPod>,
+  signal: AbortSignal,
+  onFound: (leader: LeaderPod) => void,
+): Promise<void> {
+  const fault = followFault(LOG, 'the leader is known again');
+  for (;;) {
+    await pause(LOOK_MS, signal);
+    if (signal.aborted) return;
     try {
-      return await find();
+      onFound(await orAborted(find(), signal));
+      fault.isOver();
     } catch (error) {
-      throw first ? new InputError([printable((error as Error).message)]) : error;
-    } finally {
-      first = false;
+      if (signal.aborted) return;
+      const { message } = error as Error;
+      fault.is(message, `cannot find the leader: ${message}`);
     }
-  };
+  }
 }
 
 /** Messages to the user on stderr. */
-const LOG: FaultLog = {
-  warn: (message) => tell(message),
-  info: (message) => tell(message),
-};
-
-/** @throws InvalidArgumentError */
-function collectUrls(text: string, before: readonly URL[]): URL[] {
-  const url = URL.parse(text);
-  if (url?.protocol === 'http:' && url.pathname === '/' && !url.search) return [...before, url];
-  throw new InvalidArgumentError('Expected http://HOST:PORT: the plain listener, which has no TLS.');
-}
+const LOG: FaultLog = { warn: tell, info: tell };

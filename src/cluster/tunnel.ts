@@ -37,7 +37,8 @@ export async function webSocketHandler(
 /**
  * A connection to a port of a pod, by the `portforward` subresource over a WebSocket: `v4.channel.k8s.io`, where the first byte of
  * each message names the channel (k8s.io/cri-streaming/pkg/streaming/portforward). It needs the rights to `get` and, from Kubernetes 1.35 on, to
- * `create` pods/portforward.
+ * `create` pods/portforward. The class PortForward of the client does the same with this handler. It is not used, because it imports all
+ * generated APIs: 1 MB of the bundle, and 0.3 s at start.
  * @throws Error with the cause
  */
 export async function openTunnel(

@@ -3,12 +3,12 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readEvents } from '../../src/dashboard/merged-events.ts';
 import type { PageDecision } from '../../src/page/state.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { readEvents } from '../unit/page/streams.ts';
 import { CONTROL_PLANE_TAINT, type Installation, install, waitUntilProtected } from './installation.ts';
 import { attempt, path } from './nodes.ts';
 

@@ -11,10 +11,10 @@ const NODE = 'kubelet-1';
 /** Its node has no Lease, and none is looked for. */
 const LEASE_SECONDS = 40;
 
-/** What forwards to where. */
+/** A pod, and what forwards to where. */
 export interface ForwardedPod {
   readonly name: string;
-  /** The pod's port, and the local one that stands for it. */
+  /** The pod's port `admin`, and the local one that stands for it. */
   readonly port: number;
   readonly target: number;
 }
@@ -33,7 +33,7 @@ export async function startForwardingKubelet(cp: ControlPlane, namespace: string
     { assets, workspace, connect: (url) => createRestClient(url, ca.cert) },
   );
   await registerNode(cp, Number(new URL(kubelet.url).port));
-  for (const { name } of pods) await createPod(cp, namespace, name);
+  for (const pod of pods) await createPod(cp, namespace, pod);
   return {
     log: () => kubelet.process.log(),
     async stop() {
@@ -52,7 +52,7 @@ async function registerNode(cp: ControlPlane, port: number): Promise<void> {
 }
 
 /** Fit for a namespace that enforces the restricted Pod Security Standard, and bound already. */
-async function createPod(cp: ControlPlane, namespace: string, name: string): Promise<void> {
+async function createPod(cp: ControlPlane, namespace: string, { name, port }: ForwardedPod): Promise<void> {
   const body = {
     metadata: { name },
     spec: {
@@ -64,6 +64,7 @@ async function createPod(cp: ControlPlane, namespace: string, name: string): Pro
         {
           name: 'taintkeeper',
           image: 'taintkeeper',
+          ports: [{ name: 'admin', containerPort: port }],
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         },
       ],

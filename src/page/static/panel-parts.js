@@ -43,7 +43,7 @@ export function absence(panel, state, present) {
     return [
       h('h3', {}, 'Another replica leads'),
       h('p', {}, 'Only the leader knows nodes and DaemonSets: ', h('span', { class: 'mono' }, leader.name), '.'),
-      h('p', {}, 'To see its page: ', h('code', {}, 'taintkeeper dashboard'), ', which always shows the leader.'),
+      fixLine({ command: 'taintkeeper dashboard', note: 'Shows the page of the leader.' }, `${panel}-leader`),
     ];
   });
 }

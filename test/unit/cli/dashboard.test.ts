@@ -1,16 +1,36 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { main } from '../../../src/cli/main.ts';
+import { expect, it, onTestFinished } from 'vitest';
 import { kubeconfigText } from '../cluster/client/fake-api.ts';
-import { startPortForwardingApi } from '../dashboard/port-forwarding-api.ts';
-import { startReplica } from '../dashboard/replicas.ts';
+import { startPortForwardingApi } from '../cluster/port-forwarding-api.ts';
 import { eventually } from '../eventually.ts';
-import { openStream } from '../page/streams.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
+
+function kubeconfigFor(url: string): string {
+  const file = join(temporaryDirectory(), 'kubeconfig');
+  writeFileSync(file, kubeconfigText(url));
+  return file;
+}
+
+/** The admin listener of a replica. `/stream` never ends. */
+async function startReplica(name: string): Promise<number> {
+  const server = createServer(({ url, headers }, response: ServerResponse) => {
+    response.write(`${name} is asked for ${headers.host}`);
+    if (url !== '/stream') response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
 
 /** `taintkeeper dashboard` as a process that goes with the running test. */
 async function dashboard(...args: string[]) {
@@ -25,67 +45,60 @@ async function dashboard(...args: string[]) {
   return { url: printed.stdout.trim(), printed, child, ended };
 }
 
-it('shows the leader, hears all replicas through port-forwards, and ends on SIGTERM', async () => {
-  const [a, b] = await Promise.all([startReplica('tk-a', 'tk-b'), startReplica('tk-b')]);
-  const api = await startPortForwardingApi({ 'tk-a': Number(a.url.port), 'tk-b': Number(b.url.port) }, 'tk-b');
-  const file = join(temporaryDirectory(), 'kubeconfig');
-  writeFileSync(file, kubeconfigText(api.url));
-  const { url, printed, child, ended } = await dashboard('--kubeconfig', file, '--namespace', 'tk');
+it("forwards to the leader's page, follows another leader, and ends on SIGTERM", async () => {
+  const [a, b] = await Promise.all([startReplica('tk-a'), startReplica('tk-b')]);
+  const api = await startPortForwardingApi({ 'tk-a': a, 'tk-b': b }, 'tk-a');
+  const { url, printed, child, ended } = await dashboard('--kubeconfig', kubeconfigFor(api.url), '--namespace', 'tk');
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+  // The page refuses other hosts, so it has to know for which one it is asked.
+  expect(await (await fetch(url)).text()).toBe(`tk-a is asked for ${new URL(url).host}`);
+  expect(new Set(api.forwarded)).toEqual(new Set(['/api/v1/namespaces/tk/pods/tk-a/portforward?ports=8080']));
 
-  expect(await (await fetch(url)).text()).toContain('<title>tk-b</title>');
-  const stream = await openStream(`${url}api/events`);
-  a.decide('of a');
-  expect(await stream.nextDecision()).toMatchObject({ uid: 'of a', replica: 'tk-a' });
-  b.decide('of b');
-  expect(await stream.nextDecision()).toMatchObject({ uid: 'of b', replica: 'tk-b' });
-  expect(api.forwarded).toContain('/api/v1/namespaces/tk/pods/tk-a/portforward?ports=8080');
+  const stream = await fetch(`${url}stream`);
+  api.setLeader('tk-b');
+  await expect(stream.text()).rejects.toThrow();
+  expect(await (await fetch(url)).text()).toMatch(/^tk-b /);
+  expect(printed.stderr).toBe('taintkeeper: the leader is now tk-b\n');
 
+  const open = await fetch(`${url}stream`);
   child.kill('SIGTERM');
-  expect([await ended, printed.stderr]).toEqual([0, '']);
+  expect(await ended).toBe(0);
+  await expect(open.text()).rejects.toThrow();
 });
 
-it('shows the taintkeepers at the addresses that it is given', async () => {
-  const [a, b] = await Promise.all([startReplica('tk-a', 'tk-b'), startReplica('tk-b')]);
-  const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  const exited = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
-  onTestFinished(() => void vi.restoreAllMocks());
-  const ended = main(['dashboard', '--no-open', '--url', a.url.href, '--url', b.url.href]);
-  await eventually(() => expect(printed).toHaveBeenCalled());
-  const url = String(printed.mock.calls[0]?.[0]).trim();
-  const state = await (await fetch(`${url}api/state`)).json();
-  expect(state).toMatchObject({ replica: 'tk-b', leader: { isThis: true } });
-
-  process.emit('SIGINT', 'SIGINT');
-  await ended;
-  expect(exited.mock.calls).toEqual([[0]]);
+it('says once that there is no leader any more, and that there is one again', async () => {
+  const a = await startReplica('tk-a');
+  const api = await startPortForwardingApi({ 'tk-a': a }, 'tk-a');
+  const { printed } = await dashboard('--kubeconfig', kubeconfigFor(api.url), '--namespace', 'tk');
+  api.setLeader('');
+  await eventually(() => expect(printed.stderr).not.toBe(''));
+  api.setLeader('tk-a');
+  await eventually(() => expect(printed.stderr.split('\n')).toHaveLength(3));
+  expect(printed.stderr).toBe(
+    'taintkeeper: cannot find the leader: no replica leads (Lease tk/taintkeeper); to see why: taintkeeper doctor\n' +
+      'taintkeeper: the leader is known again\n',
+  );
 });
 
-describe('bad input', () => {
-  it.each([
-    { why: 'TLS', args: ['--url', 'https://localhost:8080'], says: /Expected http:\/\/HOST:PORT/ },
-    { why: 'a path', args: ['--url', 'http://localhost:8080/x'], says: /Expected http:\/\/HOST:PORT/ },
-    { why: 'no URL', args: ['--url', 'localhost'], says: /Expected http:\/\/HOST:PORT/ },
-    {
-      why: 'an address and a cluster',
-      args: ['--url', 'http://localhost:1', '--namespace', 'x', '--kubeconfig', 'y'],
-      says: /--kubeconfig cannot be used with --url\n.*--namespace cannot be used with --url/,
-    },
-    { why: 'no such kubeconfig', args: ['--kubeconfig', '/nowhere'], says: /\/nowhere: not found/ },
-  ])('$why', async ({ args, says }) => {
-    const { code, stdout, stderr } = await run('dashboard', '--no-open', ...args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(says);
-  });
+it.each([
+  {
+    why: 'no replica leads',
+    leader: '',
+    says: 'taintkeeper: no replica leads (Lease tk/taintkeeper); to see why: taintkeeper doctor\n',
+  },
+  { why: 'its pod does not exist', leader: 'tk-x', says: "taintkeeper: the leader's pod tk/tk-x does not exist\n" },
+  {
+    why: 'the port may not be forwarded',
+    leader: 'tk-a',
+    says: 'taintkeeper: cannot forward port 8080 of pod tk-a: Unexpected server response: 403; it needs permission to get and create pods/portforward\n',
+  },
+])('prints no address where $why', async ({ leader, says }) => {
+  const api = await startPortForwardingApi({ 'tk-a': undefined }, leader);
+  const found = await run('dashboard', '--no-open', '--kubeconfig', kubeconfigFor(api.url), '--namespace', 'tk');
+  expect(found).toEqual({ code: 2, stdout: '', stderr: says });
+});
 
-  it('a Service without pods', async () => {
-    const api = await startPortForwardingApi({}, '');
-    const file = join(temporaryDirectory(), 'kubeconfig');
-    writeFileSync(file, kubeconfigText(api.url));
-    const { code, stderr } = await run('dashboard', '--no-open', '--kubeconfig', file, '--namespace', 'tk');
-    expect([code, stderr]).toEqual([
-      2,
-      'taintkeeper: Service tk/taintkeeper leads to no pod with a port named metrics\n',
-    ]);
-  });
+it('refuses a kubeconfig that does not exist', async () => {
+  const { code, stderr } = await run('dashboard', '--no-open', '--kubeconfig', '/nowhere');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('/nowhere: not found')]);
 });

@@ -8,9 +8,9 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTunnel, webSocketHandler } from '../../../src/cluster/tunnel.ts';
-import { startPortForwardingApi } from '../dashboard/port-forwarding-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { kubeconfigText } from './client/fake-api.ts';
+import { type Pods, startPortForwardingApi } from './port-forwarding-api.ts';
 
 /** What listens in the pod: one connection after the other. */
 async function startPod(serve: (socket: Socket) => void) {
@@ -20,7 +20,7 @@ async function startPod(serve: (socket: Socket) => void) {
   return (server.address() as AddressInfo).port;
 }
 
-async function handlerFor(pods: Record<string, number>) {
+async function handlerFor(pods: Pods) {
   const api = await startPortForwardingApi(pods, 'tk-a');
   const config = new KubeConfig();
   config.loadFromString(kubeconfigText(api.url));
@@ -72,7 +72,7 @@ it('reports what the kubelet says of a port on which no process listens', async 
 });
 
 it('says which rights it takes when it is not allowed', async () => {
-  const { handler } = await handlerFor({});
+  const { handler } = await handlerFor({ 'tk-a': undefined });
   await expect(openTunnel(handler, POD)).rejects.toThrow(
     'cannot forward port 8080 of pod tk-a: Unexpected server response: 403; it needs permission to get and create pods/portforward',
   );

@@ -1,6 +1,7 @@
 import { memoryAfterRestoration, type NodeMemory } from '../../../src/judge/node-memory.ts';
 import { type KeptNode, type NodeStep, nodeStep } from '../../../src/judge/node-step.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
+import { unmet } from '../../../src/judge/startup/blocker.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import { judgeNode } from './judge-node.ts';
 
@@ -148,7 +149,7 @@ function stepOf(
 ): NodeStep {
   return nodeStep(node, memory, {
     policies: taintPolicies,
-    blockers: () => (isReady ? [] : ['its pod is not Ready']),
+    blockers: () => (isReady ? [] : [unmet('its pod is not Ready')]),
     isComplete: true,
     now,
     apiTime: now,

@@ -146,7 +146,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
     { change: 'set', before: [notReady], after: [notReady, NETWORK], isReady: false },
     { change: 'remove', before: [notReady, NETWORK], after: [notReady], isReady: true },
   ])('is left alone after three times, and changed again later: $change', ({ change, before, after, isReady }) => {
-    const blockers = () => (isReady ? [] : ['it waits']);
+    const blockers = () => (isReady ? [] : [unmet('it waits')]);
     let { memory } = step(node([]), {});
     for (let times = 0; times < CONFLICT.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });

@@ -1,7 +1,29 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { type ReadEvent, readEvents } from '../../../src/dashboard/merged-events.ts';
+
+/** One of the Server-Sent Events of a stream. */
+export interface ReadEvent {
+  readonly type: string;
+  readonly id: string | undefined;
+  readonly data: string;
+}
+
+/** Reads a stream of events as taintkeeper writes it: each field on one line. Blocks without data are left out. */
+export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator<ReadEvent, void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true });
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+      const data = field('data');
+      if (data !== undefined) yield { type: field('event') ?? 'message', id: field('id'), data };
+    }
+  }
+}
 
 export interface OpenStream {
   readonly status: number;

@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { acceptForward } from '../../control-plane/kubelets/port-forward.ts';
+import { absentStatus } from './client/absent.ts';
 
-/** A pod, and the local port that stands for its port 8080. */
-export type Pods = Readonly<Record<string, number>>;
+/** A pod, and the local port that stands for its port 8080. Undefined: the user may not forward it. */
+export type Pods = Readonly<Record<string, number | undefined>>;
 
 export interface PortForwardingApi {
   readonly url: string;
@@ -16,7 +17,7 @@ export interface PortForwardingApi {
 }
 
 /**
- * Stands for an API server: EndpointSlices, the Lease, and port-forwards, which the kubelets of the end-to-end tests answer. The
+ * Stands for an API server: pods, the Lease, and port-forwards, which the kubelets of the end-to-end tests answer. The
  * real one is in test/e2e/dashboard.test.ts.
  */
 export async function startPortForwardingApi(pods: Pods, leader: string): Promise<PortForwardingApi> {
@@ -24,10 +25,11 @@ export async function startPortForwardingApi(pods: Pods, leader: string): Promis
   const forwarded: string[] = [];
   const open = new Set<Duplex>();
   const server = createServer(({ url = '' }, response) => {
-    const body = url.includes('/endpointslices?')
-      ? { metadata: { resourceVersion: '1' }, items: [sliceOf(Object.keys(pods))] }
-      : { spec: { holderIdentity: `${holder}_uuid` } };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const isLease = url.endsWith('/leases/taintkeeper');
+    const body = isLease ? { spec: { holderIdentity: holder && `${holder}_uuid` } } : POD;
+    const isThere = isLease || Object.keys(pods).some((pod) => url.endsWith(`/pods/${pod}`));
+    response.writeHead(isThere ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(isThere ? body : absentStatus(url)));
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     open.add(socket);
@@ -54,12 +56,15 @@ export async function startPortForwardingApi(pods: Pods, leader: string): Promis
   };
 }
 
-function sliceOf(pods: readonly string[]): object {
-  return {
-    endpoints: pods.map((name) => ({ conditions: { ready: true }, targetRef: { kind: 'Pod', name } })),
-    ports: [
-      { name: 'webhook', port: 8443 },
-      { name: 'metrics', port: 8080 },
+const POD = {
+  spec: {
+    containers: [
+      {
+        ports: [
+          { name: 'webhook', containerPort: 8443 },
+          { name: 'admin', containerPort: 8080 },
+        ],
+      },
     ],
-  };
-}
+  },
+};
