@@ -44,13 +44,19 @@ function movableReplica(
 ): { readonly replica: PlacedReplica; readonly nodes: readonly string[] } | undefined {
   const crowded = [...Map.groupBy(replicas, ({ node }) => node).values()].filter(({ length }) => length > 1);
   const candidates = crowded.flat().filter(({ name }) => name !== staying);
-  const taken = new Set(replicas.map(({ node }) => node));
-  const free = [...nodes].filter(({ name }) => !taken.has(name));
-  const moves = candidates.map((replica) => ({
-    replica,
-    nodes: free.filter((node) => mayRunOn(replica, node)).map(({ name }) => name),
-  }));
+  const known = [...nodes];
+  const moves = candidates.map((replica) => ({ replica, nodes: freeNodes(replica, replicas, known) }));
   return moves.find((move) => move.nodes.length > 0);
+}
+
+/** The names of the nodes that have none of the replicas, and could take this one. */
+export function freeNodes(
+  replica: PlacedReplica,
+  replicas: readonly PlacedReplica[],
+  nodes: readonly SpreadNode[],
+): string[] {
+  const taken = new Set(replicas.map(({ node }) => node));
+  return nodes.filter((node) => !taken.has(node.name) && mayRunOn(replica, node)).map(({ name }) => name);
 }
 
 /**

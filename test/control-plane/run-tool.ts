@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-const TOOL_TIMEOUT_MS = 30_000;
+/** How long a tool may run unless its caller says otherwise. */
+export const TOOL_TIMEOUT_MS = 30_000;
 
 export interface ToolResult {
   /** The exit code; -1 when a signal ended the tool, as SIGTERM does when its time is over. */

@@ -3,7 +3,7 @@ import { NAMESPACE } from '../../scripts/chart.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { describePods, installProduct, kubectl, type Pod, productPods, readyPods } from './product.ts';
+import { describePods, installProduct, kubectl, type Pod, productPods, productReady, readyPods } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 /** Until a node without power is not ready, its pods are evicted, and it is back. */
@@ -39,6 +39,25 @@ describe('two replicas and two nodes', skipFor(obstacleToRealNode()), () => {
       otherwise: () => 'there are no two replicas on the node that is left',
     });
     await kubectl(cluster, ['uncordon', 'n2']);
+    await oneOnEach();
+  });
+
+  it('let both nodes be drained one after the other, and have one on each when both are uncordoned', async () => {
+    for (const node of ['n2', 'n1']) await kubectl(cluster, ['drain', node, '--ignore-daemonsets', '--timeout=60s']);
+    const bound = (await productPods(cluster)).filter(({ spec }) => spec.nodeName !== undefined);
+    expect(describePods(bound)).toBe('');
+    for (const node of ['n1', 'n2']) await kubectl(cluster, ['uncordon', node]);
+    await oneOnEach();
+  });
+
+  it('have one on each after the second node joins a cluster of one', async () => {
+    const [, second] = cluster.nodes;
+    await kubectl(cluster, ['drain', 'n2', '--ignore-daemonsets', '--timeout=60s']);
+    await second?.cutPower();
+    await kubectl(cluster, ['delete', 'node', 'n2']);
+    await productReady(cluster, 2);
+    await second?.powerOn();
+    await cluster.nodeReady('n2');
     await oneOnEach();
   });
 

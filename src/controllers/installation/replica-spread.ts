@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import { isNowhere, replicaToMove } from '../../coverage/placement.ts';
+import { freeNodes, isNowhere, replicaToMove } from '../../coverage/placement.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
@@ -31,13 +31,13 @@ export interface ReplicaSpreadOptions {
 /**
  * Evicts a replica that shares its node with another one while a node without a replica could run it. The PodDisruptionBudget applies, and a
  * refused eviction is not a failure. After an eviction that changed nothing, the scheduler has a reason that labels and taints do not show, such as a
- * full node. The same nodes are tried again after an hour.
+ * full node. The same nodes are tried again after an hour, or when one of them was not free in between.
  */
 export function startReplicaSpread(
   run: Run,
   { client, service, self, nodes, synced }: ReplicaSpreadOptions,
 ): Controller {
-  /** The nodes that could have run the replica that was evicted last. */
+  /** The nodes that could have run the replica that was evicted last, and have been free since. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
   return startController(run, 'replica-spread', reconcile);
@@ -46,11 +46,11 @@ export function startReplicaSpread(
     await synced;
     const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
+    // Also while a replica does not serve: a node may get a replica and lose it again before all of them do.
+    const free = new Set(replicas.flatMap((replica) => freeNodes(replica, replicas, known)));
+    tried = new Set([...tried].filter((name) => free.has(name)));
     const move = replicaToMove(replicas, known, self);
-    if (!move) {
-      if (replicas.every(({ serves }) => serves)) tried = new Set();
-      return CHECK_AGAIN_MS;
-    }
+    if (!move) return CHECK_AGAIN_MS;
     const { replica, nodes: others } = move;
     const pauseMs = others.every((name) => tried.has(name)) ? TRY_AGAIN_MS : LEAST_PAUSE_MS;
     if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return CHECK_AGAIN_MS;

@@ -89,6 +89,38 @@ describe('two replicas on one node', () => {
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     expect(evictions).toHaveLength(2);
   });
+
+  it.each<{ why: string; leave(taints: Map<string, typeof CORDONED>): void }>([
+    { why: 'it was cordoned', leave: (taints) => void taints.set('n2', CORDONED) },
+    { why: 'it was deleted', leave: (taints) => void taints.delete('n2') },
+  ])('are moved again to a node that was gone before a check found the replica there ($why)', async ({ leave }) => {
+    const { options, log, evictions, at, ready, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    startInTest(log, (run) => startReplicaSpread(run, options));
+    const pass = () => vi.advanceTimersByTimeAsync(15_000);
+    await vi.advanceTimersByTimeAsync(0);
+    leave(taints);
+    at.set('other', '');
+    ready.set('other', false);
+    await pass();
+    at.set('other', 'n1');
+    ready.set('other', true);
+    taints.set('n2', []);
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    expect(evictions).toHaveLength(2);
+  });
+
+  it('are not moved again while the replica that was evicted waits for a node', async () => {
+    const { options, log, evictions, at, ready } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    startInTest(log, (run) => startReplicaSpread(run, options));
+    await vi.advanceTimersByTimeAsync(0);
+    at.set('other', '');
+    ready.set('other', false);
+    await vi.advanceTimersByTimeAsync(15_000);
+    at.set('other', 'n1');
+    ready.set('other', true);
+    await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+    expect(evictions).toHaveLength(1);
+  });
 });
 
 it('tries an eviction again when the API server has said, and not after the pause that follows one that was done', async () => {
