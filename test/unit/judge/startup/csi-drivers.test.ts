@@ -39,7 +39,7 @@ it.each<{ why: string; found: Found<CsiNodeView | undefined>; blocker?: string; 
     blocker: `Unmet CSI driver ${EBS}: the CSINode belongs to another Node of this name; ${RESTART}`,
   },
   {
-    why: 'nobody owns it',
+    why: 'it has no owner',
     found: { value: viewCsiNode({ metadata: { name: 'n' }, spec: { drivers: [{ name: EBS }] } }) },
     blocker: `Unmet CSI driver ${EBS}: the CSINode belongs to another Node of this name; ${RESTART}`,
   },
@@ -72,6 +72,6 @@ it('of several CSI drivers, those that have not registered are named', () => {
 });
 
 it('a Node without a uid owns no CSINode', () => {
-  const nobody = { value: viewCsiNode({ metadata: {}, spec: { drivers: [{ name: EBS }] } }) };
-  expect(csiDriverBlockers([{ name: EBS }], undefined, nobody)).toHaveLength(1);
+  const unowned = { value: viewCsiNode({ metadata: {}, spec: { drivers: [{ name: EBS }] } }) };
+  expect(csiDriverBlockers([{ name: EBS }], undefined, unowned)).toHaveLength(1);
 });
