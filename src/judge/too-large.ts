@@ -28,7 +28,7 @@ export function judgeTooLarge(
     : 'Make the Node smaller';
   return deny(
     `node ${name ?? '(without a name)'}: the request is denied, because its review is too large to check: ` +
-      `it has more than 2 MiB, or more than 60,000 lists and maps. ${found}`,
+      `it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ${found}`,
     [],
   );
 }

@@ -21,7 +21,7 @@ const STATUSES = [
   },
   { what: '300,000 empty images', status: { images: Array(300_000).fill({}) } },
   { what: 'an image with 600,000 empty names', status: { images: [{ names: Array(600_000).fill('') }] } },
-];
+] as const;
 
 describeWithControlPlane(
   'objects as large as etcd accepts, with a Restore policy and failurePolicy Ignore',
@@ -57,6 +57,15 @@ describeWithControlPlane(
       });
       expect(status).toBe(201);
       expect(body.spec.taints).toContainEqual(GPU);
+    });
+
+    it('a kubelet that registers with a review that is too large is denied', async () => {
+      const [{ status }] = STATUSES;
+      const answer = await cp().request<{ message?: string }>(node('filled'), 'POST', '/api/v1/nodes', {
+        body: { metadata: { name: 'filled', labels: { pool: 'padded' } }, status },
+      });
+      expect(answer.status).toBe(403);
+      expect(answer.body.message).toContain('node filled: the request is denied, because its review is too large');
     });
 
     it.each(STATUSES)(

@@ -42,7 +42,7 @@ describe('a review that is too large', () => {
       response: { uid: 'uid-1', allowed: false, status: { code: 403, reason: 'Forbidden' } },
     });
     expect(JSON.parse(text).response.status.message).toBe(
-      'node cp-1: the request is denied, because its review is too large to check: it has more than 2 MiB, or more than 60,000 lists and maps. ' +
+      'node cp-1: the request is denied, because its review is too large to check: it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ' +
         'Find what fills the Node: kubectl get node cp-1 -o json. Remove that, and try again',
     );
     expect(server.log.lines()).toEqual([
@@ -95,6 +95,11 @@ describe('a review that is too large', () => {
     {
       what: 'more lists than are parsed',
       body: () => taintRemovalReview({ options: Array(60_001).fill([1, 2, 3, 4]) }),
+    },
+    {
+      what: 'more fields than are parsed',
+      body: () =>
+        taintRemovalReview({ options: Object.fromEntries(Array.from({ length: 60_001 }, (_, n) => [`f${n}`, 0])) }),
     },
     { what: 'more maps than are parsed', body: () => taintRemovalReview({ options: Array(60_001).fill({ 33: 0 }) }) },
   ])('because of $what is denied', async ({ body }) => {
