@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { VERSION } from '../version.ts';
+import type { Command } from 'commander';
 import { certsCommand } from './certs.ts';
 import { cleanupCommand } from './cleanup/cleanup.ts';
 import { coverageCommand } from './coverage/coverage.ts';
@@ -24,12 +23,5 @@ export function allCommands(exit: (code: number) => void): Command[] {
     cleanupCommand(exit),
     talosCommand(exit),
     certsCommand(exit),
-    versionCommand(),
   ];
-}
-
-function versionCommand(): Command {
-  return new Command('version').description('Print the version.').action(() => {
-    process.stdout.write(`${VERSION}\n`);
-  });
 }

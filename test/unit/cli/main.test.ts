@@ -11,9 +11,8 @@ import { PROGRAM, run, runProcess, runWithInput } from './run-command.ts';
 
 const REVIEW = fileURLToPath(new URL('../../../examples/remove-control-plane-taint.json', import.meta.url));
 
-it.each(['--version', '-V', 'version'])('%s is that of package.json', async (arg) => {
+it.each(['--version', '-V'])('%s is that of package.json', async (arg) => {
   expect(await run(arg)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
-  expect(await run('-V')).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
 });
 
 it.each([[['--help']], [['help']], [['serve', '--help']], [['help', 'review']]])(
