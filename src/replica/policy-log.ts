@@ -14,7 +14,7 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
     for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
     return;
   }
-  logPolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
+  logPolicies(load.policies, audit, metrics, log);
   for (const policy of load.policies) {
     const title = `${policy.kind} ${policy.name}`;
     for (const what of idleHere(policy, title))
@@ -36,7 +36,7 @@ export function logPolicyChanges(policies: ClusterPolicies, audit: boolean, metr
     for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
     complaints = found;
     metrics.policiesInvalid(countByKind(invalid));
-    logPolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
+    logPolicies(policies.snapshot().policies, audit, metrics, log);
   };
 }
 
@@ -54,14 +54,9 @@ function complaintsOf(policies: readonly PolicyObject[]): string[] {
   });
 }
 
-/** Logs and counts the policies that are in force since `at`, in milliseconds since 1970. */
-function logPolicies(
-  policies: readonly Policy[],
-  { audit, at }: { audit: boolean; at: number },
-  metrics: AdmissionMetrics,
-  log: Logger,
-): void {
-  metrics.policiesLoaded(countByKind(policies), at);
+/** Logs and counts the policies that are in force. */
+function logPolicies(policies: readonly Policy[], audit: boolean, metrics: AdmissionMetrics, log: Logger): void {
+  metrics.policiesLoaded(countByKind(policies));
   const inForce = policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
   log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
 }

@@ -16,8 +16,7 @@ export interface AdmissionMetrics {
   dryRunAnswered(phase: Phase): void;
   /** @param count the number of requests that differ only in their object; 1 by default */
   violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
-  /** `at` is when the files were read, in milliseconds since the epoch. */
-  policiesLoaded(counts: Record<PolicyKind, number>, at: number): void;
+  policiesLoaded(counts: Record<PolicyKind, number>): void;
   policiesRefused(): void;
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
 }
@@ -102,11 +101,6 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
     help: '1 if the policy files are in force as they are now. 0 if they are invalid: the last valid ones are in force.',
     registers,
   });
-  const policiesLoadedAt = new Gauge({
-    name: 'taintkeeper_policy_load_timestamp_seconds',
-    help: 'When the policies in force were read.',
-    registers,
-  });
   const certificates = new Gauge({
     name: 'taintkeeper_certificate_expiry_timestamp_seconds',
     help: 'When the certificate expires.',
@@ -125,10 +119,9 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
     dryRunAnswered: (phase) => dryRuns.inc({ path: phase }),
     violationFound: (kind, { policy, mode, outcome }, count = 1) =>
       decisions.inc({ kind, policy, mode, outcome }, count),
-    policiesLoaded(counts, at) {
+    policiesLoaded(counts) {
       for (const [kind, count] of Object.entries(counts)) policies.set({ kind }, count);
       policiesValid.set(1);
-      policiesLoadedAt.set(at / 1000);
     },
     policiesRefused: () => policiesValid.set(0),
     certificateServed: (certificate, notAfter) => certificates.set({ certificate }, notAfter.getTime() / 1000),
