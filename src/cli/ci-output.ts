@@ -119,37 +119,3 @@ function uriOf(file: string): string {
     .map(encodeURIComponent)
     .join('/');
 }
-
-/** A test of a pipeline. It passes without a failure. */
-export interface CiTest extends SourcePlace {
-  readonly name: string;
-  readonly failure: string | undefined;
-  /** Lines that are shown beside it. */
-  readonly notes: readonly string[];
-}
-
-/** JUnit's XML, in the form that GitLab, Jenkins and others read. */
-export function asJunit(suite: string, tests: readonly CiTest[]): string {
-  const counts = `tests="${tests.length}" failures="${tests.filter(({ failure }) => failure !== undefined).length}"`;
-  const cases = tests.map(({ name, file, line, failure, notes }) => {
-    const place = `classname="${escapeXml(file)}" file="${escapeXml(file)}"${line === undefined ? '' : ` line="${line}"`}`;
-    const parts = [
-      ...(failure === undefined ? [] : [`<failure message="${escapeXml(failure)}">${escapeXml(failure)}</failure>`]),
-      ...(notes.length === 0 ? [] : [`<system-out>${notes.map(escapeXml).join('\n')}</system-out>`]),
-    ];
-    return `    <testcase name="${escapeXml(name)}" ${place}>${parts.join('')}</testcase>\n`;
-  });
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>\n',
-    `<testsuites ${counts}>\n  <testsuite name="${escapeXml(suite)}" ${counts}>\n`,
-    ...cases,
-    '  </testsuite>\n</testsuites>\n',
-  ].join('');
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-/** Spells out control characters, which XML cannot have. */
-function escapeXml(text: string): string {
-  return printable(text).replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
-}

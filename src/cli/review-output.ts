@@ -5,12 +5,12 @@ import { yamlText } from '../files/printed-data.ts';
 import { type Outcome, partsOf } from '../judge/outcomes.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import { printable } from '../kubernetes/text.ts';
-import { asAnnotations, asJunit, asSarif, type CiResult, type CiTest, placeIn } from './ci-output.ts';
+import { asAnnotations, asSarif, type CiResult, placeIn } from './ci-output.ts';
 import { OUTPUT_FORMATS } from './options.ts';
 import { columns, formatAs, type Look } from './output.ts';
 
-/** `github`, `sarif` and `junit` are for pipelines. */
-export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif', 'junit'] as const;
+/** `github` and `sarif` are for pipelines. */
+export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif'] as const;
 export type ReviewFormat = (typeof REVIEW_FORMATS)[number];
 
 /** One object of the input, and its admission. */
@@ -59,8 +59,6 @@ export function formatReview(review: Review, format: ReviewFormat, patched: bool
       const rules = [...new Set(found.map(({ rule }) => rule))].map((id) => ({ id, about: `what ${id} says` }));
       return asSarif('taintkeeper review', rules, found);
     }
-    case 'junit':
-      return asJunit('taintkeeper review', review.reviewed.map(test));
     default:
       return formatAs(format, { data: () => data(review, patched), table: (look) => table(review, patched, look) });
   }
@@ -154,19 +152,6 @@ function results({ place, admission, refusals, ...object }: ReviewedObject): CiR
     properties: { field, mode, outcome },
   }));
   return [...refused, ...decided];
-}
-
-function test(each: ReviewedObject): CiTest {
-  const { place, admission, operation, refusals, ...object } = each;
-  const { message, violations } = admission;
-  return {
-    ...placeIn(place),
-    name: `${operation} ${nameOf(object)}`,
-    failure: isRefused(each) ? (message ?? (refusals.map(refusalText).join('\n') || resultOf(each))) : undefined,
-    notes: violations.map(
-      ({ policyKind, policy, outcome, subject }) => `${policyKind} ${policy}: ${outcome} ${subject}`,
-    ),
-  };
 }
 
 /** The changes of annotations in a patch. A patch without violations has no others. */

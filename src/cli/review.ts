@@ -65,12 +65,12 @@ A file that cannot be read, such as a template of Helm, is named on standard err
 Examples:
   taintkeeper review kube-flannel.yaml
   helm template cilium cilium/cilium -n kube-system | taintkeeper review -n kube-system -
-  taintkeeper review -o sarif manifests/ > review.sarif    for code scanning; -o junit for test reports
+  taintkeeper review -o sarif manifests/ > review.sarif    for code scanning
   taintkeeper review --policies policies/ --old before.yaml --new after.yaml --user dev@example.com`,
     )
     .action(async (args: readonly string[], options: ReviewOptions) => {
       const files = [...args, ...(options.filename ?? [])];
-      if (options.patched && ['github', 'sarif', 'junit'].includes(options.output))
+      if (options.patched && ['github', 'sarif'].includes(options.output))
         throw new InputError([`--patched needs another output than ${options.output}, which has no place for objects`]);
       const policies = await readPolicies(options.policies);
       const { found, faults } = await readInput(files, options);

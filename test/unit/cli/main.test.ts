@@ -46,7 +46,7 @@ describe('what is wrong with the command line ends in code 2 and says what to do
     { args: ['serve', '--san', 'ok.example', '--san', 'https://x'], says: 'Expected a DNS name or an IP address.' },
     { args: ['serve', '--san', 'fe80::1%eth0'], says: 'Expected a DNS name or an IP address.' },
     { args: ['serve', '--san', '::ffff:10.0.0.1'], says: 'Expected a DNS name or an IP address.' },
-    { args: ['review', '-o', 'xml', 'x'], says: 'Allowed choices are table, wide, json, yaml, github, sarif, junit.' },
+    { args: ['review', '-o', 'xml', 'x'], says: 'Allowed choices are table, wide, json, yaml, github, sarif.' },
     { args: ['review', '--policies'], says: 'argument missing' },
   ])('$args', async ({ args, says }) => {
     const { code, stdout, stderr } = await run(...args);
