@@ -66,7 +66,7 @@ function manifestsOf(document: SourceDocument): { value: unknown; path: Path }[]
 
 /** The result of the latest read of the policies. */
 export type PolicyLoad =
-  | { readonly ok: true; readonly policies: readonly Policy[]; readonly at: Date }
+  | { readonly ok: true; readonly policies: readonly Policy[] }
   /** The last good policies stay in force. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
@@ -92,7 +92,7 @@ export async function openPolicyStore(read: () => Promise<PolicySource[]>, audit
   };
   const first = await load();
   let inForce = first;
-  let last: PolicyLoad = { ok: true, policies: first.policies, at: new Date() };
+  let last: PolicyLoad = { ok: true, policies: first.policies };
 
   return {
     policies: () => inForce.compiled,
@@ -101,7 +101,7 @@ export async function openPolicyStore(read: () => Promise<PolicySource[]>, audit
     async reload() {
       try {
         inForce = await load();
-        last = { ok: true, policies: inForce.policies, at: new Date() };
+        last = { ok: true, policies: inForce.policies };
       } catch (error) {
         last = { ok: false, faults: error instanceof InputError ? error.faults : [String(error)] };
       }
