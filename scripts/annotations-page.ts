@@ -32,12 +32,9 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
   'tolerations-added': {
     on: 'DaemonSet',
     by: LEADER,
-    meaning: 'The tolerations that were [added while the DaemonSet ran](../repairs.md#daemonsets-that-already-run).',
-  },
-  'tolerations-added-by': {
-    on: 'DaemonSet',
-    by: LEADER,
-    meaning: 'The installation that added them, by the uid of its ServiceAccount.',
+    meaning:
+      'The tolerations that were [added while the DaemonSet ran](../repairs.md#daemonsets-that-already-run), and the uid of the ServiceAccount that ' +
+      'added them: `key=value:Effect, …; by UID`.',
   },
 };
 

@@ -93,9 +93,9 @@ export const ROWS: readonly Row[] = [
           legend: `{{path}} p${100 * quantile}`,
         })),
       ),
-      graph('Violations', 'short', 'Violations of policies in requests, per minute, by outcome.', {
-        expr: `60 * sum by (policy, outcome) (rate(taintkeeper_decisions_total{${HERE}}[$__rate_interval]))`,
-        legend: '{{policy}} {{outcome}}',
+      graph('Violations', 'short', 'Violations of policies in requests, per minute, by result.', {
+        expr: `60 * sum by (policy, result, audit) (rate(taintkeeper_decisions_total{${HERE}}[$__rate_interval]))`,
+        legend: '{{policy}} {{result}}, audit {{audit}}',
       }),
       graph(
         'Failed calls, counted by the API server',

@@ -1,5 +1,5 @@
 import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
-import { isWarning, partsOf, type Result } from '../judge/outcomes.ts';
+import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
 import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
 import { eventsOnBoth } from '../policy/policy-events.ts';
 import type { Judgement } from './admit.ts';
@@ -37,8 +37,7 @@ export function eventsOf(
   const user = shownUser(request);
   return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
-    const wording = wordingOf(first, kind, request.operation);
-    if (!wording) return [];
+    const wording = wordingOf(first, kind);
     const { said, byUser } = wording;
     const what = kind === 'Node' ? 'taint' : 'toleration';
     const note = `${said} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
@@ -47,20 +46,15 @@ export function eventsOf(
   });
 }
 
-function wordingOf({ outcome }: Violation, kind: 'Node' | 'DaemonSet', operation: string): Wording | undefined {
-  const { change, result, audit, event } = partsOf(outcome);
-  const isAdded = result === 'Added' && audit === undefined;
-  // An object that is created without a taint or a toleration has not lost it.
-  const isAuditedAsMissing = outcome === 'audited' && (kind === 'DaemonSet' || operation === 'CREATE');
-  const isMissing = isAuditedAsMissing || (change === 'Missing' && !isAdded);
-  if (kind === 'DaemonSet' && !isMissing && !isAdded) return undefined;
+function wordingOf(violation: Violation, kind: 'Node' | 'DaemonSet'): Wording {
+  const { change, result, audit } = violation;
   const what = kind === 'Node' ? 'Taint' : 'Toleration';
   return {
-    type: isWarning(outcome) ? 'Warning' : 'Normal',
-    reason: isMissing ? `${what}Missing` : isAdded ? `${what}Added` : event.reason,
+    type: isWarning(violation) ? 'Warning' : 'Normal',
+    ...eventOf(violation, what),
     action: audit ? 'AllowRequest' : actionOf(result, what),
-    said: isAuditedAsMissing ? 'in mode Audit, reports missing' : event.said,
-    byUser: !isMissing,
+    // What is not changed was missing before the request.
+    byUser: change === 'Removal' || (result === 'Added' && !audit),
   };
 }
 
@@ -73,7 +67,8 @@ function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
     case 'Added':
       return `Add${what}`;
     case 'Audited':
-    case 'Allowed':
+    case 'AllowedByAnnotation':
+    case 'AllowedByExemption':
     case 'Reported':
       return 'AllowRequest';
   }

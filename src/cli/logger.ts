@@ -39,7 +39,7 @@ async function readable(options: LoggerOptions): Promise<Logger> {
       singleLine: true,
       sync: true,
       // The message of a violation has these fields.
-      ignore: 'uid,operation,kind,name,user,policyKind,policy,fields,mode,outcome,subjects',
+      ignore: 'uid,operation,kind,name,user,policyKind,policy,fields,mode,change,result,audit,subjects',
     }),
   );
 }

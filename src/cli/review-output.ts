@@ -2,7 +2,8 @@ import type { Admission } from '../admission/admit.ts';
 import type { Level } from '../explain/sections.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { yamlText } from '../files/printed-data.ts';
-import { type Outcome, partsOf } from '../judge/outcomes.ts';
+import type { Violation } from '../judge/decision.ts';
+import { type Outcome, outcomeText } from '../judge/outcomes.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import { printable } from '../kubernetes/text.ts';
 import { asAnnotations, asSarif, type CiResult, placeIn } from './ci-output.ts';
@@ -94,7 +95,7 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
   const rows = reviewed.flatMap((each) => {
     const { resource, namespace, name, operation, admission, refusals } = each;
     const object = printable(nameOf({ resource, namespace, name }));
-    const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
+    const found = admission.violations.map((one) => [one.policy, violationText(one)]);
     const decided = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
     const findings = [...refusals.map((refusal) => ['', printable(refusalText(refusal))]), ...decided];
     const [first = ['', ''], ...rest] = findings;
@@ -119,10 +120,23 @@ function nameOf({ resource, namespace, name }: Pick<ReviewedObject, 'resource' |
 }
 
 /** Allowed exceptions are notes. */
-function levelOf(outcome: Outcome): CiResult['level'] {
-  const { result } = partsOf(outcome);
-  if (result === 'Denied') return 'error';
-  return result === 'Allowed' ? 'note' : 'warning';
+function levelOf({ result }: Outcome): CiResult['level'] {
+  switch (result) {
+    case 'Denied':
+      return 'error';
+    case 'AllowedByAnnotation':
+    case 'AllowedByExemption':
+      return 'note';
+    case 'Restored':
+    case 'Added':
+    case 'Audited':
+    case 'Reported':
+      return 'warning';
+  }
+}
+
+function violationText(violation: Violation): string {
+  return `${outcomeText(violation)} ${violation.subject}`;
 }
 
 function refusalText({ field, message }: Refusal): string {
@@ -143,14 +157,18 @@ function results({ place, admission, refusals, ...object }: ReviewedObject): CiR
       properties: { field: refusal.field },
     }),
   );
-  const decided = admission.violations.map(({ policyKind, policy, field, mode, outcome, subject }) => ({
-    ...placeIn(place),
-    level: levelOf(outcome),
-    rule: `${policyKind} ${policy}`,
-    subject: nameOf(object),
-    text: outcome === 'denied' && admission.message !== undefined ? admission.message : `${outcome} ${subject}`,
-    properties: { field, mode, outcome },
-  }));
+  const decided = admission.violations.map((violation): CiResult => {
+    const { policyKind, policy, field, mode, change, result, audit } = violation;
+    const refusal = result === 'Denied' && !audit ? admission.message : undefined;
+    return {
+      ...placeIn(place),
+      level: levelOf(violation),
+      rule: `${policyKind} ${policy}`,
+      subject: nameOf(object),
+      text: refusal ?? violationText(violation),
+      properties: { field, mode, change, result, audit: String(audit) },
+    };
+  });
   return [...refused, ...decided];
 }
 

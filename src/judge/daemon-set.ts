@@ -12,7 +12,7 @@ import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.t
 import { oncePer } from '../runtime/once-per.ts';
 import { allow, type Decision, type Phase, patch, type Violation } from './decision.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
-import type { Outcome } from './outcomes.ts';
+import * as outcomes from './outcomes.ts';
 
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
@@ -93,7 +93,7 @@ export function judgeDaemonSet(
   const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
-    additions.map((one) => report(one, 'added')),
+    additions.map((one) => report(one, outcomes.missing('Added'))),
     additions.flatMap((one) => [`${source(one)} added toleration ${subject(one)}`, ...doubts(uncertain, one)]),
   );
 }
@@ -178,7 +178,8 @@ function validate(
     return by ? [{ required: need.required, by }] : [];
   });
   // Tolerations that are cut short are reported in every mode, and never changed.
-  const outcomeOf = ({ policy }: DeclaredToleration) => (policy.mode === 'Audit' ? 'audited' : 'missing');
+  const outcomeOf = ({ policy }: DeclaredToleration) =>
+    outcomes.missing(policy.mode === 'Audit' ? 'Audited' : 'Reported');
   const uncertain = uncertainAmong(tolerations);
   const missing = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
@@ -188,7 +189,7 @@ function validate(
     isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
   return allow(
     [
-      ...lacking.map((one) => report(one, isTrial(one) ? 'would-add' : outcomeOf(one))),
+      ...lacking.map((one) => report(one, isTrial(one) ? outcomes.onTrial(outcomes.missing('Added')) : outcomeOf(one))),
       ...cut.map(({ required }) => ({
         ...report(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),
@@ -218,8 +219,18 @@ function doubts(uncertain: readonly Toleration[], { toleration: missing }: Decla
     );
 }
 
-function report({ policy: { name, mode }, field, toleration }: DeclaredToleration, outcome: Outcome): Violation {
-  return { policyKind: 'TolerationPolicy', policy: name, field, mode, outcome, subject: formatToleration(toleration) };
+function report(
+  { policy: { name, mode }, field, toleration }: DeclaredToleration,
+  outcome: outcomes.Outcome,
+): Violation {
+  return {
+    policyKind: 'TolerationPolicy',
+    policy: name,
+    field,
+    mode,
+    ...outcome,
+    subject: formatToleration(toleration),
+  };
 }
 
 function source({ policy }: DeclaredToleration): string {

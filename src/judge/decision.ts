@@ -4,19 +4,25 @@ import type { PolicyKind } from '../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
-import type { Outcome } from './outcomes.ts';
+import { auditKey, type Outcome, onTrial, removal } from './outcomes.ts';
 
 /** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
 export function taintViolation(policy: CompiledTaintPolicy, field: string, taint: Taint, outcome: Outcome): Violation {
   const { name, mode } = policy;
-  const shown = trialOutcome(policy, outcome);
-  return { policyKind: 'TaintPolicy', policy: name, field, mode, outcome: shown, subject: formatTaint(taint) };
+  return {
+    policyKind: 'TaintPolicy',
+    policy: name,
+    field,
+    mode,
+    ...outcomeFor(policy, outcome),
+    subject: formatTaint(taint),
+  };
 }
 
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
-function trialOutcome({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcome {
-  if (outcome !== 'audited' || declared === 'Audit') return outcome;
-  return declared === 'Restore' ? 'would-restore' : 'would-deny';
+function outcomeFor({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcome {
+  if (outcome.change !== 'Removal' || outcome.result !== 'Audited' || declared === 'Audit') return outcome;
+  return onTrial(removal(declared === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /**
@@ -27,23 +33,22 @@ export type Phase = (typeof PHASES)[number];
 export const PHASES = ['mutate', 'validate'] as const;
 
 /** One policy that one request does not satisfy, and what came of it. */
-export interface Violation {
+export type Violation = Outcome & {
   readonly policyKind: PolicyKind;
   readonly policy: string;
   /** The field of the policy that says so, for example `spec.taints[0]`. */
   readonly field: string;
   readonly mode: TaintMode | TolerationMode;
-  readonly outcome: Outcome;
   /** The taint or toleration, as kubectl would write it; printable. */
   readonly subject: string;
-}
+};
 
 /** The violations of one policy with one outcome in one request, which one sentence reports. */
 export type ViolationGroup = readonly [Violation, ...Violation[]];
 
 export function groupViolations(violations: readonly Violation[]): ViolationGroup[] {
-  const groups = Map.groupBy(violations, ({ policyKind, policy, mode, outcome }) =>
-    [policyKind, policy, mode, outcome].join('/'),
+  const groups = Map.groupBy(violations, ({ policyKind, policy, mode, change, result, audit }) =>
+    [policyKind, policy, mode, change, result, audit].join('/'),
   );
   // None is empty.
   return [...groups.values()] as [Violation, ...Violation[]][];
@@ -104,13 +109,12 @@ function findings(violations: readonly Violation[], warnings: readonly string[])
   return { violations: shown, warnings: presentableWarnings(warnings), auditAnnotations: auditAnnotations(shown) };
 }
 
-/** One annotation for each outcome: `policy: subject` for each violation, joined by `; `, bounded in number. */
+/** One annotation for each result, with and without --audit: `policy: subject` for each violation, joined by `; `, bounded in number. */
 function auditAnnotations(violations: readonly Violation[]): Record<string, string> {
-  const byOutcome = Map.groupBy(violations, ({ outcome }) => outcome);
   return Object.fromEntries(
-    [...byOutcome].map(([outcome, found]) => {
+    [...Map.groupBy(violations, auditKey)].map(([key, found]) => {
       const entries = found.map(({ policy, subject }) => `${policy}: ${subject}`);
-      return [outcome, atMost(MAX_ANNOTATED, entries).join('; ')];
+      return [key, atMost(MAX_ANNOTATED, entries).join('; ')];
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
-import { addedTolerations, WRITTEN_ANNOTATIONS } from './added-tolerations.ts';
+import { ADDED_ANNOTATION, addedTolerations } from './added-tolerations.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
 
 /** The annotations that taintkeeper writes on Nodes, and users who allow a removal. `taintkeeper cleanup` removes them. */
@@ -28,7 +28,7 @@ export function leftOnDaemonSet(annotations: StringMap, tolerations: readonly To
   const texts = tolerations.map(formatToleration);
   const places = [...new Set(addedTolerations(annotations))].map((text) => texts.lastIndexOf(text));
   return {
-    annotations: pick(annotations, WRITTEN_ANNOTATIONS),
+    annotations: pick(annotations, [ADDED_ANNOTATION]),
     tolerations: places.filter((place) => place >= 0).sort((a, b) => a - b),
   };
 }

@@ -4,7 +4,7 @@ import { readsAllowRemoval } from './allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from './declared-taints.ts';
 import type { DesiredNode, NodeCreation } from './node-view.ts';
-import type { Outcome } from './outcomes.ts';
+import * as outcomes from './outcomes.ts';
 import { isEnforcing } from './rulings.ts';
 
 /**
@@ -25,8 +25,7 @@ export function judgeNodeCreation(
       missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
       missing.map((one) => {
         const { taint, policy } = one;
-        if (outcomeOf(one) === 'would-add')
-          return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
+        if (outcomeOf(one).audit) return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
         const mode = policy.mode === 'Audit' ? ', Audit' : '';
         return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
       }),
@@ -54,13 +53,13 @@ export function judgeNodeCreation(
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   return patch(
     { taints, allowRemoval },
-    added.map((one) => taintViolation(one.policy, one.field, one.taint, 'added')),
+    added.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );
 }
 
 /** What is said of a taint that the node still lacks once mutation is over. */
-function outcomeOf({ policy }: DeclaredTaint): Outcome {
-  if (policy.mode !== 'Audit') return 'missing';
-  return policy.declared === 'Audit' ? 'audited' : 'would-add';
+function outcomeOf({ policy }: DeclaredTaint): outcomes.Outcome {
+  if (policy.mode !== 'Audit') return outcomes.missing('Reported');
+  return policy.declared === 'Audit' ? outcomes.missing('Audited') : outcomes.onTrial(outcomes.missing('Added'));
 }

@@ -8,6 +8,7 @@ import type { NodeChanges } from './node-changes.ts';
 import { taintsOnSelection } from './node-drift.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
 import { type DesiredNode, isKubelet, type NodeUpdate } from './node-view.ts';
+import { missing, removal } from './outcomes.ts';
 import { isEnforcing, isForbidden, type Ruling } from './rulings.ts';
 
 /**
@@ -39,13 +40,15 @@ export function mutateNode(
         ended: added.filter((taint) => isProtectedBy(policies, taint)),
         more: exempt.filter((ruling) => staysOff(ruling, request, taints, policies)).map(({ taint }) => taint),
       });
-  const byExemption = exempt.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isEnforcing), 'exempt'));
+  const byExemption = exempt.flatMap((ruling) =>
+    violationsOf(ruling, ruling.exempt.filter(isEnforcing), removal('AllowedByExemption')),
+  );
   if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
     { taints, allowRemoval },
     [
-      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, 'restored')),
-      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'added')),
+      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Restored'))),
+      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missing('Added'))),
       ...byExemption,
     ],
     [

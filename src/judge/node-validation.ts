@@ -2,6 +2,7 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { allow, type Decision, deny } from './decision.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import type { NodeUpdate } from './node-view.ts';
+import { removal } from './outcomes.ts';
 import { isAuditOnly, isForbidden, type Ruling } from './rulings.ts';
 
 /** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
@@ -10,16 +11,18 @@ export function validateNode(request: NodeUpdate, removals: readonly Ruling[]): 
   if (denied.length > 0) {
     return deny(
       refusal(request, denied),
-      denied.flatMap((ruling) => violationsOf(ruling, ruling.by, 'denied')),
+      denied.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Denied'))),
     );
   }
   const allowed = removals.filter((ruling) => ruling.allowed.length > 0);
   // The policies that protect a removed taint are in mode Audit, because no removal is forbidden.
   return allow(
     [
-      ...removals.flatMap((ruling) => violationsOf(ruling, ruling.by, 'audited')),
-      ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, 'allowed-by-annotation')),
-      ...removals.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'exempt')),
+      ...removals.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Audited'))),
+      ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, removal('AllowedByAnnotation'))),
+      ...removals.flatMap((ruling) =>
+        violationsOf(ruling, ruling.exempt.filter(isAuditOnly), removal('AllowedByExemption')),
+      ),
     ],
     [
       ...removals.flatMap(auditWarnings),

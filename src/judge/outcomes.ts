@@ -1,77 +1,119 @@
 import type { EventReason } from '../kubernetes/event-reasons.ts';
 
-/** What the request changes; or, with Missing, what the object lacks. */
-type Change = 'Removal' | 'Missing';
+/**
+ * The result of a violation, in three parts. The metrics have them as labels, and the log, the page and `review` as fields. Each has few values.
+ */
+export type Outcome = {
+  /** Whether only --audit keeps the result from being in force. */
+  readonly audit: boolean;
+} & (
+  | {
+      /** The request removes a taint. */
+      readonly change: 'Removal';
+      readonly result: RemovalResult;
+    }
+  | {
+      /** The object lacks a required taint or a toleration. */
+      readonly change: 'Missing';
+      readonly result: MissingResult;
+    }
+);
 
-/** What came of it. Reported: the object stays as it is, because this request cannot be changed so. */
-export type Result = 'Denied' | 'Restored' | 'Added' | 'Audited' | 'Allowed' | 'Reported';
+export type RemovalResult =
+  /** The request is refused. */
+  | 'Denied'
+  /** The removed taint was restored. */
+  | 'Restored'
+  /** The mode of the policy is Audit: reported, and let through. */
+  | 'Audited'
+  /** The policy exempts the user. */
+  | 'AllowedByExemption'
+  /** The allow-removal annotation allowed the removal. */
+  | 'AllowedByAnnotation';
 
-/** What an outcome consists of. */
-interface OutcomeParts {
-  readonly change: Change;
-  readonly result: Result;
-  /** Why it is allowed. */
-  readonly reason?: 'Exempt' | 'Annotation';
-  /** Only --audit keeps it from being done. */
-  readonly audit?: true;
-  /** The Event for taints of a Node: its reason, and what happened to the taints, which follow. */
-  readonly event: { readonly reason: EventReason; readonly said: string };
+export type MissingResult =
+  /** The taint or the toleration was added. */
+  | 'Added'
+  /** The mode of the policy is Audit: reported, and let through. */
+  | 'Audited'
+  /** The object stays as it is, because this request cannot be changed so. */
+  | 'Reported';
+
+export type Result = Outcome['result'];
+
+export function removal(result: RemovalResult): Outcome {
+  return { change: 'Removal', result, audit: false };
 }
 
-/** By the name that metrics, the log and the audit log have for each. */
-const OUTCOMES = {
-  /** The request is refused. */
-  denied: {
-    ...{ change: 'Removal', result: 'Denied' },
-    event: { reason: 'TaintRemovalDenied', said: 'refused the removal of' },
-  },
-  /** A removed taint was put back. */
-  restored: { change: 'Removal', result: 'Restored', event: { reason: 'TaintRestored', said: 'restored' } },
-  /** A required taint or a toleration was added. */
-  added: { change: 'Missing', result: 'Added', event: { reason: 'TaintAdded', said: 'added' } },
-  /** A taint or a toleration that should be there is not, and this request is not the one to add it. */
-  missing: { change: 'Missing', result: 'Reported', event: { reason: 'TaintMissing', said: 'reports missing' } },
-  /** The policy's mode is Audit: reported, let through. Where an object is created, what is reported is missing. */
-  audited: {
-    ...{ change: 'Removal', result: 'Audited' },
-    event: { reason: 'TaintRemoved', said: 'in mode Audit, allowed the removal of' },
-  },
-  /** The same, where only --audit makes the policy's mode Audit: otherwise the request would be refused. */
-  'would-deny': {
-    ...{ change: 'Removal', result: 'Denied', audit: true },
-    event: { reason: 'TaintRemoved', said: 'would refuse, without --audit, the removal of' },
-  },
-  /** The same: otherwise the removed taint would be put back. */
-  'would-restore': {
-    ...{ change: 'Removal', result: 'Restored', audit: true },
-    event: { reason: 'TaintRemoved', said: 'would restore, without --audit, the removed' },
-  },
-  /** The same: otherwise a required taint or a toleration would be added. */
-  'would-add': {
-    ...{ change: 'Missing', result: 'Added', audit: true },
-    event: { reason: 'TaintMissing', said: 'would add, without --audit,' },
-  },
-  /** The allow-removal annotation allowed the removal. */
-  'allowed-by-annotation': {
-    ...{ change: 'Removal', result: 'Allowed', reason: 'Annotation' },
-    event: { reason: 'TaintRemoved', said: 'allowed, by annotation, the removal of' },
-  },
-  /** Removed by a user whom the policy exempts. */
-  exempt: {
-    ...{ change: 'Removal', result: 'Allowed', reason: 'Exempt' },
-    event: { reason: 'TaintRemoved', said: 'allowed an exempt user to remove' },
-  },
-} as const satisfies Readonly<Record<string, OutcomeParts>>;
+export function missing(result: MissingResult): Outcome {
+  return { change: 'Missing', result, audit: false };
+}
 
-/** The result of a violation. */
-export type Outcome = keyof typeof OUTCOMES;
+/** The outcome without --audit, which alone keeps it from being in force. */
+export function onTrial(outcome: Outcome): Outcome {
+  return { ...outcome, audit: true };
+}
 
-export function partsOf(outcome: Outcome): OutcomeParts {
-  return OUTCOMES[outcome];
+interface Wording {
+  /** Stands before the taint or the toleration in a text. */
+  readonly word: string;
+  /** The beginning of the note of an Event, after which the taints follow. */
+  readonly note: string;
+}
+
+const REMOVALS: Readonly<Record<RemovalResult, Wording>> = {
+  Denied: { word: 'denied', note: 'refused the removal of' },
+  Restored: { word: 'restored', note: 'restored' },
+  Audited: { word: 'audited', note: 'in mode Audit, allowed the removal of' },
+  AllowedByExemption: { word: 'allowed by exemption', note: 'allowed an exempt user to remove' },
+  AllowedByAnnotation: { word: 'allowed by annotation', note: 'allowed, by annotation, the removal of' },
+};
+
+const MISSING: Readonly<Record<MissingResult, Wording>> = {
+  Added: { word: 'added', note: 'added' },
+  Audited: { word: 'audited', note: 'in mode Audit, reports missing' },
+  Reported: { word: 'missing', note: 'reports missing' },
+};
+
+const TRIALS: Readonly<Partial<Record<Result, Wording>>> = {
+  Denied: { word: 'would deny', note: 'would refuse, without --audit, the removal of' },
+  Restored: { word: 'would restore', note: 'would restore, without --audit, the removed' },
+  Added: { word: 'would add', note: 'would add, without --audit,' },
+};
+
+function wordingOf(outcome: Outcome): Wording {
+  const trial = outcome.audit ? TRIALS[outcome.result] : undefined;
+  return trial ?? (outcome.change === 'Removal' ? REMOVALS[outcome.result] : MISSING[outcome.result]);
+}
+
+/** The outcome in words that stand before the taint or the toleration, such as `denied` or `would restore`. */
+export function outcomeText(outcome: Outcome): string {
+  return wordingOf(outcome).word;
+}
+
+/** The key of an audit annotation, such as `denied`, or `audit-denied` if only --audit kept the request from being denied. */
+export function auditKey({ result, audit }: Outcome): string {
+  return `${audit ? 'audit-' : ''}${resultKey(result)}`;
+}
+
+/** The same for a result that is in force: `AllowedByAnnotation` is `allowed-by-annotation`. */
+export function resultKey(result: Result): string {
+  return result.replaceAll(/(?<=.)[A-Z]/g, '-$&').toLowerCase();
 }
 
 /** Whether an operator should check it: a line of level warn in the log, an Event of type Warning. */
-export function isWarning(outcome: Outcome): boolean {
-  const { result, audit } = partsOf(outcome);
-  return audit === true || ['Denied', 'Audited', 'Reported'].includes(result);
+export function isWarning({ result, audit }: Outcome): boolean {
+  return audit || ['Denied', 'Audited', 'Reported'].includes(result);
+}
+
+/** The reason of the Event, and the beginning of its note, after which the taints or tolerations follow. */
+export function eventOf(outcome: Outcome, what: 'Taint' | 'Toleration'): { reason: EventReason; said: string } {
+  return { reason: reasonOf(outcome, what), said: wordingOf(outcome).note };
+}
+
+function reasonOf({ change, result, audit }: Outcome, what: 'Taint' | 'Toleration'): EventReason {
+  if (change === 'Missing') return result === 'Added' && !audit ? `${what}Added` : `${what}Missing`;
+  if (audit) return 'TaintRemoved';
+  if (result === 'Denied') return 'TaintRemovalDenied';
+  return result === 'Restored' ? 'TaintRestored' : 'TaintRemoved';
 }

@@ -3,6 +3,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Violation } from './decision.ts';
 import type { TooManyChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-view.ts';
+import { removal } from './outcomes.ts';
 import { isEnforcing } from './rulings.ts';
 
 /** Policies that a message names. */
@@ -32,7 +33,7 @@ export function validateTooManyChanges(
         policy,
         field: 'spec.taints',
         mode,
-        outcome: 'denied',
+        ...removal('Denied'),
         subject,
       }),
     ),

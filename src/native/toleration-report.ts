@@ -19,6 +19,7 @@ import {
   secondsLiteral,
   TOLERATIONS,
 } from '../conditions/daemon-sets.ts';
+import { resultKey } from '../judge/outcomes.ts';
 import { alwaysTolerated, formatSeconds, formatToleration, rangesOf } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import {
@@ -74,7 +75,7 @@ export function lackedOf(
   const shown = shownOf(needs.length + items.length);
   const audit = mode === 'Audit' ? ', Audit' : '';
   const intro = cel(0)`${literal(`TolerationPolicy ${name}${audit}: missing tolerations: `)} + ${shown}`;
-  const key = mode === 'Audit' ? 'audited' : 'missing';
+  const key = resultKey(mode === 'Audit' ? 'Audited' : 'Reported');
   return {
     variables: [
       TOLERATIONS,

@@ -2,6 +2,7 @@ import { all, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { REMOVES_TAINTS } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/allow-removal.ts';
+import { resultKey } from '../judge/outcomes.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -45,9 +46,9 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
     actions: audit ? reportActions(target.purpose) : ['Deny'],
     validations: [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }],
     auditAnnotations: {
-      [audit ? 'audited' : 'denied']: LOST.all,
-      ...(allowsRemovalByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
-      ...(exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
+      [resultKey(audit ? 'Audited' : 'Denied')]: LOST.all,
+      ...(allowsRemovalByAnnotation ? { [resultKey('AllowedByAnnotation')]: writtenOut('allowedByAnnotation') } : {}),
+      ...(exempt === FALSE ? {} : { [resultKey('AllowedByExemption')]: writtenOut('excused') }),
     },
   });
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Violation } from '../judge/decision.ts';
+import { outcomeText } from '../judge/outcomes.ts';
 import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
 import { type TokenBucket, tokenBucket } from '../runtime/rate-limit.ts';
 import type { JudgedRequest } from '../server/admission-server.ts';
 import { keepPatch } from './patch-changes.ts';
-import type { PageDecision } from './state.ts';
+import type { PageDecision, PageViolation } from './state.ts';
 
 /**
  * A decision as it is kept: as text. It has no references to the request's objects, which may have megabytes. Many small objects would cost
@@ -38,7 +39,7 @@ function keepDecision(
   const { action, violations, warnings } = judgement.decision;
   const message = judgement.decision.action === 'deny' ? judgement.decision.message : undefined;
   const changes = keepPatch(request.object, judgement.patch);
-  const shown = violations.slice(0, MAX_VIOLATIONS).map(boundedSubject);
+  const shown = violations.slice(0, MAX_VIOLATIONS).map(shownViolation);
   const text = JSON.stringify({
     uid: bounded(uid),
     operation: bounded(operation),
@@ -69,9 +70,8 @@ function keepDecision(
   });
 }
 
-function boundedSubject(violation: Violation): Violation {
-  const subject = bounded(violation.subject);
-  return subject === violation.subject ? violation : { ...violation, subject };
+function shownViolation(violation: Violation): PageViolation {
+  return { ...violation, subject: bounded(violation.subject), outcome: outcomeText(violation) };
 }
 
 /** The text, shortened to what is shown. */

@@ -214,7 +214,7 @@ export interface PageDecision {
   readonly message?: string;
   readonly warnings: readonly string[];
   /** At most 16 of them. */
-  readonly violations: readonly Violation[];
+  readonly violations: readonly PageViolation[];
   readonly violationsLeftOut: number;
   /** What the patch changed, an entry for each place. */
   readonly changes: readonly DecidedChange[];
@@ -223,6 +223,9 @@ export interface PageDecision {
   /** How many decisions on the same user's requests since the last listed one are only in the log. */
   readonly unlisted: number;
 }
+
+/** A violation. `outcome` is what came of it in words, such as `would deny`. */
+export type PageViolation = Violation & { readonly outcome: string };
 
 /** One value that a patch changes. `before` is the value in the request. Absent: there was, or is, no value. */
 export interface DecidedChange {

@@ -86,8 +86,8 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   });
   const decisions = new Counter({
     name: 'taintkeeper_decisions_total',
-    help: 'Violations of policies in admission requests, by outcome. Dry runs do not count, nor requests to create an object that exists already.',
-    labelNames: ['kind', 'policy', 'mode', 'outcome'],
+    help: 'Violations of policies in admission requests, by what the request changes and the result. Dry runs do not count, nor requests to create an object that exists already.',
+    labelNames: ['kind', 'policy', 'mode', 'change', 'result', 'audit'],
     registers,
   });
   const policies = new Gauge({
@@ -117,8 +117,8 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
       if (seconds !== undefined) duration.observe({ path: phase }, seconds);
     },
     dryRunAnswered: (phase) => dryRuns.inc({ path: phase }),
-    violationFound: (kind, { policy, mode, outcome }, count = 1) =>
-      decisions.inc({ kind, policy, mode, outcome }, count),
+    violationFound: (kind, { policy, mode, change, result, audit }, count = 1) =>
+      decisions.inc({ kind, policy, mode, change, result, audit: String(audit) }, count),
     policiesLoaded(counts) {
       for (const [kind, count] of Object.entries(counts)) policies.set({ kind }, count);
       policiesValid.set(1);

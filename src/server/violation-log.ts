@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Judgement } from '../admission/admit.ts';
 import { type AdmissionRequest, shownUser } from '../admission/review.ts';
 import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
-import { isWarning } from '../judge/outcomes.ts';
+import { isWarning, type Outcome, outcomeText } from '../judge/outcomes.ts';
 import { printable } from '../kubernetes/text.ts';
 import { createFairMap } from '../runtime/fair-map.ts';
 import { throttle } from '../runtime/rate-limit.ts';
@@ -33,14 +33,14 @@ export function violationLog(log: Logger): (found: FoundViolations) => void {
     for (const violations of found.groups) {
       const line = lineOf(found, violations);
       const { level, fields, message } = line;
-      if (found.request.dryRun || violations[0].outcome !== 'denied') {
+      if (found.request.dryRun || !isRefusal(violations[0])) {
         log[level](fields, message);
         continue;
       }
-      const { origin, user, kind, name, policy, outcome } = fields;
+      const { origin, user, kind, name, policy } = fields;
       const subjects = violations.map(({ subject }) => subject);
       // Hashed, because a request may have hundreds of taints.
-      const key = hash('sha256', JSON.stringify([origin, user, kind, name, policy, outcome, subjects]));
+      const key = hash('sha256', JSON.stringify([origin, user, kind, name, policy, subjects]));
       const say =
         refusals.get(key) ??
         throttle((times, latest: Line) =>
@@ -52,15 +52,20 @@ export function violationLog(log: Logger): (found: FoundViolations) => void {
   };
 }
 
+function isRefusal({ result, audit }: Outcome): boolean {
+  return result === 'Denied' && !audit;
+}
+
 type Line = ReturnType<typeof lineOf>;
 
 function lineOf({ request, kind, origin }: FoundViolations, violations: ViolationGroup) {
-  const [{ policyKind, policy, mode, outcome }] = violations;
+  const [first] = violations;
+  const { policyKind, policy, mode, change, result, audit } = first;
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
   const user = shownUser(request);
   const listed = violations.slice(0, MAX_LISTED);
   const leftOut = violations.length - listed.length;
-  const level: 'debug' | 'warn' | 'info' = request.dryRun ? 'debug' : isWarning(outcome) ? 'warn' : 'info';
+  const level: 'debug' | 'warn' | 'info' = request.dryRun ? 'debug' : isWarning(first) ? 'warn' : 'info';
   return {
     level,
     fields: {
@@ -74,10 +79,12 @@ function lineOf({ request, kind, origin }: FoundViolations, violations: Violatio
       policy,
       fields: listed.map(({ field }) => field),
       mode,
-      outcome,
+      change,
+      result,
+      audit,
       subjects: listed.map(({ subject }) => subject),
       ...(leftOut > 0 ? { subjectsLeftOut: leftOut } : {}),
     },
-    message: `${outcome} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
+    message: `${outcomeText(first)} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
   };
 }

@@ -147,7 +147,7 @@ describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
         [`${VALIDATING_WEBHOOK}/audited`]: 'watched: node-role.kubernetes.io/control-plane:NoSchedule',
       });
       expect(await taintkeeper.metrics()).toMatch(
-        /^taintkeeper_decisions_total\{kind="DaemonSet",policy="watched",mode="Audit",outcome="audited"\} 1$/m,
+        /^taintkeeper_decisions_total\{kind="DaemonSet",policy="watched",mode="Audit",change="Missing",result="Audited",audit="false"\} 1$/m,
       );
     });
 

@@ -185,7 +185,7 @@ describeWithControlPlane(
         'worker',
       ]);
       expect(spec.template.spec.tolerations).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
-      expect(metadata.annotations?.[ADDED]).toBe('node-role.kubernetes.io/master:NoSchedule');
+      expect(metadata.annotations?.[ADDED]).toMatch(/^node-role\.kubernetes\.io\/master:NoSchedule(; by \S+)?$/);
       expect(countWrites(cp(), 'kube-flannel', 'kube-flannel-ds')).toBe(1);
       expect(await metric(/^taintkeeper_repairs_total\{kind="DaemonSet",policy="flannel"\} (.*)$/m)).toBe(1);
       await waitForEvents('TolerationAdded', [

@@ -50,7 +50,7 @@ describeWithControlPlane('a kubelet sends the creation of its node', {}, (cp) =>
 
   /** How many taints were added, by the metrics. */
   async function counted(): Promise<number> {
-    const found = /^taintkeeper_decisions_total\{.*outcome="added".*\} (\d+)$/m.exec(await replica().metrics());
+    const found = /^taintkeeper_decisions_total\{.*result="Added".*\} (\d+)$/m.exec(await replica().metrics());
     return Number(found?.[1] ?? 0);
   }
 

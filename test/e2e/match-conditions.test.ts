@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
+import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
@@ -94,14 +95,14 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
       const policies = withSpec({ exempt: { users: ['autoscaler'] } });
       const node = { labels: {}, taints: [REQUIRED], allowRemoval: before };
       const { said, annotation } = await updated(policies, node, { stay: 0, allowRemoval: sent });
-      expect(said).toEqual(['restore.taintkeeper.dev', 'outcome exempt']);
+      expect(said).toEqual(['restore.taintkeeper.dev', 'outcome allowed by exemption']);
       expect(annotation).toBe(after);
     },
   );
 
   it.each<[what: string, before: string | undefined, sent: string | undefined, outcome: string]>([
-    ['an entry of an earlier request', 'dedicated=gpu:NoSchedule', 'dedicated=gpu:NoSchedule', 'allowed-by-annotation'],
-    ['an entry that the request deletes', 'dedicated=gpu:NoSchedule', undefined, 'allowed-by-annotation'],
+    ['an entry of an earlier request', 'dedicated=gpu:NoSchedule', 'dedicated=gpu:NoSchedule', 'allowed by annotation'],
+    ['an entry that the request deletes', 'dedicated=gpu:NoSchedule', undefined, 'allowed by annotation'],
     ['an entry of the same request', undefined, 'dedicated=gpu:NoSchedule', 'denied'],
     ['an entry for another value', 'dedicated=x:NoSchedule', 'dedicated=x:NoSchedule', 'denied'],
     ['an entry without the value', 'dedicated:NoSchedule', 'dedicated:NoSchedule', 'denied'],
@@ -181,7 +182,7 @@ function compare({ request, answer, calls }: Made, expected: ExpectedCalls): str
   const { admission, mutate, validate, protects } = expected;
   const mutating = entriesOf(calls, 'mutate');
   const validating = entriesOf(calls, 'validate');
-  const outcomes = admission.violations.map(({ outcome }) => `outcome ${outcome}`);
+  const outcomes = admission.violations.map((one) => `outcome ${outcomeText(one)}`);
   const tally = [...new Set([...mutating, ...validating, ...outcomes])];
 
   expect(mutating.length === 0 || countFits(mutating, mutate)).toBe(true);

@@ -76,7 +76,7 @@ export function check({ request, answer }: { request: object; answer: Answer<Dae
 
 /** What the API server says in place of the webhook: one warning for each policy. */
 function warningsOf({ violations }: Admission): string[] {
-  const left = violations.filter(({ outcome }) => outcome !== 'added');
+  const left = violations.filter(({ result }) => result !== 'Added');
   return [...Map.groupBy(left, ({ policy }) => policy)].map(([policy, found]) => {
     const name = `${policy}.report-tolerations.taintkeeper.dev`;
     const [mode, then] =

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { admit } from '../../src/admission/admit.ts';
+import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { DaemonSetSelection } from '../../src/policy/daemon-set-selection.ts';
@@ -45,7 +46,7 @@ describeWithControlPlane(
               if (made === undefined) continue;
               const admission = admit({ ...made.request, userInfo: {} }, compiled);
               check(made, admission);
-              for (const what of ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))]) {
+              for (const what of ['cases', ...new Set(admission.violations.map(outcomeText))]) {
                 tally.set(what, (tally.get(what) ?? 0) + 1);
               }
             }

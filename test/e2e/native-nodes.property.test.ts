@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../src/judge/allow-removal.ts';
-import type { Outcome } from '../../src/judge/outcomes.ts';
+import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
@@ -39,7 +39,7 @@ const kind = fc.constantFrom<Kind>(
   { mutates: false, purpose: 'Alone' },
 );
 
-const WITHOUT_MUTATION: readonly Outcome[] = ['denied', 'audited'];
+const WITHOUT_MUTATION: readonly string[] = ['denied', 'audited'];
 const REWRITES = ['taint set on selection', 'entry written', 'entry deleted', 'annotation of a new node deleted'];
 
 describeWithControlPlane(
@@ -106,7 +106,7 @@ function compare({ request, answer }: Made, admission: Admission, options: Kind)
     return ['refused by NodeRestriction'];
   }
   expect(denied ? 'denied' : 'passed').toBe(admission.result === 'denied' ? 'denied' : 'passed');
-  const tally = ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))];
+  const tally = ['cases', ...new Set(admission.violations.map(outcomeText))];
   if (denied) return tally;
 
   const actual = looks(answer.body);
@@ -164,8 +164,8 @@ function withoutEmpty({ value, ...taint }: Taint): object {
 
 /** The policies that report something of a node that passes, once for each outcome. */
 function reportedBy({ violations }: Admission): string[] {
-  const reports = violations.filter(({ outcome }) => outcome === 'audited' || outcome === 'missing');
-  return [...new Set(reports.map(({ policy, outcome }) => `${policy} ${outcome}`))]
+  const reports = violations.filter(({ result }) => result === 'Audited' || result === 'Reported');
+  return [...new Set(reports.map(({ policy, result }) => `${policy} ${result}`))]
     .map((report) => report.split(' ')[0] ?? '')
     .sort();
 }

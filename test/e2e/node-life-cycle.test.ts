@@ -128,7 +128,7 @@ describeWithControlPlane(
     it('nothing that the controllers do is refused', async () => {
       const denied = taintkeeper
         .logs()
-        .filter(({ outcome, user }) => outcome === 'denied' && String(user).startsWith('system:'));
+        .filter(({ result, user }) => result === 'Denied' && String(user).startsWith('system:'));
       expect(denied).toEqual([]);
       expect(cp().logs('kube-controller-manager')).not.toContain('denied the request');
     });

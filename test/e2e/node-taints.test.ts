@@ -53,9 +53,9 @@ describeWithControlPlane('node taints', {}, (cp) => {
     return name;
   }
 
-  async function decisions(policy: string, outcome: string): Promise<number> {
+  async function decisions(policy: string, result: string): Promise<number> {
     const line = new RegExp(
-      `^taintkeeper_decisions_total\\{[^}]*policy="${policy}"[^}]*outcome="${outcome}"\\} (\\d+)$`,
+      `^taintkeeper_decisions_total\\{[^}]*policy="${policy}"[^}]*result="${result}",audit="false"\\} (\\d+)$`,
       'm',
     );
     return Number(line.exec(await taintkeeper.metrics())?.[1] ?? 0);
@@ -89,12 +89,12 @@ describeWithControlPlane('node taints', {}, (cp) => {
 
       it('passes in mode Audit, with a warning and a metric', async () => {
         const name = await createNode('audit');
-        const before = await decisions('audit', 'audited');
+        const before = await decisions('audit', 'Audited');
         const { passed, error, warnings } = await lose(cp(), name, user);
         expect(passed, error).toBe(true);
         expect(warnings).toEqual(['TaintPolicy audit, Audit: the request removed taint dedicated=gpu:NoSchedule']);
         expect(await taintsOf(cp(), name)).not.toContain('dedicated=gpu:NoSchedule');
-        expect(await decisions('audit', 'audited')).toBe(before + 1);
+        expect(await decisions('audit', 'Audited')).toBe(before + 1);
       });
     });
   });
@@ -143,7 +143,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       warnings: [],
     });
     await taintkeeper.waitForLog(
-      (line) => line.outcome === 'exempt' && line.name === name && line.user === developer.name,
+      (line) => line.result === 'AllowedByExemption' && line.name === name && line.user === developer.name,
     );
   });
 

@@ -2,7 +2,7 @@
 /** @import { DecidedChange, PageDecision } from '../state.ts' */
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
-import { counted, hrefOf, localTime, number, outcomeWords } from './words.js';
+import { counted, hrefOf, localTime, number } from './words.js';
 
 /** @param {PageDecision} decision */
 export function objectOf({ kind, namespace, name }) {
@@ -46,11 +46,11 @@ export function articleOf(decision) {
         h(
           'ul',
           { class: 'violations' },
-          ...violations.map(({ outcome, policyKind, policy, field: where, mode, subject }) =>
+          ...violations.map(({ outcome, result: came, audit, policyKind, policy, field: where, mode, subject }) =>
             h(
               'li',
               {},
-              h('span', { class: `outcome is-${outcome}` }, outcomeWords(outcome)),
+              h('span', { class: `outcome is-${came}${audit ? ' is-trial' : ''}` }, outcome),
               ' ',
               h('span', { class: 'mono' }, ...breakable(subject)),
               h(

@@ -5,7 +5,7 @@ import { articleOf, objectOf } from './decision-item.js';
 import { arrange, byId } from './dom.js';
 import { mostOf } from './fair-list.js';
 import { filters } from './panel-parts.js';
-import { counted, number, outcomeWords, trialOf } from './words.js';
+import { counted, number, trialOf } from './words.js';
 
 /** How many decisions are kept: as many as the program keeps. */
 const MAX_DECISIONS = 200;
@@ -106,7 +106,7 @@ function isShown(decision, filter) {
 /** @param {PageDecision} decision @returns {string} the text that is searched */
 function wordsOf(decision) {
   const { operation, user, origin, message = '', warnings, violations, replica } = decision;
-  const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, outcomeWords(outcome), subject]);
+  const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
   return [objectOf(decision), operation, user, origin, message, replica, ...warnings, ...found]
     .join('\n')
     .toLowerCase();

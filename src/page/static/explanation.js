@@ -4,7 +4,7 @@
 import { breakable, byId, fill, h, signed } from './dom.js';
 import { explain } from './fixes.js';
 import { fixLine, nodeLinks } from './panel-parts.js';
-import { hrefOf, localTime, number, outcomeWords } from './words.js';
+import { hrefOf, localTime, number } from './words.js';
 
 /**
  * An explanation, or why there is none. Both are absent at first.
@@ -177,7 +177,7 @@ function decisionsAbout(object, kind, decisions) {
   if (shown.length === 0) return [h('p', { class: 'quiet' }, 'None of the latest decisions is about it.')];
   const all = hrefOf('decisions', '', { q: `${kind === 'node' ? 'Node' : 'DaemonSet'} ${object}` });
   const rows = shown.map(({ time, result, user, replica, violations, message = '' }) => {
-    const said = violations.map(({ policy, outcome, subject }) => `${outcomeWords(outcome)} ${subject} (${policy})`);
+    const said = violations.map(({ policy, outcome, subject }) => `${outcome} ${subject} (${policy})`);
     const [day = '', clock = ''] = localTime(time).split(' ');
     return [`${day} ${clock}`, result, user, `${said.join('; ') || message} · answered by ${replica}`];
   });

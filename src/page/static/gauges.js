@@ -3,7 +3,7 @@
 /** @import { Level, Tab } from './problems.js' */
 import { hasProblem } from './node-rows.js';
 import { problems } from './problems.js';
-import { ago, number, outcomeWords, trialOf } from './words.js';
+import { ago, number, trialOf } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
@@ -90,7 +90,7 @@ function decisionGauge(decisions, now) {
   if (latest === undefined) return { figure: '0', note: 'none yet', level: 'plain' };
   return {
     figure: number(decisions.length),
-    note: `${outcomeWords(trialOf(latest) ?? latest.result)} ${ago(now - Date.parse(latest.time))}`,
+    note: `${trialOf(latest) ?? latest.result} ${ago(now - Date.parse(latest.time))}`,
     level: 'plain',
   };
 }

@@ -101,19 +101,16 @@ export function groupNames(groups) {
 }
 
 /** The strongest first. */
-const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-revert', 'would-add']);
+const RESULTS = /** @type {const} */ (['Denied', 'Restored', 'Added']);
 
 /**
- * What taintkeeper would have done without --audit: the strongest of several outcomes.
+ * What taintkeeper would have done without --audit: the strongest of several outcomes, in words.
  * @param {Pick<PageDecision, 'violations'>} decision
  */
 export function trialOf({ violations }) {
-  const outcomes = violations.map(({ outcome }) => outcome);
-  return TRIALS.flatMap((trial) => outcomes.find((outcome) => outcome.endsWith(trial)) ?? [])[0];
+  const trials = violations.filter(({ audit }) => audit);
+  return RESULTS.flatMap((strongest) => trials.find(({ result }) => result === strongest)?.outcome ?? [])[0];
 }
-
-/** @param {string} outcome @returns {string} as words */
-export const outcomeWords = (outcome) => outcome.replaceAll('-', ' ');
 
 /**
  * The filters of a list. An empty or absent filter matches all.

@@ -74,7 +74,7 @@ it.each<{
     said: 'in mode Audit, allowed the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'exempt',
+    outcome: 'allowed by exemption',
     request: DROP,
     policies: protect('Deny', { exempt: { users: ['dev'] } }),
     phase: 'mutate',
@@ -83,7 +83,7 @@ it.each<{
     said: 'allowed an exempt user to remove taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'allowed-by-annotation',
+    outcome: 'allowed by annotation',
     request: nodeRequest({ object: node([]), oldObject: node([GPU], { annotations: RELEASE }) }),
     policies: protect('Deny'),
     phase: 'validate',
@@ -92,7 +92,7 @@ it.each<{
     said: 'allowed, by annotation, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'would-deny',
+    outcome: 'would deny',
     request: DROP,
     policies: audited('Deny'),
     phase: 'validate',
@@ -101,7 +101,7 @@ it.each<{
     said: 'would refuse, without --audit, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'would-restore',
+    outcome: 'would restore',
     request: DROP,
     policies: audited('Restore'),
     phase: 'validate',

@@ -31,7 +31,7 @@ const VIOLATION = {
   policy: 'p',
   fields: ['spec.taints[0]'],
   mode: 'Deny',
-  outcome: 'denied',
+  ...{ change: 'Removal', result: 'Denied', audit: false },
   subjects: ['a:NoSchedule'],
 };
 

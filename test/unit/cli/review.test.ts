@@ -310,7 +310,9 @@ describe('output', () => {
               policy: 'control-plane-taints',
               field: 'spec.taints[0]',
               mode: 'Deny',
-              outcome: 'denied',
+              change: 'Removal',
+              result: 'Denied',
+              audit: false,
               subject: 'node-role.kubernetes.io/control-plane:NoSchedule',
             },
           ],
@@ -323,7 +325,7 @@ describe('output', () => {
           name: 'kube-flannel-ds',
           operation: 'CREATE',
           result: 'patched',
-          violations: [expect.objectContaining({ outcome: 'added' })],
+          violations: [expect.objectContaining({ change: 'Missing', result: 'Added', audit: false })],
           warnings: ['TolerationPolicy cni-tolerations added toleration node-role.kubernetes.io/master:NoSchedule'],
           patch: [
             {
@@ -513,7 +515,7 @@ describe('for pipelines', () => {
         level: 'error',
         message: { text: expect.stringMatching(/^nodes\/cp-1: node cp-1: removing taint /) },
         locations: [{ physicalLocation: { region: { startLine: 1 } } }],
-        properties: { field: 'spec.taints[0]', mode: 'Deny', outcome: 'denied' },
+        properties: { field: 'spec.taints[0]', mode: 'Deny', change: 'Removal', result: 'Denied', audit: 'false' },
       },
       {
         ruleIndex: 1,

@@ -115,7 +115,6 @@ describe('of a DaemonSet', () => {
     const annotations = {
       'taintkeeper.dev/ignore': 'true',
       'taintkeeper.dev/tolerations-added': 'a:NoSchedule',
-      'taintkeeper.dev/tolerations-added-by': 'u',
     };
     const object = daemonSetWith({ annotations: { ...annotations, 'meta.helm.sh/release-name': 'a', pad: 'x' } });
     expect(keepDaemonSet(object).annotations).toEqual(annotations);

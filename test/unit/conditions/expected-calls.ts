@@ -4,7 +4,6 @@ import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import { judgedRemovals } from '../../../src/judge/node-changes.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import type { Outcome } from '../../../src/judge/outcomes.ts';
 import { removedTaints } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
@@ -12,15 +11,15 @@ import type { CompiledTaintPolicy, PolicySet } from '../../../src/policy/policy-
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 import { taintsOf } from './objects.ts';
 
-/** Those of requests that are judged without --audit. */
-export const OUTCOMES: readonly Outcome[] = [
+/** Those of requests that are judged without --audit, as `outcomeText` has them. */
+export const OUTCOMES: readonly string[] = [
   'denied',
   'restored',
   'added',
   'missing',
   'audited',
-  'allowed-by-annotation',
-  'exempt',
+  'allowed by annotation',
+  'allowed by exemption',
 ];
 
 /** What scenarios must lead to, to prove something about all of it. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { outcomeText } from '../../../src/judge/outcomes.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { inCase } from '../../in-case.ts';
@@ -32,7 +33,7 @@ it('match conditions and engine agree on what concerns a policy, on generated po
             if (protects !== undefined) expect(validating.includes('protect.taintkeeper.dev')).toBe(protects);
           },
         );
-        const outcomes = admission.violations.map(({ outcome }) => `outcome ${outcome}`);
+        const outcomes = admission.violations.map((one) => `outcome ${outcomeText(one)}`);
         const found = [...mutating, ...validating, ...outcomes];
         return found.length > 0 ? found : ['no call'];
       });

@@ -1,11 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  ADDED_ANNOTATION,
-  ADDED_BY_ANNOTATION,
-  addedHere,
-  addedTolerations,
-  recordOfAdded,
-} from '../../../src/judge/added-tolerations.ts';
+import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../../src/judge/added-tolerations.ts';
 import type { Violation } from '../../../src/judge/decision.ts';
 
 const ADDED = ['node-role.kubernetes.io/master:NoSchedule', 'gpu=a100:NoExecute'].map(
@@ -17,8 +11,7 @@ it('the annotation lists what was added, each once, the earliest first', () => {
   expect(first).toEqual({ [ADDED_ANNOTATION]: 'gpu=a100:NoExecute' });
   const both = recordOfAdded({ annotations: first, tolerations: [] }, ADDED, 'uid-1');
   expect(both).toEqual({
-    [ADDED_ANNOTATION]: 'gpu=a100:NoExecute, node-role.kubernetes.io/master:NoSchedule',
-    [ADDED_BY_ANNOTATION]: 'uid-1',
+    [ADDED_ANNOTATION]: 'gpu=a100:NoExecute, node-role.kubernetes.io/master:NoSchedule; by uid-1',
   });
   expect(addedTolerations(both)).toEqual(ADDED.toReversed().map(({ subject }) => subject));
 });
@@ -29,18 +22,17 @@ it.each([
   { why: 'without a name', by: undefined, installation: 'uid-2', here: ['gpu'] },
   { why: 'of one with a name, by one that has none', by: 'uid-1', installation: undefined, here: ['gpu'] },
 ])('an installation answers for a record that is $why: $here', ({ by, installation, here }) => {
-  const annotations = { [ADDED_ANNOTATION]: 'gpu', ...(by === undefined ? {} : { [ADDED_BY_ANNOTATION]: by }) };
+  const annotations = { [ADDED_ANNOTATION]: by === undefined ? 'gpu' : `gpu; by ${by}` };
 
   expect(addedHere(annotations, installation)).toEqual(here);
 });
 
 it('what an earlier installation added stays listed as long as it is there', () => {
-  const annotations = { [ADDED_ANNOTATION]: 'gpu:NoSchedule, gone', [ADDED_BY_ANNOTATION]: 'uid-1' };
+  const annotations = { [ADDED_ANNOTATION]: 'gpu:NoSchedule, gone; by uid-1' };
   const daemonSet = { annotations, tolerations: [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }] };
 
   expect(recordOfAdded(daemonSet, [], 'uid-2')).toEqual({
-    [ADDED_ANNOTATION]: 'gpu:NoSchedule',
-    [ADDED_BY_ANNOTATION]: 'uid-2',
+    [ADDED_ANNOTATION]: 'gpu:NoSchedule; by uid-2',
   });
 });
 
@@ -55,6 +47,7 @@ it.each([
   { why: 'empty', annotations: { [ADDED_ANNOTATION]: '' } },
   { why: 'null, as Go writes an empty text', annotations: { [ADDED_ANNOTATION]: null } },
   { why: 'only separators', annotations: { [ADDED_ANNOTATION]: ' , ' } },
+  { why: 'only a name', annotations: { [ADDED_ANNOTATION]: '; by uid-1' } },
 ])('an annotation that is $why lists nothing', ({ annotations }) => {
   expect(addedTolerations(annotations)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import {
   MAX_TOLERATIONS,
 } from '../../../src/judge/daemon-set.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
+import { outcomeText } from '../../../src/judge/outcomes.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -92,7 +93,7 @@ describe('Mutate', () => {
       expect(decision).toMatchObject({ action: 'allow', violations: [], warnings: [] });
     } else {
       expect(decision).toMatchObject({ action: 'patch', desired: { tolerations: [...tolerations, ...added] } });
-      expect(decision.violations.map(({ outcome }) => outcome)).toEqual(added.map(() => 'added'));
+      expect(decision.violations.map(outcomeText)).toEqual(added.map(() => 'added'));
     }
   });
 
@@ -226,7 +227,7 @@ describe('Mutate', () => {
     expect(judge(policy(), {}, 'mutate', unchanged)).toMatchObject({ action: 'allow', violations: [] });
     const { action, violations, warnings } = judge(policy(), {}, 'validate', unchanged);
     expect(action).toBe('allow');
-    expect(violations.map(({ outcome }) => outcome)).toEqual(['missing', 'missing']);
+    expect(violations.map(outcomeText)).toEqual(['missing', 'missing']);
     expect(warnings[0]).toBe('TolerationPolicy cni: toleration node-role.kubernetes.io/master:NoSchedule is missing');
   });
 });
@@ -354,7 +355,7 @@ describe('tolerationSeconds', () => {
   it('a DaemonSet whose pods are evicted at once is reported, and not patched: the first toleration that matches wins', () => {
     expect(judge(policies, { tolerations: [briefly] })).toMatchObject({ action: 'allow', violations: [] });
     expect(judge(policies, { tolerations: [briefly] }, 'validate')).toMatchObject({
-      violations: [{ outcome: 'missing', subject: 'maintenance:NoExecute without tolerationSeconds' }],
+      violations: [{ result: 'Reported', subject: 'maintenance:NoExecute without tolerationSeconds' }],
       warnings: [
         'TolerationPolicy cni: toleration maintenance:NoExecute without tolerationSeconds is missing',
         'toleration maintenance:NoExecute for 0 s comes first: change its tolerationSeconds in the DaemonSet',
@@ -376,7 +377,7 @@ describe('tolerationSeconds', () => {
         policy: 'b',
         field: 'spec.tolerations[0]',
         mode: 'Audit',
-        outcome: 'audited',
+        ...{ change: 'Missing', result: 'Audited', audit: false },
         subject: 'maintenance:NoExecute without tolerationSeconds',
       },
     ]);
@@ -444,7 +445,7 @@ describe('tolerationSeconds', () => {
     },
   ])('$why: reported $reported', ({ required, tolerations, reported }) => {
     const { violations } = judge(policy({ tolerations: [required] }), { tolerations }, 'validate');
-    expect(violations.map(({ outcome }) => outcome)).toEqual(reported ? ['missing'] : []);
+    expect(violations.map(outcomeText)).toEqual(reported ? ['missing'] : []);
   });
 
   it('adds the longest first, so that none is cut short', () => {
@@ -492,7 +493,7 @@ describe('Audit', () => {
     const trial = policySet({ toleration: { cni } }, { audit: true });
     expect(judge(trial, { tolerations: [MASTER] }, 'validate')).toMatchObject({
       action: 'allow',
-      violations: [{ mode: 'Audit', outcome: 'would-add' }],
+      violations: [{ mode: 'Audit', result: 'Added', audit: true }],
       warnings: [
         'TolerationPolicy cni would add toleration node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
       ],
@@ -503,7 +504,7 @@ describe('Audit', () => {
     const policies = policySet({
       toleration: { a: { ...cni, mode: 'Audit', tolerations: [{ operator: 'Exists' }] }, b: cni },
     });
-    expect(judge(policies, {}, 'validate').violations.map(({ policy, outcome }) => `${policy} ${outcome}`)).toEqual([
+    expect(judge(policies, {}, 'validate').violations.map((one) => `${one.policy} ${outcomeText(one)}`)).toEqual([
       'b missing',
       'b missing',
       'a audited',

@@ -38,7 +38,7 @@ it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many 
     violations: [
       {
         ...{ policyKind: 'TaintPolicy', policy: 'p', field: 'spec.taints', mode },
-        ...{ outcome: 'denied', subject: `${MAX_JUDGED + 1} taints` },
+        ...{ result: 'Denied', subject: `${MAX_JUDGED + 1} taints` },
       },
     ],
     message:
@@ -69,7 +69,7 @@ it('however many are added, one protected taint is not removed', () => {
   const many = others(5_000);
   expect(judged({}, [PROTECTED], many)).toMatchObject({
     action: 'deny',
-    violations: [{ outcome: 'denied', subject: 'dedicated=gpu:NoSchedule' }],
+    violations: [{ result: 'Denied', subject: 'dedicated=gpu:NoSchedule' }],
   });
   expect(judged({}, [], many)).toMatchObject({ action: 'allow' });
 });
@@ -105,7 +105,7 @@ describe('where more taints than are compared stand between the first difference
     const decision = judged({}, [...many, PROTECTED], [{ key: 'first', effect: 'NoSchedule' }, ...many]);
     expect(decision).toMatchObject({
       action: 'deny',
-      violations: [{ outcome: 'denied', subject: '8193 taints' }],
+      violations: [{ result: 'Denied', subject: '8193 taints' }],
       message: expect.stringContaining(
         'node n: 8193 taints in a row are replaced by 8193 in one update, and at most 8192',
       ),

@@ -38,7 +38,7 @@ describe('a node that registers', () => {
   ])('$why', ({ taints, desired }) => {
     const decision = judgeCreation(present('Restore'), taints);
     expect(decision).toMatchObject({ action: 'patch', desired: { taints: desired } });
-    expect(decision.violations).toMatchObject([{ policy: 'p', outcome: 'added', subject: 'dedicated=gpu:NoSchedule' }]);
+    expect(decision.violations).toMatchObject([{ policy: 'p', result: 'Added', subject: 'dedicated=gpu:NoSchedule' }]);
     expect(decision.warnings).toEqual([`TaintPolicy p added taint ${GPU}`]);
   });
 
@@ -105,7 +105,7 @@ describe('a node that registers', () => {
     expect(judgeCreation(present('Deny'), []).action).toBe('patch');
     expect(judgeCreation(present('Deny'), [], 'validate')).toMatchObject({
       action: 'allow',
-      violations: [{ outcome: 'missing' }],
+      violations: [{ result: 'Reported' }],
       warnings: [`TaintPolicy p: the node lacks taint ${GPU}`],
     });
   });
@@ -114,7 +114,7 @@ describe('a node that registers', () => {
     expect(judgeCreation(present('Audit'), [])).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeCreation(present('Audit'), [], 'validate')).toMatchObject({
       action: 'allow',
-      violations: [{ outcome: 'audited' }],
+      violations: [{ result: 'Audited' }],
       warnings: ['TaintPolicy p, Audit: the node lacks taint dedicated=gpu:NoSchedule'],
     });
   });
@@ -122,14 +122,14 @@ describe('a node that registers', () => {
   it('gets a taint from the policy that enforces it, not from one that audits the same', () => {
     const spec = (mode: TaintMode): TaintPolicySpec => ({ mode, taints: [PRESENT_GPU] });
     const policies = policySet({ taint: { audits: spec('Audit'), sets: spec('Restore') } });
-    expect(judgeCreation(policies, []).violations).toMatchObject([{ policy: 'sets', outcome: 'added' }]);
+    expect(judgeCreation(policies, []).violations).toMatchObject([{ policy: 'sets', result: 'Added' }]);
   });
 
   it('is told with --audit what a policy would add', () => {
     const trial = policySet({ taint: { p: { mode: 'Deny', taints: [PRESENT_GPU] } } }, { audit: true });
     expect(judgeCreation(trial, [])).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeCreation(trial, [], 'validate')).toMatchObject({
-      violations: [{ mode: 'Audit', outcome: 'would-add' }],
+      violations: [{ mode: 'Audit', result: 'Added', audit: true }],
       warnings: ['TaintPolicy p would add taint dedicated=gpu:NoSchedule (--audit)'],
     });
   });
@@ -144,13 +144,13 @@ describe('a node that registers', () => {
     });
     const carrying = [{ ...gpu, value: 'b' }];
     expect(judgeCreation(policies, [])).toMatchObject({
-      ...{ action: 'patch', desired: { taints: carrying }, violations: [{ policy: 'b', outcome: 'added' }] },
+      ...{ action: 'patch', desired: { taints: carrying }, violations: [{ policy: 'b', result: 'Added' }] },
       warnings: ['TaintPolicy b added taint dedicated=b:NoSchedule'],
     });
     expect(judgeCreation(policies, carrying)).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeCreation(policies, carrying, 'validate').violations).toMatchObject([
-      { policy: 'c', outcome: 'missing' },
-      { policy: 'a', outcome: 'missing' },
+      { policy: 'c', result: 'Reported' },
+      { policy: 'a', result: 'Reported' },
     ]);
   });
 

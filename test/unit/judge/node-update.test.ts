@@ -57,7 +57,7 @@ describe('Deny', () => {
     const subject = 'dedicated=a\\u{7}:NoSchedule';
     expect(decision).toMatchObject({
       message: expect.stringContaining(`removing taint ${subject} is not allowed`),
-      violations: [{ policy: 'p', outcome: 'denied', subject }],
+      violations: [{ policy: 'p', change: 'Removal', result: 'Denied', audit: false, subject }],
       auditAnnotations: { denied: `p: ${subject}` },
     });
   });
@@ -71,9 +71,7 @@ describe('Deny', () => {
         'node n1: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ' +
         'To allow it, and then remove it: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
       auditAnnotations: { denied: 'p: dedicated=gpu:NoSchedule' },
-      violations: [
-        { policyKind: 'TaintPolicy', policy: 'p', field: 'spec.taints[0]', mode: 'Deny', outcome: 'denied' },
-      ],
+      violations: [{ policyKind: 'TaintPolicy', policy: 'p', field: 'spec.taints[0]', mode: 'Deny', result: 'Denied' }],
     });
   });
 });
@@ -152,42 +150,45 @@ describe('Audit', () => {
     });
   });
 
-  it.each<{ mode: TaintMode; outcome: string; warning: string }>([
+  it.each<{ mode: TaintMode; outcome: string; key: string; warning: string }>([
     {
       mode: 'Deny',
-      outcome: 'would-deny',
+      outcome: 'would deny',
+      key: 'audit-denied',
       warning: 'TaintPolicy p would deny removing taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
       mode: 'Restore',
-      outcome: 'would-restore',
+      outcome: 'would restore',
+      key: 'audit-restored',
       warning: 'TaintPolicy p would restore taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
       mode: 'Audit',
       outcome: 'audited',
+      key: 'audited',
       warning: 'TaintPolicy p, Audit: the request removed taint dedicated=gpu:NoSchedule',
     },
-  ])('takes the place of $mode with --audit, and says what that would do', ({ mode, outcome, warning }) => {
+  ])('takes the place of $mode with --audit, and says what that would do', ({ mode, outcome, key, warning }) => {
     const audit = policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } }, { audit: true });
     expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] }).action).toBe('allow');
     const decision = judgeUpdate(audit, 'validate', { before: [gpu], after: [] });
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
     expect(decision.warnings).toEqual([warning]);
-    expect(decision.auditAnnotations).toEqual({ [outcome]: 'p: dedicated=gpu:NoSchedule' });
+    expect(decision.auditAnnotations).toEqual({ [key]: 'p: dedicated=gpu:NoSchedule' });
   });
 
   it.each<{ why: string; spec: object; outcome: string; warning: string }>([
     {
       why: 'a removal that the annotation allowed before',
       spec: { mode: 'Deny' },
-      outcome: 'allowed-by-annotation',
+      outcome: 'allowed by annotation',
       warning: 'TaintPolicy p would allow the removal of taint dedicated=gpu:NoSchedule by annotation (--audit)',
     },
     {
       why: 'one that the policy never releases',
       spec: { mode: 'Deny', removalByAnnotation: 'Forbidden' },
-      outcome: 'would-deny',
+      outcome: 'would deny',
       warning: 'TaintPolicy p would deny removing taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
@@ -208,7 +209,7 @@ describe('Audit', () => {
     expect(decision.warnings).toEqual([warning]);
     // Allowed and removed by one write, it is refused as ever.
     expect(outcomes(judgeUpdate(audit, 'validate', atOnce))).not.toContain(
-      `p allowed-by-annotation dedicated=gpu:NoSchedule`,
+      `p allowed by annotation dedicated=gpu:NoSchedule`,
     );
   });
 });
@@ -316,7 +317,7 @@ describe('whom a policy exempts', () => {
   ])('$why: $yes', ({ requester, yes }) => {
     const { action, outcomes: found } = admitted(exempting, { before: [gpu], after: [], requester });
     expect(action === 'deny').toBe(!yes);
-    expect(found).toEqual([`p ${yes ? 'exempt' : 'denied'} dedicated=gpu:NoSchedule`]);
+    expect(found).toEqual([`p ${yes ? 'allowed by exemption' : 'denied'} dedicated=gpu:NoSchedule`]);
   });
 });
 
@@ -328,8 +329,8 @@ it('an exemption is reported once for each policy: in mutation, or in validation
   });
   const policies = policySet({ taint: { a: spec('Audit'), d: spec('Deny') } });
   expect(admitted(policies, { before: [gpu], after: [] }).outcomes).toEqual([
-    'd exempt dedicated=gpu:NoSchedule',
-    'a exempt dedicated=gpu:NoSchedule',
+    'd allowed by exemption dedicated=gpu:NoSchedule',
+    'a allowed by exemption dedicated=gpu:NoSchedule',
   ]);
 });
 

@@ -1,5 +1,6 @@
 import type { Decision } from '../../../src/judge/decision.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
+import { outcomeText } from '../../../src/judge/outcomes.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
@@ -55,7 +56,7 @@ export function policyOf(mode: TaintMode, taints: TaintRule[], more: Partial<Tai
 }
 
 export const outcomes = (decision: Decision<unknown>) =>
-  decision.violations.map(({ policy, outcome, subject }) => `${policy} ${outcome} ${subject}`);
+  decision.violations.map((one) => `${one.policy} ${outcomeText(one)} ${one.subject}`);
 
 /** What both phases make of an update, one after the other: what came of it, and the node's taints in the end. */
 export function admitted(policies: PolicySet, update: Update) {

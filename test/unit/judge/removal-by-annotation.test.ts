@@ -30,7 +30,7 @@ describe('an entry of the annotation', () => {
     expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ action: 'allow', violations: [], warnings: [] });
     expect(judgeUpdate(policies, 'validate', update)).toMatchObject({
       action: 'allow',
-      violations: [{ policy: 'p', outcome: 'allowed-by-annotation', subject: GPU }],
+      violations: [{ policy: 'p', result: 'AllowedByAnnotation', subject: GPU }],
       warnings: [`TaintPolicy p allowed the removal of taint ${GPU} by annotation`],
       auditAnnotations: { 'allowed-by-annotation': `p: ${GPU}` },
     });
@@ -39,7 +39,7 @@ describe('an entry of the annotation', () => {
   it('allows the removal again, and again: it is a standing statement', () => {
     for (let round = 0; round < 3; round++) {
       const update = { before: [gpu], after: [], oldAllowRemoval: GPU, newAllowRemoval: GPU };
-      expect(admitted(deny, update)).toMatchObject({ action: 'allow', outcomes: [`p allowed-by-annotation ${GPU}`] });
+      expect(admitted(deny, update)).toMatchObject({ action: 'allow', outcomes: [`p allowed by annotation ${GPU}`] });
     }
   });
 
@@ -60,7 +60,7 @@ describe('an entry of the annotation', () => {
 
   it('counts though the requester deletes it in the same request', () => {
     const update = { before: [gpu], after: [], oldAllowRemoval: GPU };
-    expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual([`p allowed-by-annotation ${GPU}`]);
+    expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual([`p allowed by annotation ${GPU}`]);
   });
 
   it('allows a change of the value that it names', () => {
@@ -277,7 +277,7 @@ describe("an exempt user's removal", () => {
   it('is reported as exempt, in mutation', () => {
     const policies = policySet({ taint: { p: exempting() } });
     const update: Update = { before: [gpu], after: [], requester: AUTOSCALER };
-    expect(outcomes(judgeUpdate(policies, 'mutate', update))).toEqual([`p exempt ${GPU}`]);
+    expect(outcomes(judgeUpdate(policies, 'mutate', update))).toEqual([`p allowed by exemption ${GPU}`]);
     expect(admitted(policies, update)).toMatchObject({ action: 'patch', taints: [] });
   });
 

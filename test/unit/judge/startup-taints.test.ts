@@ -43,7 +43,7 @@ describe('a startup taint', () => {
   it.each(['Deny', 'Restore'] as const)('is set when a node registers, in mode %s', (mode) => {
     const decision = register(policies(mode));
     expect(decision).toMatchObject({ action: 'patch', desired: { taints: [startup], allowRemoval: undefined } });
-    expect(decision.violations).toMatchObject([{ policy: 'startup', outcome: 'added', subject: TEXT }]);
+    expect(decision.violations).toMatchObject([{ policy: 'startup', result: 'Added', subject: TEXT }]);
   });
 
   it('is only reported in mode Audit', () => {

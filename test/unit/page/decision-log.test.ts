@@ -52,7 +52,7 @@ describe('the decision log records', () => {
             policy: 'deny',
             field: 'spec.taints[0]',
             mode: 'Deny',
-            outcome: 'denied',
+            ...{ change: 'Removal', result: 'Denied', audit: false, outcome: 'denied' },
             subject: 'keep:NoSchedule',
           },
         ],
@@ -106,7 +106,7 @@ describe('the decision log records', () => {
     const log = logOf();
     log.record(judged(removal('watched'), 'validate'));
 
-    expect(viewsOf(log)).toMatchObject([{ result: 'allowed', violations: [{ outcome: 'audited' }] }]);
+    expect(viewsOf(log)).toMatchObject([{ result: 'allowed', violations: [{ result: 'Audited' }] }]);
   });
 
   it.each([

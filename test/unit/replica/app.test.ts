@@ -137,7 +137,7 @@ it('with all policies taken as Audit, a denial is a warning, and /readyz and the
     warnings: [
       'TaintPolicy control-plane-taints would deny removing taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
     ],
-    auditAnnotations: { 'would-deny': expect.stringContaining('control-plane-taints') },
+    auditAnnotations: { 'audit-denied': expect.stringContaining('control-plane-taints') },
   });
   expect((await app.readiness()).lines[0]).toBe('[+] policies ok: 2 in force, all as Audit');
   expect(app.log.lines()[0]).toMatchObject({
@@ -180,7 +180,7 @@ it('/metrics shows requests, policies and certificates', async () => {
   const text = await metrics();
 
   for (const line of [
-    'taintkeeper_decisions_total{kind="Node",policy="control-plane-taints",mode="Deny",outcome="denied"} 1',
+    'taintkeeper_decisions_total{kind="Node",policy="control-plane-taints",mode="Deny",change="Removal",result="Denied",audit="false"} 1',
     'taintkeeper_policies{kind="TaintPolicy"} 1',
     'taintkeeper_policies{kind="TolerationPolicy"} 1',
     'taintkeeper_policy_load_success 1',

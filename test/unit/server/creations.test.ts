@@ -44,7 +44,9 @@ async function serve(following: boolean) {
 
 const RECORDED = {
   log: ['added dedicated=gpu:NoSchedule on Node n1: TaintPolicy gpu, user dev'],
-  counted: ['taintkeeper_decisions_total{kind="Node",policy="gpu",mode="Restore",outcome="added"} 1'],
+  counted: [
+    'taintkeeper_decisions_total{kind="Node",policy="gpu",mode="Restore",change="Missing",result="Added",audit="false"} 1',
+  ],
 };
 
 it('a request that creates an object is recorded once that is confirmed; the answer does not wait', async () => {

@@ -71,7 +71,7 @@ it('a client that is refused again and again is one line in ten seconds, and doe
 it('the log says which client sent a review, by its address and its certificate, whatever the review says', async () => {
   const { call, log } = await startWithClientCa();
   await call(apiServer, taintRemovalReview());
-  expect(log.lines().filter(({ outcome }) => outcome !== undefined)).toMatchObject([
+  expect(log.lines().filter(({ result }) => result !== undefined)).toMatchObject([
     { origin: '127.0.0.1 kube-apiserver', user: 'dev@example.com' },
   ]);
 });

@@ -36,7 +36,7 @@ describe('after requests, the counters say', () => {
       expected: [
         'taintkeeper_admission_requests_total{path="validate",result="denied"} 1',
         'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
-        'taintkeeper_decisions_total{kind="Node",policy="keep-deny",mode="Deny",outcome="denied"} 1',
+        'taintkeeper_decisions_total{kind="Node",policy="keep-deny",mode="Deny",change="Removal",result="Denied",audit="false"} 1',
       ],
     },
     {
@@ -47,7 +47,7 @@ describe('after requests, the counters say', () => {
       expected: [
         'taintkeeper_admission_requests_total{path="mutate",result="patched"} 1',
         'taintkeeper_admission_duration_seconds_count{path="mutate"} 1',
-        'taintkeeper_decisions_total{kind="Node",policy="keep-restore",mode="Restore",outcome="restored"} 1',
+        'taintkeeper_decisions_total{kind="Node",policy="keep-restore",mode="Restore",change="Removal",result="Restored",audit="false"} 1',
       ],
     },
     {
@@ -58,7 +58,7 @@ describe('after requests, the counters say', () => {
       expected: [
         'taintkeeper_admission_requests_total{path="validate",result="allowed"} 1',
         'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
-        'taintkeeper_decisions_total{kind="Node",policy="keep-audit",mode="Audit",outcome="audited"} 1',
+        'taintkeeper_decisions_total{kind="Node",policy="keep-audit",mode="Audit",change="Removal",result="Audited",audit="false"} 1',
       ],
     },
     {
@@ -69,7 +69,7 @@ describe('after requests, the counters say', () => {
       expected: [
         'taintkeeper_admission_requests_total{path="mutate",result="patched"} 1',
         'taintkeeper_admission_duration_seconds_count{path="mutate"} 1',
-        'taintkeeper_decisions_total{kind="DaemonSet",policy="cni",mode="Mutate",outcome="added"} 2',
+        'taintkeeper_decisions_total{kind="DaemonSet",policy="cni",mode="Mutate",change="Missing",result="Added",audit="false"} 2',
       ],
     },
     {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Result } from '../../../src/judge/outcomes.ts';
 import { LEVEL } from '../captured-log.ts';
 import {
   CONTROL_PLANE_TAINT,
@@ -31,7 +32,9 @@ it('a violation is one log line that names the user, the operation, the object a
       policy: 'keep-deny',
       fields: ['spec.taints[0]'],
       mode: 'Deny',
-      outcome: 'denied',
+      change: 'Removal',
+      result: 'Denied',
+      audit: false,
       subjects: ['node-role.kubernetes.io/control-plane:NoSchedule'],
       msg: 'denied node-role.kubernetes.io/control-plane:NoSchedule on Node cp-1: TaintPolicy keep-deny, user dev@example.com',
     },
@@ -101,48 +104,48 @@ describe('a refusal that is repeated', () => {
   it('only a refusal: each other outcome is a line', async () => {
     const { review, log } = await startServer({ policies: taintPolicyYaml('Restore') });
     for (let times = 0; times < 3; times += 1) await review(taintRemovalReview(), '/mutate');
-    expect(log.lines().map(({ outcome }) => outcome)).toEqual(['restored', 'restored', 'restored']);
+    expect(log.lines().map(({ result }) => result)).toEqual(['Restored', 'Restored', 'Restored']);
   });
 });
 
 const RELEASE = { 'taintkeeper.dev/allow-removal': 'node-role.kubernetes.io/control-plane:NoSchedule' };
 const RELEASING = nodeObject([CONTROL_PLANE_TAINT], { annotations: RELEASE });
 
-it.each<{ outcome: string; policies: string; body?: object; path: string; level: number }>([
-  { outcome: 'denied', policies: taintPolicyYaml('Deny'), path: '/validate', level: LEVEL.warn },
-  { outcome: 'audited', policies: taintPolicyYaml('Audit'), path: '/validate', level: LEVEL.warn },
-  { outcome: 'restored', policies: taintPolicyYaml('Restore'), path: '/mutate', level: LEVEL.info },
+it.each<{ result: Result; policies: string; body?: object; path: string; level: number }>([
+  { result: 'Denied', policies: taintPolicyYaml('Deny'), path: '/validate', level: LEVEL.warn },
+  { result: 'Audited', policies: taintPolicyYaml('Audit'), path: '/validate', level: LEVEL.warn },
+  { result: 'Restored', policies: taintPolicyYaml('Restore'), path: '/mutate', level: LEVEL.info },
   {
-    outcome: 'exempt',
+    result: 'AllowedByExemption',
     policies: `${taintPolicyYaml('Deny')}  exempt: { users: ["dev@*"] }`,
     path: '/mutate',
     level: LEVEL.info,
   },
   {
-    outcome: 'allowed-by-annotation',
+    result: 'AllowedByAnnotation',
     policies: taintPolicyYaml('Deny'),
     body: taintRemovalReview({ oldObject: RELEASING }),
     path: '/validate',
     level: LEVEL.info,
   },
   {
-    outcome: 'missing',
+    result: 'Reported',
     policies: TOLERATION_POLICY_YAML,
     body: daemonSetCreationReview([], { operation: 'UPDATE', oldObject: daemonSetObject([]) }),
     path: '/validate',
     level: LEVEL.warn,
   },
-])('$outcome is logged once, at level $level, by $path', async ({ outcome, policies, body, path, level }) => {
+])('$result is logged once, at level $level, by $path', async ({ result, policies, body, path, level }) => {
   const { review, log } = await startServer({ policies });
   await review(body ?? taintRemovalReview(), path);
 
   expect(log.lines().length).toBeGreaterThan(0);
-  for (const line of log.lines()) expect(line).toMatchObject({ outcome, level });
+  for (const line of log.lines()) expect(line).toMatchObject({ result, level });
   expect(new Set(log.lines().map(({ subject }) => subject)).size).toBe(log.lines().length);
   const other = path === '/validate' ? '/mutate' : '/validate';
   const before = log.lines().length;
   await review(body ?? taintRemovalReview(), other);
-  expect(log.lines().slice(before)).not.toContainEqual(expect.objectContaining({ outcome }));
+  expect(log.lines().slice(before)).not.toContainEqual(expect.objectContaining({ result }));
 });
 
 it('what one policy adds is one line with all of it', async () => {

@@ -3,7 +3,6 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { apply, INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,
-  ADDED_BY,
   ailing,
   claiming,
   GPU,
@@ -39,7 +38,7 @@ it('patches once, precisely, and tells of it', async () => {
   await soon();
   expect(cluster.patches.map(({ body }) => body)).toEqual([
     {
-      metadata: { uid, resourceVersion, annotations: { [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION } },
+      metadata: { uid, resourceVersion, annotations: { [ADDED]: `master:NoSchedule; by ${INSTALLATION}` } },
       spec: { template: { spec: { tolerations: [OWN, MASTER] } } },
     },
   ]);
@@ -274,7 +273,7 @@ describe('a DaemonSet that was really patched, and whose rollout has not ended, 
       why: 'an earlier installation patched it',
       edit: (object: Writable) => {
         patchedBefore(object);
-        object.metadata.annotations[ADDED_BY] = 'uid-of-an-earlier-installation';
+        object.metadata.annotations[ADDED] += '; by uid-of-an-earlier-installation';
       },
       recorded: [],
     },

@@ -3,7 +3,6 @@ import { MAX_PATCHED, type PatchedDaemonSet } from '../../../../src/policy/polic
 import { INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,
-  ADDED_BY,
   claiming,
   fromEarlierInstallation,
   GPU,
@@ -254,7 +253,7 @@ it('a toleration of an earlier installation that another writer removed is added
   expect(cluster.patched()).toEqual(['a/a']);
   expect(cluster.causes()).toEqual([]);
   // What is gone and was not added again is nobody's any more.
-  expect(cluster.get('a/a').metadata.annotations).toEqual({ [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION });
+  expect(cluster.get('a/a').metadata.annotations).toEqual({ [ADDED]: `master:NoSchedule; by ${INSTALLATION}` });
 
   cluster.change('a/a', withTolerations());
   await soon();
@@ -269,5 +268,5 @@ it('a policy that requires more is something else: that is added', async () => {
   cluster.require(MASTER, GPU);
   await soon();
   expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([MASTER, GPU]);
-  expect(cluster.get('a/a').metadata.annotations[ADDED]).toBe('master:NoSchedule, gpu:NoSchedule');
+  expect(cluster.get('a/a').metadata.annotations[ADDED]).toBe(`master:NoSchedule, gpu:NoSchedule; by ${INSTALLATION}`);
 });

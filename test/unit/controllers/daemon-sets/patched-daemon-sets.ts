@@ -8,7 +8,6 @@ export const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' 
 export const GPU = { key: 'gpu', operator: 'Exists', effect: 'NoSchedule' } as const;
 export const OWN = { key: 'own', operator: 'Exists', later: 'field of a later Kubernetes' };
 export const ADDED = 'taintkeeper.dev/tolerations-added';
-export const ADDED_BY = 'taintkeeper.dev/tolerations-added-by';
 const IGNORE = 'taintkeeper.dev/ignore';
 export const MINUTE = 60_000;
 
@@ -62,8 +61,7 @@ export const updated =
   };
 /** As an installation that is gone has left it, and somebody who then took its toleration out. */
 export const fromEarlierInstallation = ({ metadata }: Writable) => {
-  metadata.annotations[ADDED] = 'master:NoSchedule, old:NoSchedule';
-  metadata.annotations[ADDED_BY] = 'uid-of-an-earlier-installation';
+  metadata.annotations[ADDED] = 'master:NoSchedule, old:NoSchedule; by uid-of-an-earlier-installation';
 };
 /** As every user who may create a DaemonSet can write it. */
 export const claiming =

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
-import type { Violation } from '../../../../src/judge/decision.ts';
-import type { Outcome } from '../../../../src/judge/outcomes.ts';
-import { outcomeWords, trialOf } from '../../../../src/page/static/words.js';
+import { missing, type Outcome, onTrial, outcomeText, removal } from '../../../../src/judge/outcomes.ts';
+import type { PageViolation } from '../../../../src/page/state.ts';
+import { trialOf } from '../../../../src/page/static/words.js';
 
-const violation = (outcome: Outcome, subject = 'a:NoSchedule'): Violation => ({
-  ...{ policyKind: 'TaintPolicy', policy: 'pool', field: 'spec.taints[0]', mode: 'Restore' },
-  outcome,
-  subject,
+const violation = (outcome: Outcome): PageViolation => ({
+  ...{ policyKind: 'TaintPolicy', policy: 'pool', field: 'spec.taints[0]', mode: 'Audit', subject: 'a:NoSchedule' },
+  ...outcome,
+  outcome: outcomeText(outcome),
 });
+const [add, deny, restore] = [missing('Added'), removal('Denied'), removal('Restored')].map(onTrial).map(violation);
 
-it('tells what only --audit keeps from being done, the strongest first', () => {
-  expect(trialOf({ violations: [violation('would-add'), violation('would-deny')] })).toBe('would-deny');
-  expect(trialOf({ violations: [violation('would-restore')] })).toBe('would-restore');
-  expect(trialOf({ violations: [violation('audited')] })).toBeUndefined();
-});
-
-it('reads as words', () => {
-  expect(outcomeWords('allowed-by-annotation')).toBe('allowed by annotation');
+it.each([
+  { violations: [add, restore, deny], trial: 'would deny' },
+  { violations: [add, restore], trial: 'would restore' },
+  { violations: [violation(removal('Denied')), add], trial: 'would add' },
+  { violations: [violation(removal('Audited'))], trial: undefined },
+])('what only --audit keeps from being done, the strongest first: $trial', ({ violations, trial }) => {
+  expect(trialOf({ violations: violations.flatMap((one) => one ?? []) })).toBe(trial);
 });
