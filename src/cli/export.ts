@@ -19,6 +19,7 @@ import { asksForNatives } from '../policy/backstop.ts';
 import type { Policy } from '../policy/policy.ts';
 import { AUDIT_NOTE } from '../policy/policy-status.ts';
 import { atCluster, CLUSTER_OPTIONS, installedPolicies } from './cluster-options.ts';
+import { exportNodePolicies } from './export-nodes.ts';
 import {
   type ExportedManifests,
   exportAsObject,
@@ -32,6 +33,7 @@ import { asJson, tell, withProgress } from './output.ts';
 interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];
   readonly cluster?: true;
+  readonly nodes?: readonly string[];
   readonly kubernetes?: NativeCapabilities;
   readonly mutating: boolean;
   readonly as: 'policies' | 'static-manifests';
@@ -39,11 +41,11 @@ interface ExportOptions extends ClusterChoice {
   readonly output: 'yaml' | 'json';
 }
 
-/** `taintkeeper export`: prints policies as native policies of the API server. */
+/** `taintkeeper export`: prints policies as native policies of the API server, or the taints of nodes as policies. */
 export function exportCommand(): Command {
   return new Command('export')
     .description(
-      'Print policies as ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which the API server enforces without a webhook. What they cannot express is listed on stderr, and in comments.',
+      'Print policies as ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which the API server enforces without a webhook. What they cannot express is listed on stderr, and in comments. With --nodes, print the taints of nodes as TaintPolicies instead.',
     )
     .option(
       '--policies <path>',
@@ -51,6 +53,11 @@ export function exportCommand(): Command {
       repeatable,
     )
     .option('--cluster', 'the policies that are in force in the cluster, for its version of Kubernetes')
+    .option(
+      '--nodes <path>',
+      'file with Nodes, or directory of them, or - for standard input; may be repeated. For each, a TaintPolicy that selects it by kubernetes.io/hostname and requires its taints, except those that Kubernetes or agents remove',
+      repeatable,
+    )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(
@@ -79,10 +86,12 @@ Examples:
   taintkeeper export --cluster > native.yaml
   taintkeeper export | kubectl apply -f -                 the built-in policies
   taintkeeper export --policies policies/ --kubernetes v1.34.2 --no-mutating > native.yaml
-  taintkeeper export --policies policies/ --as static-manifests --directory /etc/kubernetes/admission`,
+  taintkeeper export --policies policies/ --as static-manifests --directory /etc/kubernetes/admission
+  kubectl get node worker-7 -o yaml | taintkeeper export --nodes - | kubectl apply -f -`,
     )
     .action(async (options: ExportOptions) => {
       refuseIdleOptions(options);
+      if (options.nodes) return exportNodePolicies(options.nodes, options.output);
       const { policies, what, notes, server } = await readSource(options);
       const kubernetes = options.kubernetes ?? capabilitiesFor(server ?? DEFAULT_KUBERNETES);
       refuseForVersion(kubernetes, options);
@@ -181,9 +190,12 @@ async function write(
   for (const file of await writeStaticManifests(directory ?? '', files, kubernetes)) process.stdout.write(`${file}\n`);
 }
 
-function refuseIdleOptions({ as, directory, output, cluster, policies, kubeconfig, context }: ExportOptions): void {
+function refuseIdleOptions(options: ExportOptions): void {
+  const { as, directory, output, cluster, policies, nodes, kubernetes, mutating, kubeconfig, context } = options;
+  const isNative = cluster || policies || kubernetes || !mutating || as !== 'policies' || directory !== undefined;
   const files = as === 'static-manifests';
   const faults = [
+    ...(nodes && isNative ? ['with --nodes, only --output is used: it prints TaintPolicies, not native policies'] : []),
     ...(cluster && policies ? ['--cluster and --policies exclude each other'] : []),
     ...(!cluster && (kubeconfig ?? context) !== undefined ? ['--kubeconfig and --context are for --cluster'] : []),
     ...(files && directory === undefined

@@ -1,4 +1,6 @@
+import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
+import { enforcedPolicies, isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../policy/recovery-policy.ts';
@@ -37,6 +39,70 @@ export function selectionWarnings(left: readonly string[]): string[] {
   if (left.length === 0) return [];
   const named = atMost(MAX_NAMED, left).join(', ');
   return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
+}
+
+/**
+ * Warnings for the author of a changed policy: which nodes wait with its startup taint, which no policy has there any more.
+ * @param waiting their names, see {@link losesStartupRule}
+ */
+export function waitingWarnings(waiting: readonly string[]): string[] {
+  const named = atMost(MAX_NAMED, waiting).join(', ');
+  return startupWarnings(waiting.length, 'will').map((warning) => `${warning}: ${named}`);
+}
+
+/**
+ * The same by the number of nodes that wait with a startup taint of the policy: `will` lose it if the policy is deleted, `may` lose it if the policy is
+ * changed.
+ */
+export function startupWarnings(waiting: number, outcome: 'will' | 'may'): string[] {
+  if (waiting === 0) return [];
+  const nodes = `${count(waiting, 'node')} still ${waiting === 1 ? 'waits' : 'wait'}`;
+  return [`${nodes}, and ${outcome} lose the startup taint of this policy in 10 seconds`];
+}
+
+/** Whether the node carries a startup taint of the policy, and so waits until the policy removes it. */
+export function waitsFor(policy: CompiledTaintPolicy, node: Pick<NodeView, 'labels' | 'taints'>): boolean {
+  return startupTaintsOf(policy, node).length > 0;
+}
+
+/**
+ * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
+ * @param after the other policies, and the changed one
+ */
+export function losesStartupRule(
+  before: CompiledTaintPolicy,
+  after: readonly CompiledTaintPolicy[],
+  node: Pick<NodeView, 'labels' | 'taints'>,
+): boolean {
+  const waiting = startupTaintsOf(before, node);
+  if (waiting.length === 0) return false;
+  const selecting = enforcedPolicies(after, node.labels);
+  const kept = new Set(selecting.flatMap((policy) => startupTaintsOf(policy, node)).map(identity));
+  return waiting.some((taint) => !kept.has(identity(taint)) && !isProtectedBy(selecting, taint));
+}
+
+/** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */
+export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
+  const startupOf = ({ mode, nodeSelector, untilReady }: CompiledTaintPolicy) =>
+    mode === 'Audit'
+      ? []
+      : untilReady.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
+  const kept = new Set(startupOf(after));
+  return startupOf(before).some((one) => !kept.has(one));
+}
+
+/** The taints on a node that the policy removes once the node is ready. */
+function startupTaintsOf(
+  policy: CompiledTaintPolicy,
+  { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
+): Taint[] {
+  if (policy.mode === 'Audit' || policy.untilReady.length === 0 || !policy.selectsNode(labels)) return [];
+  return taints.filter((carried) =>
+    policy.untilReady.some(
+      ({ value: { taint, anyValue } }) =>
+        sameTaint(taint, carried) && (anyValue || (taint.value ?? '') === (carried.value ?? '')),
+    ),
+  );
 }
 
 /**
@@ -79,17 +145,19 @@ export function nodeFindings(
 ): PolicyFindings {
   const alone = [policy];
   let removalAllowed = 0;
+  let waiting = 0;
   const findings = find(
     nodes,
     (node) => policy.selectsNode(node.labels),
     (node) => {
       if (allowsRemovalOn(node, policy)) removalAllowed++;
+      if (waitsFor(policy, node)) waiting++;
       return nodeDrift(node, alone).losses.length > 0;
     },
     ({ name }) => name,
     before,
   );
-  return { ...findings, removalAllowed };
+  return { ...findings, removalAllowed, waiting };
 }
 
 /** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. */

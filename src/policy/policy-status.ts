@@ -134,6 +134,11 @@ export const PolicyStatusSchema = Type.Object(
         'Of a TaintPolicy, on how many nodes the annotation taintkeeper.dev/allow-removal names a taint of the policy: it may be removed, and is not set again.',
       ),
     ),
+    waiting: Type.Optional(
+      Count(
+        'Of a TaintPolicy, how many nodes carry a startup taint of the policy, which the leader removes when the node is ready (ensure: UntilReady).',
+      ),
+    ),
     patched: Type.Optional(
       Type.Array(PatchedDaemonSetSchema, {
         description:
@@ -162,6 +167,12 @@ export function conditionOf(status: unknown, type: ConditionType): PolicyConditi
   return (status as PolicyStatus | undefined)?.conditions?.find((condition) => condition.type === type);
 }
 
+/** How many nodes wait with a startup taint, by the status of a policy object. 0 if the status does not say so. */
+export function waitingIn(status: unknown): number {
+  const waiting: unknown = (status as PolicyStatus | null | undefined)?.waiting;
+  return Number.isSafeInteger(waiting) ? Math.max(0, Number(waiting)) : 0;
+}
+
 /** The content of a condition. */
 export type ConditionState = Pick<PolicyCondition, 'status' | 'reason' | 'message'>;
 
@@ -173,6 +184,8 @@ export interface PolicyFindings {
   readonly violators: readonly string[];
   /** Of a TaintPolicy: on how many nodes an entry of the annotation allow-removal names one of its taints. */
   readonly removalAllowed?: number;
+  /** Of a TaintPolicy: how many nodes carry a startup taint that the leader removes when they are ready. */
+  readonly waiting?: number;
 }
 
 export interface StatusInput {
@@ -227,6 +240,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
           violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
         }),
     ...(findings?.removalAllowed ? { removalAllowed: findings.removalAllowed } : {}),
+    ...(findings?.waiting ? { waiting: findings.waiting } : {}),
     patched: [...patched],
   });
 }

@@ -1,5 +1,5 @@
 import { contradictionWarnings, rivalsOf } from '../judge/contradictions.ts';
-import { isLeft, policyWarnings, selectionWarnings } from '../judge/findings.ts';
+import { isLeft, losesStartupRule, policyWarnings, selectionWarnings, waitingWarnings } from '../judge/findings.ts';
 import { collectKeys } from '../judge/misspelled-keys.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -24,11 +24,14 @@ export async function nodeAdvice<Node extends NodeView>(
   const { keys, add } = collectKeys();
   const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));
   const left: string[] = [];
+  const waiting: string[] = [];
+  const after = [...others, policy];
   let selected = 0;
   const turn = takeTurns();
   for (const node of nodes) {
     await turn();
     add(node);
+    if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {
       selected++;
       for (const [rival, names] of shared) if (rival.selectsNode(node.labels)) names.push(node.name);
@@ -38,6 +41,7 @@ export async function nodeAdvice<Node extends NodeView>(
   }
   return [
     ...selectionWarnings(left),
+    ...waitingWarnings(waiting),
     ...contradictionWarnings(policy, shared),
     ...policyWarnings(policy, keys, { selected, all: nodes.length }),
   ];

@@ -7,9 +7,11 @@ import { type ClusterNode, keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
+import { mayLeaveStartupTaints, startupWarnings } from '../judge/findings.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { waitingIn } from '../policy/policy-status.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseBody, type ReceivedBody } from '../server/json-body.ts';
 import { nodeAdvice } from './node-advice.ts';
@@ -45,7 +47,8 @@ export interface AdviceOptions {
 }
 
 /**
- * Warns of a TaintPolicy that is probably misspelled. Without all nodes there is no warning, because a key may be on an unknown node.
+ * Warns of a TaintPolicy that is probably misspelled, and of nodes that wait with startup taints of a policy that goes. Without all nodes there is no
+ * warning about keys, because a key may be on an unknown node.
  */
 export function policyAdvice({ client, service, clusterState, policies, log }: AdviceOptions): Advise {
   const complain = throttle((missed) =>
@@ -56,20 +59,27 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   let reading: Promise<readonly ClusterNode[] | undefined> | undefined;
 
   // Not async: during the reads, the objects of the review would stay in memory.
-  return ({ object, oldObject }) => {
+  return ({ operation, object, oldObject }) => {
+    const waiting = waitingIn((oldObject as { status?: unknown } | null | undefined)?.status);
+    if (operation === 'DELETE') return Promise.resolve(startupWarnings(waiting, 'will'));
     const policy = taintPolicyIn(object);
     if (!policy || !comparisons.take()) return Promise.resolve([]);
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
-    return adviceOn(policy, before);
+    return adviceOn(policy, before, waiting);
   };
 
+  /** @param waiting how many nodes wait with a startup taint of the policy, by its status */
   async function adviceOn(
     policy: CompiledTaintPolicy,
     before: CompiledTaintPolicy | undefined,
+    waiting: number,
   ): Promise<readonly string[]> {
     const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
     const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
-    if (!nodes) return presentableWarnings(ofStartup);
+    if (!nodes) {
+      const left = before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
+      return presentableWarnings([...ofStartup, ...left]);
+    }
     const ofNodes = await nodeAdvice(policy, { nodes, before, others });
     return presentableWarnings([...ofStartup, ...ofNodes]);
   }

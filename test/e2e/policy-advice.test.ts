@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { waitForStatus } from './drift.ts';
+import { waitForStatus, waitForTaints } from './drift.ts';
 import { type Installation, install, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
 import { runAs } from './run-taintkeeper.ts';
@@ -90,6 +90,35 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
           'Warning: spec.nodeSelector selects none of 3 nodes\n',
       );
     expect((await cp().kubectl(['delete', 'taintpolicy', 'leaving'])).code).toBe(0);
+  });
+
+  it('how many nodes wait with the startup taint of a policy that is deleted or changed, whichever replica is asked', async () => {
+    const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+    const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] };
+    const nodeSelector = { matchLabels: { zone: 'waiting' } };
+    const applied = (taints: object[], ...args: string[]) =>
+      cp().kubectl(['apply', '-f', '-', ...args], {
+        input: JSON.stringify(policyObject('TaintPolicy', 'network', { mode: 'Restore', nodeSelector, taints })),
+      });
+    const body = { metadata: { name: 'waiting-1', labels: nodeSelector.matchLabels }, spec: { taints: [taint] } };
+    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+    expect((await applied([{ ...taint, ensure: 'UntilReady', readyWhen }])).code).toBe(0);
+    await waitForStatus(cp(), 'network', ({ waiting }) => waiting === 1);
+
+    const lost = 'Warning: 1 node still waits, and will lose the startup taint of this policy in 10 seconds';
+    const change = () => applied([{ key: 'dedicated', effect: 'NoSchedule' }], '--dry-run=server');
+    // Each replica compares few policies with the nodes at once.
+    await expect
+      .poll(async () => (await change()).stderr, { timeout: 30_000, interval: 1_000 })
+      .toBe(`${lost}: waiting-1\n`);
+    for (let call = 0; call < 4; call++) {
+      const deleted = await cp().kubectl(['delete', 'taintpolicy', 'network', '--dry-run=server']);
+      expect(deleted).toMatchObject({ code: 0, stderr: `${lost}\n` });
+    }
+    expect(await cp().kubectl(['delete', 'taintpolicy', 'network'])).toMatchObject({ code: 0, stderr: `${lost}\n` });
+    await waitForTaints(cp(), 'waiting-1');
+    expect(await cp().kubectl(['delete', 'taintpolicy', 'typo'])).toMatchObject({ code: 0, stderr: '' });
+    await cp().request(admin, 'DELETE', '/api/v1/nodes/waiting-1');
   });
 
   it('that another policy requires another value, which the conditions of both and explain report, too', async () => {

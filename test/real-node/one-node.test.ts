@@ -3,7 +3,9 @@ import { RIGHTS } from '../../scripts/chart.ts';
 import { serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
+import { runOffline } from '../e2e/run-taintkeeper.ts';
 import { skipFor } from '../skip-for.ts';
+import { temporaryFile } from '../unit/temporary-directory.ts';
 import { obstacleToRealNode } from './obstacle.ts';
 import { describePods, installProduct, kubectl, policiesReady, productPods, productReady } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
@@ -60,4 +62,26 @@ describe('on one real node', skipFor(obstacleToRealNode()), () => {
     await productReady(cluster, 2);
     await policiesReady(cluster);
   }, 240_000);
+
+  it('has the taints of a Node that is deleted set again by a policy of export, when its kubelet registers', async () => {
+    await kubectl(cluster, ['taint', 'node', 'n1', 'example.com/quarantine=yes:PreferNoSchedule']);
+    const file = temporaryFile('n1.yaml', await kubectl(cluster, ['get', 'node', 'n1', '-o', 'yaml']));
+    const { stdout: policy } = await runOffline(['export', '--nodes', file]);
+    await kubectl(cluster, ['apply', '-f', '-'], policy);
+    await kubectl(cluster, ['wait', '--for=condition=Ready', 'taintpolicy/node-n1', '--timeout=60s']);
+
+    const kubelet = cluster.nodes[0]?.service('kubelet');
+    const uid = () => kubectl(cluster, ['get', 'node', 'n1', '-o', 'jsonpath={.metadata.uid}']);
+    const before = await uid();
+    await kubelet?.stop();
+    await kubectl(cluster, ['delete', 'node', 'n1']);
+    kubelet?.start();
+    await cluster.nodeReady('n1');
+    expect(await uid()).not.toBe(before);
+    const taints = await kubectl(cluster, ['get', 'node', 'n1', '-o', 'jsonpath={.spec.taints}']);
+    expect(JSON.parse(taints)).toContainEqual({
+      ...{ key: 'example.com/quarantine', value: 'yes' },
+      effect: 'PreferNoSchedule',
+    });
+  }, 120_000);
 });

@@ -17,9 +17,10 @@ const APIS = {
 };
 
 /** The fields in which webhooks differ. */
-interface OwnFields extends Omit<WebhookEntry, 'phase' | 'resource' | 'reinvocationPolicy' | 'widened'> {
+interface OwnFields extends Omit<WebhookEntry, 'phase' | 'resource' | 'operations' | 'reinvocationPolicy' | 'widened'> {
   readonly path: string;
   readonly resource: keyof typeof APIS;
+  readonly operations: readonly (WebhookEntry['operations'][number] | 'DELETE')[];
   readonly sideEffects: 'None' | 'NoneOnDryRun';
 }
 
@@ -77,20 +78,20 @@ const ADVICE_TIMEOUT_SECONDS = 2;
 /** The path of {@link warningWebhook}. */
 export const ADVICE_PATH = '/advise';
 
-/**
- * The webhook for our own TaintPolicies. It warns their authors, and denies nothing. It is not called for writes that do not change the spec,
- * because the leader writes the status frequently.
- */
+/** A write that does not change the spec needs no warning: the leader writes the status frequently. Nor does the end of a policy without nodes that wait. */
+const NEEDS_ADVICE = `request.operation == 'CREATE' || (request.operation == 'DELETE'
+  ? has(oldObject.status) && has(oldObject.status.waiting) && oldObject.status.waiting > 0
+  : object.spec != oldObject.spec)`;
+
+/** The webhook for our own TaintPolicies. It warns their authors, and denies nothing. */
 export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
   return webhook(
     {
       name: 'advise.taintkeeper.dev',
       path: ADVICE_PATH,
       resource: 'taintpolicies',
-      operations: ['CREATE', 'UPDATE'],
-      matchConditions: [
-        { name: 'changes-the-spec', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" },
-      ],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      matchConditions: [{ name: 'needs-advice', expression: NEEDS_ADVICE }],
       failurePolicy: 'Ignore',
       sideEffects: 'None',
     },

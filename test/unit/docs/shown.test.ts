@@ -9,6 +9,8 @@ const REVIEW = 'taintkeeper review ';
 
 const shown = allPages().flatMap((page) => commandsOf(page).map((command) => ({ page: page.path, ...command })));
 const reviews = shown.filter(({ command, output }) => command.startsWith(REVIEW) && output !== '');
+const NODES = 'taintkeeper export --nodes examples/';
+const nodePolicies = shown.filter(({ command, output }) => command.startsWith(NODES) && output !== '');
 const files = allPages().flatMap((page) =>
   blocksOf(page, 'yaml').flatMap((block) => {
     const [, file, text] = /^# (\S+\.yaml)\n([\s\S]*)$/.exec(block) ?? [];
@@ -33,6 +35,16 @@ describe('what a page shows of review is what it prints', () => {
     // As a terminal shows it: what there is to know comes first.
     expect(stderr + stdout).toBe(output);
     expect(code === 1).toBe(stdout.includes('denied'));
+  });
+});
+
+it('the pages show the policy of a node', () => {
+  expect(nodePolicies).not.toEqual([]);
+});
+
+describe('what a page shows of export --nodes is what it prints', () => {
+  it.each(nodePolicies)('$page: $command', async ({ command, output }) => {
+    expect((await run(...command.split(' ').slice(1))).stdout).toBe(output);
   });
 });
 

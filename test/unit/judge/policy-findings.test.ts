@@ -3,13 +3,15 @@ import { parsePolicies } from '../../../src/files/policy-files.ts';
 import {
   daemonSetFindings,
   isLeft,
+  losesStartupRule,
+  mayLeaveStartupTaints,
   nodeFindings,
   podFindings,
   selectionWarnings,
 } from '../../../src/judge/findings.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 
@@ -70,7 +72,12 @@ it('of nodes: those that lack a required taint', () => {
     node('bare', 'gpu'),
     node('strange', 'gpu', 'other'),
   ];
-  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: ['bare', 'strange'], removalAllowed: 0 });
+  expect(nodeFindings(gpu, nodes, [])).toEqual({
+    matched: 3,
+    violators: ['bare', 'strange'],
+    removalAllowed: 0,
+    waiting: 0,
+  });
 });
 
 it('of nodes: none that does without a required taint because of an entry; those with entries are counted', () => {
@@ -81,7 +88,69 @@ it('of nodes: none that does without a required taint because of an entry; those
     allowing(node('other-value', 'gpu', 'dedicated'), 'dedicated=cpu:NoSchedule'),
     allowing(node('elsewhere', 'cpu'), 'dedicated=gpu:NoSchedule'),
   ];
-  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: [], removalAllowed: 2 });
+  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: [], removalAllowed: 2, waiting: 0 });
+});
+
+describe('nodes that wait with a startup taint of a policy', () => {
+  const STARTUP: TaintRule = {
+    ...{ key: 'example.com/network', value: 'x', effect: 'NoSchedule', ensure: 'UntilReady' },
+    readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+  };
+  const spec = (more: object = {}): TaintPolicySpec => ({
+    mode: 'Restore',
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    taints: [STARTUP],
+    ...more,
+  });
+  const compiled = (specs: Readonly<Record<string, TaintPolicySpec>>) => policySet({ taint: specs }).taintPolicies;
+  const waiting = (value = 'x', pool = 'gpu', effect = 'NoSchedule'): NodeView => ({
+    name: 'n1',
+    labels: { pool },
+    taints: [{ key: 'example.com/network', value, effect }],
+    allowRemoval: undefined,
+  });
+
+  it.each<{ why: string; node: NodeView; more?: object; expected: number }>([
+    { why: 'it carries the taint', node: waiting(), expected: 1 },
+    { why: 'the policy does not select it', node: waiting('x', 'cpu'), expected: 0 },
+    { why: 'the value is of another writer', node: waiting('y'), expected: 0 },
+    {
+      why: 'the rule names no value',
+      node: waiting('y'),
+      more: { taints: [{ ...STARTUP, value: undefined }] },
+      expected: 1,
+    },
+    { why: 'the effect is another one', node: waiting('x', 'gpu', 'NoExecute'), expected: 0 },
+    { why: 'the policy only reports', node: waiting(), more: { mode: 'Audit' }, expected: 0 },
+  ])('are counted: $expected, where $why', ({ node: one, more, expected }) => {
+    const [policy] = compiled({ p: spec(more) });
+    expect(policy && nodeFindings(policy, [one], []).waiting).toBe(expected);
+  });
+
+  it.each<{ why: string; after: Readonly<Record<string, TaintPolicySpec>>; left: boolean }>([
+    { why: 'the policy is as before', after: { p: spec() }, left: false },
+    { why: 'the rule was deleted', after: { p: spec({ taints: [{ key: 'dedicated' }] }) }, left: true },
+    { why: 'the rule has another value', after: { p: spec({ taints: [{ ...STARTUP, value: 'y' }] }) }, left: true },
+    {
+      why: 'the policy selects other nodes',
+      after: { p: spec({ nodeSelector: { matchLabels: { pool: 'cpu' } } }) },
+      left: true,
+    },
+    { why: 'the policy only reports', after: { p: spec({ mode: 'Audit' }) }, left: true },
+    { why: 'another policy has the rule', after: { p: spec({ mode: 'Audit' }), q: spec() }, left: false },
+    {
+      why: 'the taint is required now',
+      after: { p: spec({ taints: [{ key: STARTUP.key, value: 'x', effect: 'NoSchedule', ensure: 'Always' }] }) },
+      left: false,
+    },
+  ])('lose it: $left, where $why', ({ after, left }) => {
+    const [before] = compiled({ p: spec() });
+    expect(before && losesStartupRule(before, compiled(after), waiting())).toBe(left);
+    const changed = compiled(after).find(({ name }) => name === 'p');
+    const mayLeave = before && changed && mayLeaveStartupTaints(before, changed);
+    // Without the nodes, the other policies say nothing.
+    expect(mayLeave).toBe(left || after.q !== undefined || after.p?.taints[0]?.ensure === 'Always');
+  });
 });
 
 it('of nodes: with --audit, those that lack a required taint, as without it', () => {

@@ -45,6 +45,7 @@ function rig(
   return {
     asked,
     clusterState,
+    advise: (request: object) => advise({ operation: 'UPDATE', ...request } as never),
     messages: () => lines().map(({ msg }) => msg),
     warnings: (spec: object, kind = 'TaintPolicy') => advise({ object: manifest(kind, 'p', spec) } as never),
     warningsOfChange: (from: object, to: object) =>
@@ -218,6 +219,52 @@ describe('advice on a policy among others', () => {
       'spec.nodeSelector selects none of 2 nodes',
     ]);
     expect(await warningsOfChange(policy('cpu'), policy('gpu'))).toEqual([]);
+  });
+});
+
+describe('advice on a policy whose startup taint nodes wait with', () => {
+  const daemonSets = [{ namespace: 'kube-system', name: 'cilium' }];
+  const STARTUP = { key: KEY, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { daemonSets } };
+  const policy = (more: object = {}, status: object = {}) => ({
+    ...manifest('TaintPolicy', 'p', { mode: 'Restore', taints: [STARTUP], ...more }),
+    status,
+  });
+  const WITHOUT = { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] };
+
+  it('names the nodes, if the rule goes', async () => {
+    const { advise } = rig([node('n1'), node('n2'), node('n3', 'dedicated')]);
+    const changed = await advise({ oldObject: policy(), object: policy(WITHOUT) });
+    expect(changed).toEqual([
+      '2 nodes still wait, and will lose the startup taint of this policy in 10 seconds: n1, n2',
+    ]);
+    expect(await advise({ oldObject: policy(), object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
+  });
+
+  it('has the count of the status, if the nodes cannot be read', async () => {
+    const { advise } = rig([], () => Promise.reject(new Error('no answer')));
+    const oldObject = policy({}, { waiting: 1_200 });
+    expect(await advise({ oldObject, object: policy(WITHOUT) })).toEqual([
+      '1200 nodes still wait, and may lose the startup taint of this policy in 10 seconds',
+    ]);
+    expect(await advise({ oldObject, object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
+  });
+
+  it.each<{ status: object; expected: string[] }>([
+    {
+      status: { waiting: 3 },
+      expected: ['3 nodes still wait, and will lose the startup taint of this policy in 10 seconds'],
+    },
+    {
+      status: { waiting: 1 },
+      expected: ['1 node still waits, and will lose the startup taint of this policy in 10 seconds'],
+    },
+    { status: {}, expected: [] },
+    { status: { waiting: 'many' }, expected: [] },
+    { status: { waiting: -1 }, expected: [] },
+  ])('has the count of the status, if it is deleted, and reads nothing: $status', async ({ status, expected }) => {
+    const { advise, asked } = rig([node('n1')]);
+    expect(await advise({ operation: 'DELETE', oldObject: policy({}, status), object: null })).toEqual(expected);
+    expect(asked).toEqual([]);
   });
 });
 

@@ -1,0 +1,107 @@
+import { Document, type YAMLMap } from 'yaml';
+import { KUBECTL_YAML, readDocuments, type SourceDocument } from '../files/documents.ts';
+import { isKind, objectsOf, readNamed } from '../files/kubernetes-objects.ts';
+import { yamlText } from '../files/printed-data.ts';
+import { InputError } from '../files/text-files.ts';
+import { type NodePolicy, policyOfNode } from '../judge/node-policy.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { printable } from '../kubernetes/text.ts';
+import { removerOf } from '../kubernetes/transient-taints.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
+import { POLICY_API_VERSION, parsePolicy, type TaintPolicy } from '../policy/policy.ts';
+import { asComments, asJson, tell } from './output.ts';
+
+interface FoundNode {
+  readonly node: NodeView;
+  readonly derived: NodePolicy;
+}
+
+/**
+ * Prints a TaintPolicy for each Node of the files that has taints to keep.
+ * @throws InputError
+ */
+export async function exportNodePolicies(paths: readonly string[], output: 'yaml' | 'json'): Promise<void> {
+  const found = (await readDocuments(paths)).flatMap(nodesOf).map((node) => ({ node, derived: policyOfNode(node) }));
+  if (found.length === 0)
+    throw new InputError([`${paths.join(', ')}: no Node found: pass the output of kubectl get nodes -o yaml`]);
+  const policies = found.flatMap(({ derived }) => derived.policy ?? []);
+  refuse(policies);
+  const without = found.filter(({ derived }) => derived.policy === undefined);
+  if (output === 'json') {
+    const [only, ...others] = policies.map(manifestOf);
+    process.stdout.write(
+      asJson(
+        only && others.length === 0
+          ? only
+          : { apiVersion: 'v1', kind: 'List', items: [only, ...others].filter(Boolean) },
+      ),
+    );
+    // JSON has no comments.
+    tell(...found.flatMap(notesOn));
+    return;
+  }
+  const documents = found.flatMap(({ node, derived }) =>
+    derived.policy ? formatOne(node, derived, derived.policy) : [],
+  );
+  process.stdout.write(`${asComments(without.flatMap(notesOn))}${documents.join('---\n')}`);
+}
+
+function nodesOf(document: SourceDocument): NodeView[] {
+  return objectsOf(document)
+    .filter(({ object }) => isKind(object, 'v1', 'Node'))
+    .map(({ object, path }) => readNamed(document, path, () => viewNode(asNode(object, path), '')));
+}
+
+/** @throws InputError for policies that the API server would refuse, and for two that select the same node */
+function refuse(policies: readonly TaintPolicy[]): void {
+  const invalid = policies.flatMap((policy) => {
+    const result = parsePolicy(manifestOf(policy));
+    return result.ok ? [] : result.problems.map(({ message }) => `TaintPolicy ${policy.name}: ${message}`);
+  });
+  const bySelector = Map.groupBy(policies, ({ spec }) => JSON.stringify(spec.nodeSelector?.matchLabels));
+  const shared = [...bySelector]
+    .filter(([, { length }]) => length > 1)
+    .map(
+      ([labels, alike]) => `${alike.map(({ name }) => name).join(', ')}: these nodes have the same labels ${labels}`,
+    );
+  const faults = [...invalid, ...shared];
+  if (faults.length > 0) throw new InputError(faults);
+}
+
+function manifestOf({ kind, name, spec }: TaintPolicy) {
+  return { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
+}
+
+function formatOne(node: NodeView, derived: NodePolicy, policy: TaintPolicy): string {
+  const document = new Document(manifestOf(policy), KUBECTL_YAML);
+  document.commentBefore = comment([
+    `The taints of Node ${node.name}; written by taintkeeper export.`,
+    ...notesOn({ node, derived }),
+  ]);
+  for (const [index, { effect }] of policy.spec.taints.entries()) {
+    if (effect !== 'NoExecute') continue;
+    const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
+    rule.commentBefore = comment(['Only a node that registers gets it, because it evicts pods.']);
+  }
+  return yamlText(document);
+}
+
+/** What the policy of the node does not require, or why there is none. */
+function notesOn({ node, derived }: FoundNode): string[] {
+  const { policy, leftOut, hasHostname } = derived;
+  const lasting = node.taints.length - leftOut.length;
+  return [
+    ...leftOut.map(
+      (taint) => `Left out: ${formatTaint(taint)}, which ${removerOf(taint.key)} removes: a policy would restore it.`,
+    ),
+    ...(policy === undefined && lasting === 0 ? [`Node ${node.name} has no taint for a policy to require.`] : []),
+    ...(lasting > 0 && !hasHostname
+      ? [`Node ${node.name} is left out: it has no label kubernetes.io/hostname that would select it.`]
+      : []),
+  ];
+}
+
+function comment(lines: readonly string[]): string {
+  return lines.map((line) => ` ${printable(line)}`).join('\n');
+}
