@@ -235,7 +235,7 @@ interface NodePatch {
 function answerNode({ name }: Target, verb: string, patch: NodePatch): Answer {
   const index = nodes.indexOf(name);
   const state = index === undefined ? undefined : states[index];
-  if (index === undefined || !state) return refusal(404, 'NotFound', `nodes "${name}" not found`);
+  if (index === undefined || !state) return notFound({ resource: 'nodes', name });
   if (verb === 'patch') {
     const { metadata: { resourceVersion, annotations } = {}, spec } = patch;
     if (isOutdated(resourceVersion, state.revision)) return conflict();
@@ -256,7 +256,7 @@ function answerObject(target: Target, verb: string, body: object, type: string):
     return json(201, store.put(collection, namespace, name, body));
   }
   const before = store.get(collection, namespace, target.name);
-  if (!before) return refusal(404, 'NotFound', `${target.resource} "${target.name}" not found`);
+  if (!before) return notFound(target);
   if (verb === 'get') return json(200, before);
   if (verb === 'delete') {
     store.remove(collection, namespace, target.name);
@@ -323,8 +323,13 @@ function conflict(): Answer {
   return refusal(409, 'Conflict', 'the object has been modified; please apply your changes to the latest version');
 }
 
-function refusal(code: number, reason: string, message: string): Answer {
-  return json(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message });
+/** With the details by which a client tells an object that does not exist from a path that is not served. */
+function notFound({ resource, name }: Pick<Target, 'resource' | 'name'>): Answer {
+  return refusal(404, 'NotFound', `${resource} "${name}" not found`, { name, kind: resource });
+}
+
+function refusal(code: number, reason: string, message: string, details?: object): Answer {
+  return json(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message, details });
 }
 
 function json(code: number, body: object): Answer {

@@ -5,7 +5,7 @@ import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper
 import { admin, developer, nodeController } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { registerWebhook } from '../control-plane/webhook.ts';
-import { allTaintsOf, attempt, GPU, getNode, kubectl, path } from './nodes.ts';
+import { allTaintsOf, attempt, GPU, getNode, kubectl, path, type Taint } from './nodes.ts';
 
 const CONTROLLER_TIMEOUT_MS = 20_000;
 
@@ -38,9 +38,13 @@ describeWithControlPlane(
     });
     afterAll(() => taintkeeper?.stop());
 
-    async function createNode(name: string, pool: string, taints = [GPU]): Promise<void> {
+    async function register(name: string, pool: string, taints: readonly Taint[]): Promise<void> {
       const body = { metadata: { name, labels: { pool } }, spec: { taints } };
       expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+    }
+
+    async function createNode(name: string, pool: string): Promise<void> {
+      await register(name, pool, [GPU]);
       await setReady(name, 'True');
     }
 
@@ -83,7 +87,7 @@ describeWithControlPlane(
       'a node that flaps between Ready and NotReady, with a stale writer, keeps taints of exact keys and of domains: %s',
       async (mode) => {
         const name = `flaps-${mode.toLowerCase()}`;
-        await createNode(name, mode, [GPU]);
+        await createNode(name, mode);
         await waitForNotReady(name, false);
         const stale = (await getNode(cp(), name)).spec.taints ?? [];
         await kubectl(cp(), admin, ['taint', 'node', name, TEAM_TEXT]);
@@ -99,6 +103,23 @@ describeWithControlPlane(
           }
           await waitForNotReady(name, false);
         }
+      },
+    );
+
+    it.each(['Deny', 'Restore'])(
+      'the startup taints of an unknown agent are removed at once, before and after the controllers remove not-ready: %s',
+      async (mode) => {
+        const name = `starts-${mode.toLowerCase()}`;
+        const boot = (key: string): Taint => ({ key: `boot.example.org/${key}`, effect: 'NoSchedule' });
+        await register(name, mode, [GPU, boot('network'), boot('driver')]);
+        const remove = (key: string) => kubectl(cp(), developer, ['taint', 'node', name, `boot.example.org/${key}-`]);
+        await setReady(name, 'False');
+        await waitForNotReady(name, true);
+        expect(await remove('network')).toEqual({ passed: true, error: '', warnings: [] });
+        await setReady(name, 'True');
+        await waitForNotReady(name, false);
+        expect(await remove('driver')).toEqual({ passed: true, error: '', warnings: [] });
+        expect(await allTaintsOf(cp(), name)).toEqual([PROTECTED]);
       },
     );
 
