@@ -147,7 +147,7 @@ describe('each taint of a node', () => {
           rows: [
             [
               'gpu=true:NoSchedule',
-              { text: 'kept-off', level: 'attention' },
+              { text: 'kept off', level: 'attention' },
               'required by a (Restore, spec.taints[0]); an entry of annotation taintkeeper.dev/allow-removal keeps it off',
             ],
           ],
@@ -204,7 +204,7 @@ describe('a taint that the node carries with another value', () => {
     });
     const [table] = words.sections;
     const isMissing = (cell: Cell | undefined) =>
-      typeof cell === 'object' && 'level' in cell && cell.text === 'missing';
+      typeof cell === 'object' && 'level' in cell && cell.text === 'another value';
     return table && 'rows' in table ? table.rows.flatMap(([, state, why]) => (isMissing(state) ? [why] : [])) : [];
   };
 
