@@ -130,7 +130,6 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
 /** The state in words, which the page has, too. */
 function wordOf({ state, blockedBy, otherValue }: TaintOnNode): StateCell {
   const level = LEVELS[state];
-  if (state === 'kept-off') return { text: 'kept off', level };
   if (state !== 'missing') return { text: state, level };
   if (blockedBy === 'Conflict') return { text: 'conflict', level: 'attention' };
   return { text: otherValue ? 'another value' : 'missing', level };

@@ -112,6 +112,26 @@ export function trialOf({ violations }) {
   return TRIALS.flatMap((trial) => outcomes.find((outcome) => outcome.endsWith(trial)) ?? [])[0];
 }
 
+/**
+ * What came of a request, in one word with its sign: a taint that was restored is another thing than an entry that was used.
+ * @param {Pick<PageDecision, 'result' | 'violations'>} decision
+ * @returns {{ readonly sign: string; readonly word: string; readonly name: string }}
+ */
+export function verdictOf(decision) {
+  const { result, violations } = decision;
+  const outcomes = violations.map(({ outcome }) => outcome);
+  const trial = trialOf(decision);
+  if (trial !== undefined) return { sign: '?', word: outcomeWords(trial), name: 'trial' };
+  if (result === 'denied') return { sign: '✕', word: 'denied', name: 'denied' };
+  if (outcomes.includes('restored')) return { sign: '↺', word: 'restored', name: 'restored' };
+  if (outcomes.includes('added')) return { sign: '+', word: 'added', name: 'added' };
+  if (outcomes.includes('allowed-by-annotation')) return { sign: '−', word: 'entry used', name: 'entry' };
+  if (outcomes.includes('exempt')) return { sign: '−', word: 'exempt', name: 'entry' };
+  return result === 'patched'
+    ? { sign: '+', word: 'patched', name: 'added' }
+    : { sign: '!', word: 'reported', name: 'reported' };
+}
+
 /** @param {string} outcome @returns {string} as words */
 export const outcomeWords = (outcome) => outcome.replaceAll('-', ' ');
 

@@ -147,7 +147,7 @@ describe('each taint of a node', () => {
           rows: [
             [
               'gpu=true:NoSchedule',
-              { text: 'kept off', level: 'attention' },
+              { text: 'kept-off', level: 'attention' },
               'required by a (Restore, spec.taints[0]); an entry of annotation taintkeeper.dev/allow-removal keeps it off',
             ],
           ],
