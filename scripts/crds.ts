@@ -64,9 +64,9 @@ const PRINTER_COLUMNS = [
     jsonPath: '.status.matched',
   },
   {
-    name: 'Violating',
+    name: 'Missing',
     type: 'integer',
-    description: 'How many of them do not have what the policy requires.',
+    description: 'On how many of them a required taint or toleration is missing, or has another value.',
     jsonPath: '.status.violating',
   },
   {
@@ -84,10 +84,18 @@ const PRINTER_COLUMNS = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];
 
+const STUCK = {
+  name: 'Stuck',
+  type: 'integer',
+  description: 'How many pods of the DaemonSets are stuck.',
+  jsonPath: '.status.violating',
+};
+
 /** A TolerationRestriction counts nothing. */
 function columnsOf(kind: PolicyKind) {
+  if (kind === 'RecoveryPolicy') return PRINTER_COLUMNS.map((column) => (column.name === 'Missing' ? STUCK : column));
   return kind === 'TolerationRestriction'
-    ? PRINTER_COLUMNS.filter(({ name }) => name !== 'Matched' && name !== 'Violating')
+    ? PRINTER_COLUMNS.filter(({ name }) => name !== 'Matched' && name !== 'Missing')
     : PRINTER_COLUMNS;
 }
 

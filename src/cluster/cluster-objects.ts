@@ -1,4 +1,5 @@
 import type { SchedulingView } from '../coverage/coverage.ts';
+import { isNodeCritical } from '../coverage/node-critical.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import type { NodeResources } from '../judge/startup/allocatable.ts';
@@ -7,7 +8,7 @@ import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, taintedSince, viewNode, viewNodeStatus } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
-import { viewScheduling } from '../objects/workload-object.ts';
+import { viewPriority, viewScheduling } from '../objects/workload-object.ts';
 import type { Rollout } from '../recovery/recovery.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
@@ -29,6 +30,8 @@ export interface ClusterNode extends NodeView, NodeResources, NodeConditions {
 export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout {
   /** `spec.selector`: which pods are its own. It never changes. */
   readonly podSelector: LabelSelector;
+  /** See {@link isNodeCritical}. */
+  readonly isCritical: boolean;
 }
 
 /**
@@ -82,11 +85,13 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     };
   };
   const { metadata, spec, status = {} } = daemonSet;
+  const { priorityClass, writes } = viewPriority(object, []);
   return {
     ...viewScheduling(object, [], ''),
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
     generation: metadata.generation ?? 0,
     podSelector: spec.selector,
+    isCritical: isNodeCritical(priorityClass, writes),
     onDelete: spec.updateStrategy?.type === 'OnDelete',
     status: {
       observedGeneration: status.observedGeneration ?? 0,

@@ -120,6 +120,48 @@ function leftBecause(
     : { kind: 'notValid' };
 }
 
+/** What lets a DaemonSet run on the nodes of its gaps. */
+export interface GapRemedy {
+  /** For a shell. It replaces the pods of the DaemonSet. */
+  readonly command: string;
+  /** On how many more nodes the DaemonSet then runs. */
+  readonly nodes: number;
+}
+
+/**
+ * The one command that closes all gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
+ * webhook adds all that policies require.
+ * @param gaps of one DaemonSet
+ * @param inForce the policies
+ * @returns undefined if there is no such command: the gaps are intended, transient, or no policy can close them
+ */
+export function gapRemedy(
+  gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[],
+  inForce: readonly CompiledTolerationPolicy[],
+): GapRemedy | undefined {
+  const lasting = gaps.filter(({ passing }) => !passing);
+  const keys = lasting.flatMap(({ taints }) => taints.map(({ key }) => key));
+  const { policies, closed, left } = fixGaps(lasting, keys, inForce);
+  const asked = left.flatMap(({ gap, because }) => (because.kind === 'asked' ? [gap] : []));
+  const cured = [...closed, ...asked];
+  const [first] = cured;
+  if (first === undefined) return undefined;
+  const names = policies.map(({ metadata }) => `tolerationpolicy/${metadata.name}`);
+  const steps = [
+    ...(closed.length > 0
+      ? [
+          `${fixCommand(
+            first.daemonSet,
+            closed.flatMap(({ taints }) => taints),
+          )} | kubectl apply -f -`,
+          `kubectl wait --for=condition=Ready ${names.join(' ')}`,
+        ]
+      : []),
+    rolloutCommand(first.daemonSet),
+  ];
+  return { command: steps.join(' && '), nodes: cured.reduce((sum, { nodes }) => sum + nodes.length, 0) };
+}
+
 /** A DaemonSet, and the tolerations that it needs in addition to its own. */
 export interface Needed<DaemonSet> {
   readonly daemonSet: DaemonSet;

@@ -18,6 +18,16 @@ export function isPluginDirectory(path: string): boolean {
   return PLUGIN_DIRECTORY.test(path);
 }
 
+/**
+ * Whether a node without this daemon has no network for its pods, or is in other ways not one that Kubernetes can use. Plugins for devices and volumes have
+ * the same priority class, and are often not meant for every node.
+ * @param writes the directories of the node that it mounts to write to
+ */
+export function isNodeCritical(priorityClass: string, writes: readonly string[]): boolean {
+  const plugins = writes.filter(isPluginDirectory);
+  return plugins.some(isCniDirectory) || (priorityClass === CLASS && plugins.length === 0);
+}
+
 /** A DaemonSet, and the change to make. */
 export interface PriorityFinding {
   readonly namespace: string;

@@ -2,12 +2,12 @@ import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
+import { fixCommand, type GapRemedy, gapRemedy, rolloutCommand } from '../coverage/fix.ts';
+import { findGaps, groupNodes } from '../coverage/groups.ts';
 import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
-import type { Taint } from '../kubernetes/taint.ts';
-import { atMost, shellWord } from '../kubernetes/text.ts';
+import { count, shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { describeOwner, lastOtherWriter, type ManagedFields } from '../objects/managed-fields.ts';
@@ -61,6 +61,8 @@ export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'polici
   /** The nodes on which pods of a DaemonSet are missing. */
   readonly missingPods: readonly MissingPod[];
   readonly problems: readonly PolicyProblem[];
+  /** What lets a DaemonSet run on the nodes that taints keep it off. */
+  readonly remedy?: GapRemedy;
   /** For a pod: the keys that TolerationRestrictions check when it is created. */
   readonly restrictions?: readonly RestrictionOnPod[];
 }
@@ -104,7 +106,10 @@ export function explainDaemonSet(
     ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
   };
   const controller = controllerOf(object, []);
-  const explained = policiesOnDaemonSet(daemonSet, nodes, policiesInForce(policies), facts);
+  const inForce = policiesInForce(policies);
+  const explained = policiesOnDaemonSet(daemonSet, nodes, inForce, facts);
+  const gaps = findGaps([daemonSet], groupNodes([daemonSet], nodes));
+  const remedy = gapRemedy(gaps, compilePolicies(inForce, { audit: facts.audit }).tolerationPolicies);
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',
@@ -115,6 +120,7 @@ export function explainDaemonSet(
     writtenBy: lastOtherWriter(managedFieldsOf(object)),
     missingPods: placement ? missingPods(placement, runsOn) : [],
     problems: problemsFor(explained, policies),
+    ...(remedy ? { remedy } : {}),
     ...facts,
     notes: [...facts.notes, ...unusableFor(policies)],
   };
@@ -289,7 +295,8 @@ const AUDIT_ADDS_NONE = 'taintkeeper runs with --audit and adds no toleration';
 const ADD_IT_THERE = 'add the toleration to the DaemonSet';
 
 function nextOfDaemonSet(explained: DaemonExplanation): Step {
-  const { namespace, name, tolerations, policies, gaps, waiting, unasked, optsOut, missingPods, problems } = explained;
+  const { namespace, name, tolerations, policies, gaps, waiting, unasked, optsOut, missingPods, problems, remedy } =
+    explained;
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
@@ -303,10 +310,10 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
       ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),
     );
     // The leader patches one DaemonSet after the other, if it has the right.
-    const command = isPatched ? 'taintkeeper doctor' : rolloutCommand(explained);
-    return { command, ...alsoUnasked(explained, unasked) };
+    if (isPatched && unasked.length === 0) return { command: 'taintkeeper doctor' };
+    return remedy === undefined ? { command: rolloutCommand(explained) } : stepOf(remedy);
   }
-  if (unasked.length > 0) return { command: fixCommand(explained, unasked) };
+  if (unasked.length > 0 && remedy !== undefined) return stepOf(remedy);
   if (gaps.length > 0) {
     const auditing = [...new Set(missing.map(({ policy }) => policy))].join(', ');
     return {
@@ -330,12 +337,10 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
   return { note: 'nothing: no taint keeps it off a node' };
 }
 
-/** What to do before a rollout, so that it closes all gaps. */
-function alsoUnasked(daemonSet: NamespacedName, unasked: readonly Taint[]): Pick<Step, 'note'> {
-  const keys = [...new Set(unasked.map(({ key }) => key))];
-  if (keys.length === 0) return {};
+function stepOf({ command, nodes }: GapRemedy): Step {
   return {
-    note: `where it should run on nodes with ${atMost(3, keys).join(', ')}, too, for which no policy asks, first apply what this prints: ${fixCommand(daemonSet, unasked)}; one rollout does for both`,
+    command,
+    note: `lets it run on ${count(nodes, 'more node')}, if it is meant to run there, and replaces its pods`,
   };
 }
 

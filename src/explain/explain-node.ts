@@ -1,12 +1,14 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../coverage/intolerant-pods.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
+import { harmOfLoss } from '../judge/harm-of-loss.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
+import { worstFirst } from '../policy/harm.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import {
   type AllowEntry,
@@ -26,6 +28,7 @@ import {
   notesOnUnusable,
   type PolicyProblem,
   problemsOf,
+  type StateCell,
   type Step,
   selectedText,
   selectingFirst,
@@ -124,6 +127,14 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   free: 'quiet',
 };
 
+/** The state in words, which the page has, too. */
+function wordOf({ state, blockedBy, otherValue }: TaintOnNode): StateCell {
+  const level = LEVELS[state];
+  if (state !== 'missing') return { text: state, level };
+  if (blockedBy === 'Conflict') return { text: 'conflict', level: 'attention' };
+  return { text: otherValue ? 'another value' : 'missing', level };
+}
+
 /** Formats the explanation for people. */
 export function formatNode(explained: NodeExplanation): FormattedExplanation {
   const { name, taints, policies, writtenBy, intolerantPods: pods = [], remainingStartupTaints: startup } = explained;
@@ -133,11 +144,7 @@ export function formatNode(explained: NodeExplanation): FormattedExplanation {
         ? { lines: [`node ${name} has no taints, and no policy requires one there`] }
         : {
             head: ['Taint', 'State', 'Why'],
-            rows: taints.map((one) => [
-              formatTaint(one.taint),
-              { text: one.state, level: LEVELS[one.state] },
-              why(one, explained),
-            ]),
+            rows: taints.map((one) => [formatTaint(one.taint), wordOf(one), why(one, explained)]),
           },
       {
         lines: [
@@ -230,7 +237,10 @@ function whyNotSet({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: 
 const SETTING = 'the leader is about to set it';
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
-  const missing = taints.filter(({ state }) => state === 'missing');
+  const missing = worstFirst(
+    taints.filter(({ state }) => state === 'missing'),
+    ({ blockedBy }) => harmOfLoss(blockedBy, 'Restore'),
+  );
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {
     const [winner, loser] = contradictory.policies;
@@ -239,16 +249,18 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
       note: `${winner} and ${loser} require different values: choose one, or let one of the policies leave out this node`,
     };
   }
-  // A change to the value that a policy requires always passes; the leader leaves the decision to a user.
-  const left = missing.find(({ blockedBy }) => blockedBy !== undefined && blockedBy !== 'Conflict');
-  if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  if (missing.some(({ blockedBy }) => blockedBy === 'Conflict')) {
+  const [worst] = missing;
+  if (worst?.blockedBy === 'Conflict') {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
       note: 'says who removes it',
     };
   }
-  const [waiting] = missing;
+  // A change to the value that a policy requires always passes; the leader leaves the decision to a user.
+  if (worst?.blockedBy !== undefined) {
+    return { command: taintCommand(name, worst), ...(evicts(worst) ? { note: EVICTS } : {}) };
+  }
+  const waiting = worst;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
   if (waiting) return { note: `nothing: ${SETTING}` };
   const keptOff = taints.find(({ state }) => state === 'kept-off');

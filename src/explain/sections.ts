@@ -1,5 +1,6 @@
 import { type PolicyObject, whyUnusable } from '../cluster/policy-object.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
+import { harmOfCondition, worstFirst } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { AUDIT_NOTE, type PolicyStatus } from '../policy/policy-status.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
@@ -110,19 +111,21 @@ export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
   );
 }
 
-/** The conditions that need attention, of the policies that select the object. */
+/** The conditions that need attention, of the policies that select the object. The worst first. */
 export function problemsOf(
   policies: readonly PolicyObject[],
   isSelecting: (policy: PolicyObject) => boolean,
 ): PolicyProblem[] {
-  return policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
+  const found = policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
     const { conditions = [] } = (status ?? {}) as PolicyStatus;
     return conditions.flatMap((condition) => {
       const { level, next } = assessCondition(condition);
       const { type, reason, message } = condition;
-      return level === 'quiet' ? [] : [{ kind, policy: name, condition: type, reason, message, next }];
+      const problem: PolicyProblem = { kind, policy: name, condition: type, reason, message, next };
+      return level === 'quiet' ? [] : [{ problem, harm: harmOfCondition(condition) }];
     });
   });
+  return worstFirst(found, ({ harm }) => harm).map(({ problem }) => problem);
 }
 
 /** `metadata.managedFields` of the object. */

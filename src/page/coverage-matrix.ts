@@ -1,12 +1,15 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Coverage, compileCoverage, summarizeObstacle } from '../coverage/coverage.ts';
-import { type NodeGroup as Alike, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
-import { optsOut } from '../judge/daemon-set.ts';
+import { type GapRemedy, gapRemedy } from '../coverage/fix.ts';
+import { type NodeGroup as Alike, findGaps, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { type StartupWaits, startupWaits } from '../coverage/startup-deadlock.ts';
+import { judgeDaemonSet, optsOut } from '../judge/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
 import { takeTurns } from '../runtime/turns.ts';
 import { collectDistinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
@@ -15,11 +18,16 @@ import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './s
 const MAX_GROUPS = 200;
 const MAX_EXAMPLES = 5;
 
-/** DaemonSets × groups of equal nodes. */
+/**
+ * DaemonSets × groups of equal nodes.
+ * @param policies those in force
+ */
 export async function coverageMatrix(
   daemonSets: readonly ClusterDaemonSet[],
   nodes: readonly ClusterNode[],
+  policies: Pick<PolicySet, 'taintPolicies' | 'tolerationPolicies'>,
 ): Promise<CoverageMatrix> {
+  const waits = startupWaits(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, answerOf);
   const turn = takeTurns();
@@ -39,9 +47,32 @@ export async function coverageMatrix(
   for (const [index, daemonSet] of sorted.entries()) {
     // If no two nodes are equal, one row has thousands of groups.
     await turn();
-    rows.push(rowOf(daemonSet, index, all, shown.length, answers.indexOf));
+    const row = rowOf(daemonSet, index, all, shown.length, answers.indexOf);
+    const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
+    const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
+    const remedy = isMeant ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
+    rows.push({ ...row, ...(lacking ? { lacking } : {}), ...(remedy ? { remedy } : {}) });
   }
   return { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list };
+}
+
+/** For a DaemonSet that is kept off nodes where it is probably meant to run. */
+function remedyFor(
+  daemonSet: ClusterDaemonSet,
+  groups: readonly Group[],
+  waits: StartupWaits,
+  policies: PolicySet['tolerationPolicies'],
+): GapRemedy | undefined {
+  const coverageOn = compileCoverage(daemonSet);
+  const covered = groups.flatMap(({ nodes }) => (nodes[0] ? [{ nodes, coverages: [coverageOn(nodes[0])] }] : []));
+  return gapRemedy(findGaps([daemonSet], covered, waits), policies);
+}
+
+/** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
+function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
+  const adding = tolerationPolicies.filter(({ mode }) => mode === 'Mutate');
+  const { violations } = judgeDaemonSet({ phase: 'validate', daemonSet }, { tolerationPolicies: adding });
+  return violations.length > 0;
 }
 
 function rowOf(
@@ -70,7 +101,13 @@ function rowOf(
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
     ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
+    ...(daemonSet.isCritical ? { critical: true } : {}),
+    ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
   };
+}
+
+function isRollingOut({ generation, status: { observedGeneration, updated, desired } }: ClusterDaemonSet): boolean {
+  return observedGeneration < generation || updated < desired;
 }
 
 function isHalfTolerant({ tolerations }: ClusterDaemonSet): boolean {

@@ -13,9 +13,35 @@ import type { PageDecision, PageViolation } from './state.ts';
  */
 export interface KeptDecision {
   readonly id: string;
+  /** Present if it denied a request of a component. */
+  readonly refusal?: Refusal;
   /** Parses it for a reader. */
   readonly view: () => PageDecision;
 }
+
+interface Refusal {
+  readonly user: string;
+  readonly object: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly policies: readonly string[];
+}
+
+/** The denied requests of one component. */
+export interface Refusals {
+  readonly user: string;
+  readonly count: number;
+  /** The names of the policies that denied them. */
+  readonly policies: readonly string[];
+  /** The names of the objects that they were about. */
+  readonly objects: readonly string[];
+}
+
+/** How long a denied request counts as a problem. */
+const REFUSED_MS = 3_600_000;
+
+/** The users of kubelets, controllers and service accounts, by Kubernetes' own prefix. `system:admin` is a person. */
+const isComponent = (user: string) => user.startsWith('system:') && user !== 'system:admin';
 
 const MAX_VIOLATIONS = 16;
 
@@ -57,8 +83,13 @@ function keepDecision(
     violationsLeftOut: violations.length - shown.length,
   } satisfies Omit<PageDecision, 'id' | 'time' | 'changes' | 'changesLeftOut' | 'unlisted'>);
 
+  const user = bounded(userInfo.username ?? '');
+  const policies = [...new Set(shown.map(({ policy }) => policy))];
   return ({ id, unlisted }) => ({
     id,
+    ...(action === 'deny' && isComponent(user)
+      ? { refusal: { user, object: bounded(request.name ?? ''), at: at.getTime(), policies } }
+      : {}),
     view: () => ({
       ...JSON.parse(text),
       id,
@@ -114,6 +145,8 @@ export interface DecisionLog {
   prepare(judged: JudgedRequest): () => void;
   /** The kept decisions, the oldest first. */
   latest(): KeptDecision[];
+  /** The denied requests of kubelets and controllers in the hour before `now` (milliseconds since the epoch). */
+  refusals(now: number): Refusals[];
   /** Calls the listener with each decision from now on, until the returned function is called. */
   follow(listener: (decision: KeptDecision) => void): () => void;
 }
@@ -164,6 +197,17 @@ export function createDecisionLog({
       return () => list(source, () => decision);
     },
     latest: kept.values,
+    refusals(now) {
+      const refused = kept
+        .values()
+        .flatMap(({ refusal }) => (refusal && now - refusal.at < REFUSED_MS ? [refusal] : []));
+      return [...Map.groupBy(refused, ({ user }) => user)].map(([user, own]) => ({
+        user,
+        count: own.length,
+        policies: [...new Set(own.flatMap(({ policies }) => policies))],
+        objects: [...new Set(own.map(({ object }) => object))],
+      }));
+    },
     follow(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

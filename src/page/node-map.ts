@@ -1,4 +1,6 @@
 import type { ClusterNode } from '../cluster/cluster-objects.ts';
+import { blockedText } from '../judge/blocked.ts';
+import { harmOfLoss } from '../judge/harm-of-loss.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
@@ -6,16 +8,21 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { takeTurns } from '../runtime/turns.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
-import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow } from './state.ts';
+import { poolName } from './pool-name.ts';
+import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow, WaitingNode } from './state.ts';
 
 /** Each column has a letter for every node. */
 const MAX_COLUMNS = 200;
+
+const MAX_WAITING = 200;
 
 export interface NodeMapInput {
   readonly nodes: Iterable<ClusterNode>;
   /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isInConflict: (node: ClusterNode, taint: Taint) => boolean;
+  /** What the startup taints of the node wait for, in words. */
+  readonly startupOn: (node: string) => string | undefined;
 }
 
 /** A column, with its rule. */
@@ -24,19 +31,25 @@ interface Column extends NodeColumn {
 }
 
 /** Nodes × taints of the policies. */
-export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, startupOn, ...known }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.protectionRules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
   // Thousands of nodes that lack the same taint share one note.
   const notes = collectDistinct<NodeNote>();
+  const pools = collectDistinct<string>();
+  const waiting: WaitingNode[] = [];
   let unselected = 0;
   const turn = takeTurns();
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     await turn();
     const selecting = selectingPolicies(compiled, node.labels);
-    if (selecting.length > 0) rows.push(rowOf(node, columns, selecting, known, notes));
-    else unselected++;
+    if (selecting.length > 0) {
+      const pool = pools.indexOf(poolName(node.labels, selecting));
+      rows.push({ ...rowOf(node, columns, selecting, known, notes), pool });
+    } else unselected++;
+    const what = waiting.length < MAX_WAITING ? startupOn(node.name) : undefined;
+    if (what !== undefined) waiting.push(waitingNode(node, what));
   }
   return {
     columns: columns.map(({ rule: _, ...column }) => column),
@@ -44,7 +57,13 @@ export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Prom
     rows,
     notes: notes.list,
     unselected,
+    pools: pools.list,
+    waiting,
   };
+}
+
+function waitingNode({ name, taintedSince }: ClusterNode, what: string): WaitingNode {
+  return { name, what, ...(taintedSince === undefined ? {} : { since: new Date(taintedSince).toISOString() }) };
 }
 
 function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
@@ -67,7 +86,7 @@ function rowOf(
   selecting: readonly CompiledTaintPolicy[],
   { isInConflict }: Pick<NodeMapInput, 'isInConflict'>,
   known: Distinct<NodeNote>,
-): NodeRow {
+): Omit<NodeRow, 'pool'> {
   const { losses, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
@@ -102,10 +121,19 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
   return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
-function noteOn({ taint, blockedBy }: Loss, found: string | undefined): NodeNote {
+function noteOn(loss: Loss, found: string | undefined): NodeNote {
+  const { taint, blockedBy, policy } = loss;
+  const isTrial = policy.declared === 'Restore' && policy.mode === 'Audit';
   return {
+    why:
+      blockedBy === undefined
+        ? 'about to be set'
+        : isTrial && blockedBy === 'ModeDoesNotRestore'
+          ? 'only --audit keeps it from being set'
+          : blockedText(loss, blockedBy, undefined),
+    harm: harmOfLoss(blockedBy, policy.mode),
     taint: formatTaint(taint),
     ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
-    ...(blockedBy === undefined ? {} : { blockedBy: blockedBy }),
+    ...(blockedBy === undefined ? {} : { blockedBy }),
   };
 }

@@ -153,5 +153,10 @@ function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | un
 /** All that the page needs. It costs nothing while there are no clients. */
 export async function openPage(decisions: DecisionLog, sources: PageSources): Promise<Page> {
   const explain = createExplanations(sources);
-  return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, explain };
+  return {
+    files: await readPageFiles(),
+    feed: createStateFeed(sources, { refusals: decisions.refusals }),
+    decisions,
+    explain,
+  };
 }

@@ -81,7 +81,17 @@ function sorted(states: readonly PolicyState[]): PolicyState[] {
   return states.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** The served certificate. */
-export function certificateState(certificates: Pick<CertificateKeeper, 'current'>): CertificateState {
-  return { notAfter: certificates.current().certificate.validToDate.toISOString() };
+/** By then a certificate should have been renewed: that happens when a third of its life is left. */
+const EXPIRY_CONCERN_MS = 14 * 86_400_000;
+
+/**
+ * The served certificate.
+ * @param now milliseconds since the epoch
+ */
+export function certificateState(
+  certificates: Pick<CertificateKeeper, 'current'>,
+  now: number = Date.now(),
+): CertificateState {
+  const { validToDate } = certificates.current().certificate;
+  return { notAfter: validToDate.toISOString(), expiresSoon: validToDate.getTime() - now < EXPIRY_CONCERN_MS };
 }

@@ -6,7 +6,9 @@ import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';
 import { VERSION } from '../version.ts';
 import { coverageMatrix } from './coverage-matrix.ts';
+import type { DecisionLog } from './decision-log.ts';
 import { nodeMap } from './node-map.ts';
+import { type Led, pageProblems, type Registered } from './problems.ts';
 import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
 import { etagOf } from './static-files.ts';
 
@@ -59,10 +61,17 @@ export interface StateFeed {
   current(): Promise<StateText>;
 }
 
+export interface StateFeedOptions {
+  readonly maxAgeMs?: number;
+  readonly pauseMs?: number;
+  /** The denied requests of components in the last hour. */
+  readonly refusals?: DecisionLog['refusals'];
+}
+
 /** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
-  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS } = {},
+  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, refusals = () => [] }: StateFeedOptions = {},
 ): StateFeed {
   let latest: StateText | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
@@ -80,7 +89,7 @@ export function createStateFeed(
   };
 
   async function find(): Promise<StateText> {
-    const clusterText = await readCluster(sources.cluster());
+    const led = await readCluster(sources.cluster());
     const certificate = sources.certificate();
     const rest = {
       version: VERSION,
@@ -92,8 +101,10 @@ export function createStateFeed(
       ...(certificate ? { certificate } : {}),
       webhooks: sources.webhooks(),
       policies: sources.policies(),
-    } satisfies Omit<PageState, 'at' | 'nodes' | 'coverage'>;
-    const text = `${JSON.stringify(rest).slice(0, -1)}${clusterText}`;
+    } satisfies Registered;
+    const now = Date.now();
+    const problems = pageProblems(rest, led, refusals(now), now);
+    const text = `${JSON.stringify({ ...rest, problems }).slice(0, -1)}${led?.text ?? ''}`;
     const etag = etagOf(text);
     if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(new Date())}}` };
     foundAt = performance.now();
@@ -101,27 +112,43 @@ export function createStateFeed(
   }
 }
 
-/** Caches the evaluation of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
-function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Promise<string> {
+/** The evaluation of all nodes. */
+interface Evaluated extends Led {
+  /** The rest of a JSON object. */
+  readonly text: string;
+}
+
+/** Caches the evaluation of all nodes until something has changed and a while has passed. */
+function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Promise<Evaluated | undefined> {
   // When the leader stops leading, its nodes are removed from memory at once.
-  const found = new WeakMap<ClusterState, { revision: number; text: string; due: number }>();
+  const found = new WeakMap<ClusterState, Evaluated & { readonly revision: number; readonly due: number }>();
   return async (cluster) => {
-    if (!cluster?.clusterState.isSynced()) return '';
+    if (!cluster?.clusterState.isSynced()) return undefined;
     const { clusterState, compiled } = cluster;
     const revision = clusterState.revision();
     const last = found.get(clusterState);
-    if (last && (last.revision === revision || performance.now() < last.due)) return last.text;
+    if (last && (last.revision === revision || performance.now() < last.due)) return last;
     const begun = performance.now();
     const nodes = clusterState.nodes();
     const isInConflict: Parameters<typeof nodeMap>[0]['isInConflict'] = (node, taint) =>
       clusterState.isInConflict(node.name, taint);
-    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isInConflict }));
+    const map = await nodeMap({
+      nodes,
+      compiled: compiled.taintPolicies,
+      isInConflict,
+      startupOn: clusterState.startupOn,
+    });
+    const mapText = JSON.stringify(map);
     await setImmediate();
-    const coverage = JSON.stringify(await coverageMatrix(clusterState.daemonSets(), nodes));
+    const coverage = await coverageMatrix(clusterState.daemonSets(), nodes, compiled);
+    const coverageText = JSON.stringify(coverage);
     await setImmediate();
-    const text = `,"nodes":${map},"coverage":${coverage}`;
+    const text = `,"nodes":${mapText},"coverage":${coverageText}`;
+    const unready = nodes.filter(({ ready }) => !ready).length;
     const now = performance.now();
-    found.set(clusterState, { revision, text, due: now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS) });
-    return text;
+    const due = now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS);
+    const evaluated = { revision, due, text, nodes: map, coverage, unready };
+    found.set(clusterState, evaluated);
+    return evaluated;
   };
 }

@@ -1,5 +1,7 @@
+import type { GapRemedy } from '../coverage/fix.ts';
 import type { Violation } from '../judge/decision.ts';
 import type { BlockedBy } from '../judge/node-drift.ts';
+import type { Harm } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionLevel } from '../policy/status-conditions.ts';
 import type { Check } from '../server/admin-server.ts';
@@ -26,10 +28,43 @@ export interface PageState {
   /** As they are registered with the API server; none in standalone mode. */
   readonly webhooks: readonly WebhookState[];
   readonly policies: readonly PolicyState[];
+  /** The worst first. */
+  readonly problems: readonly PageProblem[];
   /** Only on the leader, once it has read the nodes. */
   readonly nodes?: NodeMap;
   /** As `nodes`. */
   readonly coverage?: CoverageMatrix;
+}
+
+/** A problem, with what to do about it. */
+export interface PageProblem {
+  readonly harm: Harm;
+  /** `repairing`: it ends by itself. */
+  readonly level: 'failed' | 'attention' | 'repairing';
+  readonly text: string;
+  /** What shows all of it. */
+  readonly place?: Place;
+  /** The first few whom it concerns. */
+  readonly names: readonly { readonly text: string; readonly place?: Place }[];
+  /** How many there are besides those. */
+  readonly more: number;
+  readonly why?: string;
+  readonly fix?: Fix;
+}
+
+/** A view of the page: a tab, one of its objects, and the filters of its list. */
+export interface Place {
+  readonly tab: 'nodes' | 'coverage' | 'policies' | 'decisions';
+  readonly object?: string;
+  readonly filters?: Readonly<Record<string, string>>;
+}
+
+/** What to do about a problem. */
+export interface Fix {
+  /** To be pasted into a shell. */
+  readonly command: string;
+  /** What it does, and what a user should know before. May be empty. */
+  readonly note: string;
 }
 
 export interface Leader {
@@ -42,6 +77,8 @@ export interface Leader {
 export interface CertificateState {
   /** ISO 8601, as all times here. */
   readonly notAfter: string;
+  /** It should have been renewed by now. */
+  readonly expiresSoon: boolean;
 }
 
 export interface WebhookState {
@@ -102,6 +139,19 @@ export interface NodeMap {
   readonly notes: readonly NodeNote[];
   /** How many nodes are selected by no policy, and so have no row. */
   readonly unselected: number;
+  /** The names of all pools: rows refer to them by index. */
+  readonly pools: readonly string[];
+  /** Nodes whose startup taints wait for something, by name, at most 200. */
+  readonly waiting: readonly WaitingNode[];
+}
+
+/** A node that has a startup taint of `ensure: UntilReady`. */
+export interface WaitingNode {
+  readonly name: string;
+  /** Which taint, and for which part of `readyWhen`, in words. */
+  readonly what: string;
+  /** Since when the node has been Ready with its taints, ISO 8601. Absent if it is not Ready. */
+  readonly since?: string;
 }
 
 export interface NodeColumn {
@@ -118,6 +168,8 @@ export interface NodeColumn {
 export interface NodeRow {
   readonly name: string;
   readonly ready: boolean;
+  /** An index into {@link NodeMap.pools}. */
+  readonly pool: number;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
   /** An index into {@link NodeMap.notes} for each cell that is `m`, `d` or `c`, in the order of the columns. Absent if there are none. */
@@ -129,8 +181,11 @@ export interface NodeNote {
   readonly taint: string;
   /** What the node carries in its place: the same key and effect, another value. */
   readonly carries?: string;
-  /** Why it is not restored. Absent if it is about to be. */
+  /** Why it is not set. Absent if it is about to be. */
   readonly blockedBy?: BlockedBy;
+  /** The same in words, also where it is about to be. */
+  readonly why: string;
+  readonly harm: Harm;
 }
 
 export interface CoverageMatrix {
@@ -166,6 +221,14 @@ export interface CoverageRow {
   readonly optsOut?: true;
   /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
   readonly halfTolerant?: true;
+  /** True if nodes without it are of no use, as without their CNI. */
+  readonly critical?: true;
+  /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
+  readonly lacking?: true;
+  /** True while its pods are being replaced. */
+  readonly rollingOut?: true;
+  /** What lets it run on the nodes that it is kept off, if it is probably meant to run there. */
+  readonly remedy?: GapRemedy;
   /** From its status: how many pods the DaemonSet controller requires, and how many of them are not available. */
   readonly desired: number;
   readonly unavailable: number;

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { atMost, shorten } from '../kubernetes/text.ts';
 import { rfc3339 } from '../kubernetes/time.ts';
+import { harmOfCondition, worstFirst } from './harm.ts';
 import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';
@@ -291,7 +292,10 @@ function itemsOf(texts: readonly string[]): string[] {
 /** By type. */
 function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
   const states = new Map<string, ConditionState>();
-  const reported = input.reported.filter((one) => !isNote(one));
+  const reported = worstFirst(
+    input.reported.filter((one) => !isNote(one)),
+    harmOfCondition,
+  );
   for (const [type, [first, ...others]] of Map.groupBy(reported, ({ type }) => type)) {
     if (!first) continue;
     const message = itemsOf(messagesOf([first, ...others])).join('; ');

@@ -10,7 +10,7 @@ const EXPLANATION = (page: Page) => page.getByText(/^As of /);
 
 /** Each tab, and the explanation of a node and of a DaemonSet. What is there once all of it is there. */
 const VIEWS = [
-  ...['policies', 'nodes', 'coverage', 'decisions'].map((view) => ({ view, last: PROBLEMS })),
+  ...['overview', 'nodes', 'coverage', 'policies', 'decisions'].map((view) => ({ view, last: PROBLEMS })),
   { view: 'nodes/gpu-b-0002?show=problem', last: EXPLANATION },
   { view: 'coverage/kube-flannel/kube-flannel-ds?q=kube', last: EXPLANATION },
 ];
@@ -47,7 +47,7 @@ describeWithChromium('the page of a leader', (browser) => {
   });
 
   it('would be found out by axe', async () => {
-    const { page } = await openPage(browser(), server.url);
+    const { page } = await openPage(browser(), `${server.url}/#policies`);
     await PROBLEMS(page).waitFor();
     await page.evaluate(() =>
       document.getElementById('policies-filter')?.closest('label')?.replaceWith(document.createElement('input')),
@@ -61,7 +61,7 @@ describeWithChromium('the page of a trial', (browser) => {
     const sample = samplePage({ nodes: 60, daemonSets: 12, audit: true });
     const server = await servePage(sample, { at: SAMPLE_TIME });
     const { page, faults } = await openPage(browser(), `${server.url}/#decisions?show=trial`);
-    await page.getByRole('tab', { name: /^Decisions 5 would deny 12 s ago/ }).waitFor();
+    await page.getByRole('tab', { name: /^Decisions 5 decisions would deny 12 s ago/ }).waitFor();
     await page.locator('#decisions-count').filter({ hasText: '4 of the latest 5 decisions' }).waitFor();
     const outcomes = page.locator('#decisions-list .outcome');
     expect(await outcomes.allTextContents()).toEqual([
@@ -75,7 +75,7 @@ describeWithChromium('the page of a trial', (browser) => {
     await page.getByRole('tab', { name: /^Nodes/ }).click();
     await page
       .getByRole('row', { name: /gpu-b-0002/ })
-      .getByText('only --audit keeps it from being restored')
+      .getByText('only --audit keeps it from being set')
       .waitFor();
     expect(faults).toEqual([]);
     await server.stop();

@@ -25,14 +25,18 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       const { page, faults } = await openPage(browser(), `${installation.replica(leader).adminUrl}/#nodes`);
       const row = page.getByRole('row', { name: /gpu-1/ });
       await row.getByText('missing').waitFor({ timeout: SEEN_WITHIN_MS });
+      await page.getByRole('tab', { name: /^Overview/ }).click();
       await page.getByRole('link', { name: /is missing on 1 node$/ }).waitFor();
       // The command that the page has for it.
       const cause = page.locator('#problems > li').filter({ hasText: 'is missing on 1 node' });
       const command = (await cause.locator('code').textContent()) ?? '';
       expect(command).toBe('kubectl taint node gpu-1 dedicated=gpu:NoSchedule');
       await cp().kubectl(command.split(' ').slice(1));
-      await row.getByText('kept').waitFor({ timeout: SEEN_WITHIN_MS });
-      await page.getByRole('link', { name: /is missing on 1 node$/ }).waitFor({ state: 'detached' });
+      await page
+        .getByRole('link', { name: /is missing on 1 node$/ })
+        .waitFor({ state: 'detached', timeout: SEEN_WITHIN_MS });
+      await page.getByRole('tab', { name: /^Nodes/ }).click();
+      await row.getByText('protected').waitFor({ timeout: SEEN_WITHIN_MS });
       expect(faults).toEqual([]);
     });
 
@@ -56,7 +60,9 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       expect(await page.locator('#nodes-absent').textContent()).toContain(
         `Only the leader knows nodes and DaemonSets: ${leader}.`,
       );
-      await page.getByText(/^certificate until 20\d\d-\d\d-\d\d, \d+ webhooks trusted$/).waitFor();
+      await page.getByText(/certificate until 20\d\d-\d\d-\d\d \(\d+ days\), \d+ webhooks trusted$/).waitFor();
+      await page.getByText(`this is ${other}`).waitFor();
+      expect(await page.locator('#nodes-absent code').textContent()).toBe('taintkeeper dashboard');
       expect(faults).toEqual([]);
     });
   });

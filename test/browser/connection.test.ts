@@ -18,7 +18,7 @@ describeWithChromium('a page whose program goes away', (browser) => {
     await live.waitFor();
     await before.stop();
     await page.getByRole('alert').getByText('Connection lost').waitFor();
-    expect(await page.getByRole('row', { name: /gpu-pool/ }).count()).toBe(1);
+    expect(await page.locator('#problems').getByText('kube-flannel/kube-flannel-ds is kept off').count()).toBe(1);
 
     const after = await servePage(sample, { port: Number(new URL(before.url).port) });
     await live.waitFor();

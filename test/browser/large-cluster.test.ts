@@ -29,39 +29,60 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     openPage(browser(), `${server.url}/#${panel}`, options);
 
   it('says first what is wrong, the worst first, and leads there', async () => {
-    const { page, faults } = await open('policies');
+    const { page, faults } = await open('overview');
     await page.getByRole('heading', { name: /\d problems/ }).waitFor();
     const problems = page.locator('#problems > li');
     const texts = await problems.allTextContents();
-    expect(texts[0]).toContain(
+    expect(texts[0]).toContain('kube-flannel/kube-flannel-ds is kept off 1,499 of 5,000 nodes by taints');
+    expect(texts[1]).toContain(
       'TaintPolicy idle is not in force: spec.taints[0].key: "readiness.k8s.io/*" protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     );
+    expect(texts[2]).toContain('Another writer repeatedly removes dedicated=gpu:NoSchedule from 1 node');
+    await page.getByText('1 node is being repaired').waitFor();
     const cause = problems.filter({
       hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',
     });
-    await cause.getByText('TaintPolicy storage-pool: mode Audit restores nothing').waitFor();
+    await cause.getByText('TaintPolicy storage-pool: mode Audit does not set it').waitFor();
     await cause.getByRole('link', { name: /has another value/ }).click();
     await page.locator('#nodes-count').filter({ hasText: '1 of 5,000 nodes' }).waitFor();
     expect(await page.evaluate(() => location.hash)).toBe('#nodes?show=another-value&policy=storage-pool');
+    // On the other tabs, the worst problem is one line, which leads back.
+    await page
+      .locator('#summary')
+      .getByRole('link', { name: /kube-flannel-ds is kept off/ })
+      .click();
     await cause.getByRole('link', { name: 'storage-c-0003' }).click();
     await page
       .locator('#node-details')
-      .getByRole('row', { name: /^dedicated=storage:NoSchedule ✕? ?missing/ })
+      .getByRole('row', { name: /^dedicated=storage:NoSchedule ?another value/ })
       .waitFor();
-    await page.goBack();
-    await page.locator('#node-details').waitFor({ state: 'hidden' });
     expect(faults).toEqual([]);
   });
 
-  it('has a command that fixes a problem, and copies it', async () => {
-    const { page, faults } = await open('policies', { permissions: ['clipboard-read', 'clipboard-write'] });
+  it('has one command for a daemon that is kept off, and the same in its panel', async () => {
+    const { page, faults } = await open('overview');
+    const cause = page.locator('#problems > li').first();
+    const command = await cause.locator('code').textContent();
+    expect(command).toMatch(
+      /^taintkeeper coverage fix -n kube-flannel --daemonset kube-flannel-ds --taint dedicated --taint example\.com\/edge \| kubectl apply -f - && .* && kubectl rollout restart -n kube-flannel daemonset kube-flannel-ds$/,
+    );
+    await cause.getByText('Lets it run on all 1,499, and replaces its pods.').waitFor();
+    await cause.getByRole('link').first().click();
+    const details = page.locator('#daemonset-details');
+    await details.getByText(/^As of /).waitFor();
+    expect(await details.locator('code').first().textContent()).toBe(command);
+    expect(faults).toEqual([]);
+  });
+
+  it('copies a command', async () => {
+    const { page, faults } = await open('overview', { permissions: ['clipboard-read', 'clipboard-write'] });
     const cause = page.locator('#problems > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
     await cause.getByRole('button', { name: /^Copy/ }).click();
     await cause.getByText('Copied').waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
       'kubectl taint node edge-a-0001 edge-c-0003 example.com/edge:NoExecute',
     );
-    expect(await cause.textContent()).toContain('Evicts the pods there that do not tolerate it.');
+    expect(await cause.textContent()).toContain('evicts the pods there that do not tolerate it.');
     expect(faults).toEqual([]);
   });
 
@@ -76,15 +97,26 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     );
   });
 
-  it('shows a few problems, and all when asked', async () => {
-    const { page } = await open('policies');
-    const problems = page.locator('#problems > li:visible');
-    await page.getByRole('button', { name: 'Show all 8' }).click();
-    await problems.nth(7).waitFor();
-    expect((await problems.last().textContent()) ?? '').toMatch(
-      /^! 18 DaemonSets kept off nodes, tolerating one of the two names of the control plane's taint: /,
-    );
-    expect(await page.getByRole('button', { name: 'Show all 8' }).isVisible()).toBe(false);
+  it.each(['nodes', 'coverage', 'policies', 'decisions'])(
+    'takes at most a fifth of the window for its summary on the tab %s',
+    async (tab) => {
+      for (const viewport of [
+        { width: 1280, height: 800 },
+        { width: 390, height: 844 },
+      ]) {
+        const { page } = await open(tab, { viewport });
+        await page.getByRole('heading', { name: /\d problems/ }).waitFor();
+        const box = await page.locator('#summary').boundingBox();
+        expect(box?.height).toBeLessThan(viewport.height / 5);
+      }
+    },
+  );
+
+  it('names the nodes that wait with a startup taint, and for what', async () => {
+    const { page } = await open('overview');
+    await page.getByRole('heading', { name: '2 nodes with a startup taint' }).waitFor();
+    const row = page.locator('#waiting').getByRole('row', { name: /worker-a-0040/ });
+    expect(await row.textContent()).toContain('waits for a ready pod of DaemonSet cilium/cilium');
   });
 
   it('shows the nodes with a problem first, and why', async () => {
@@ -100,7 +132,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       'storage-c-0003',
     ]);
     expect(await rows.nth(1).getByRole('cell').first().textContent()).toBe(
-      '⟳ conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly, so it is not set for now',
+      ' conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly',
     );
     await rows.getByRole('link', { name: CONFLICT_NODE }).click();
     expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONFLICT_NODE}`);
@@ -182,13 +214,25 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await says(/^500 of 5,000 nodes/);
   });
 
-  it('draws every node with a taint to keep as one mark, in a few paths, and a mark leads to its node', async () => {
+  it('draws every node with a protected taint as one mark, by pool, in a few paths, and a mark leads to its node', async () => {
     const { page } = await open('nodes');
-    const map = page.locator('#nodes-map svg');
-    await map.waitFor();
-    expect(await map.getAttribute('aria-label')).toMatch(/^1,503 nodes with taints to keep: .*3 missing/);
-    expect(await map.locator('path').count()).toBeLessThanOrEqual(4);
-    await map.click({ position: { x: 4, y: 4 } });
+    const pools = page.locator('#nodes-map .pool');
+    await pools.first().waitFor();
+    // The pool with the most problems first, then the largest.
+    expect(await pools.locator('h3').allTextContents()).toEqual([
+      'pool=gpu · 600 nodes, 598 protected, 1 conflict, 1 missing',
+      'pool=edge · 400 nodes, 398 protected, 2 missing',
+      'pool=storage · 500 nodes, 499 protected, 1 another value',
+      'pool=control-plane · 3 nodes, 3 protected',
+    ]);
+    await page.getByText('3,497 nodes without a protected taint').waitFor();
+    for (const map of await pools.locator('svg').all()) {
+      expect(await map.locator('path').count()).toBeLessThanOrEqual(5);
+    }
+    await pools
+      .locator('svg')
+      .last()
+      .click({ position: { x: 4, y: 4 } });
     expect(await page.locator('#node-details h3').textContent()).toMatch(/^cp-1/);
   });
 
@@ -219,7 +263,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await details.getByText('spec.taints is owned by field manager "kubectl-taint"').waitFor();
     const rows = details.locator('table').first().getByRole('row');
     expect((await rows.allTextContents())[1]).toBe(
-      'dedicated=gpu:NoSchedule✕ missingrequired by gpu-pool (Restore, spec.taints[0]); the leader is about to set it',
+      'dedicated=gpu:NoSchedule missingrequired by gpu-pool (Restore, spec.taints[0]); the leader is about to set it',
     );
     await details
       .getByRole('paragraph')
@@ -241,7 +285,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await details.getByText('Runs on 3,501 nodes, kept off 1,499 by taints').waitFor();
     await details.getByText('it was last written by field manager "kubectl-taint"').waitFor();
     expect(await details.locator('code').allTextContents()).toEqual([
-      'kubectl rollout restart -n kube-flannel daemonset kube-flannel-ds',
+      expect.stringContaining(' && kubectl rollout restart -n kube-flannel daemonset kube-flannel-ds'),
       'taintkeeper explain daemonset kube-flannel/kube-flannel-ds',
     ]);
     await page

@@ -23,7 +23,7 @@ export async function servePage(
   await app.register(
     pageRoutes({
       files: await readPageFiles(),
-      feed: createStateFeed(sources),
+      feed: createStateFeed(sources, { refusals: decisions.refusals }),
       decisions,
       explain: createExplanations(sources),
     }),

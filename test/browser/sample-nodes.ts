@@ -35,24 +35,33 @@ const WRONG: Readonly<Record<string, readonly Taint[]>> = {
 };
 const NOT_READY = ['gpu-a-0004', 'worker-b-0005', 'worker-c-0011'];
 
-/** Nodes of several pools in three zones, a few of them not as the sample's policies require. The same ones each time. */
-export function sampleNodes(count: number): ClusterNode[] {
+/** The same for one fault alone. */
+const CONFLICT_ALONE: typeof WRONG = { [CONFLICT_NODE]: [] };
+const NONE: typeof WRONG = {};
+
+/**
+ * Nodes of several pools in three zones. The same ones each time.
+ * @param fault what is wrong with them; by default several things
+ */
+export function sampleNodes(count: number, fault: 'several' | 'conflict' | 'none' = 'several'): ClusterNode[] {
+  const wrong = { several: WRONG, conflict: CONFLICT_ALONE, none: NONE }[fault];
+  const nodesOf = (pool: Pool, many: number) => poolNodes(pool, many, wrong);
   const special = POOLS.map((pool) => nodesOf(pool, Math.floor((count * pool.share) / 100)));
   const controlPlanes = Array.from({ length: CONTROL_PLANES }, (_, index) =>
-    nodeOf(CONTROL_PLANE, `cp-${index + 1}`, index),
+    nodeOf(CONTROL_PLANE, `cp-${index + 1}`, index, wrong),
   );
   const workers = count - CONTROL_PLANES - special.flat().length;
   return [...controlPlanes, ...special.flat(), ...nodesOf(WORKERS, workers)];
 }
 
-function nodesOf(pool: Pool, count: number): ClusterNode[] {
+function poolNodes(pool: Pool, count: number, wrong: typeof WRONG): ClusterNode[] {
   return Array.from({ length: count }, (_, index) => {
     const number = String(Math.floor(index / ZONES.length) + 1).padStart(4, '0');
-    return nodeOf(pool, `${pool.name}-${ZONES[index % ZONES.length]}-${number}`, index);
+    return nodeOf(pool, `${pool.name}-${ZONES[index % ZONES.length]}-${number}`, index, wrong);
   });
 }
 
-function nodeOf({ name: pool, taints }: Pool, name: string, index: number): ClusterNode {
+function nodeOf({ name: pool, taints }: Pool, name: string, index: number, wrong: typeof WRONG): ClusterNode {
   const role = pool === 'control-plane' ? { 'node-role.kubernetes.io/control-plane': '' } : {};
   return projectNode({
     metadata: {
@@ -65,7 +74,7 @@ function nodeOf({ name: pool, taints }: Pool, name: string, index: number): Clus
         'topology.kubernetes.io/zone': ZONES[index % ZONES.length],
       },
     },
-    spec: { taints: [...(WRONG[name] ?? taints)] },
-    status: { conditions: [{ type: 'Ready', status: NOT_READY.includes(name) ? 'False' : 'True' }] },
+    spec: { taints: [...(wrong[name] ?? taints)] },
+    status: { conditions: [{ type: 'Ready', status: wrong === WRONG && NOT_READY.includes(name) ? 'False' : 'True' }] },
   });
 }

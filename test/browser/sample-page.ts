@@ -20,6 +20,11 @@ const REPLICA = 'taintkeeper-6c9d8f7b5-x2x9k';
 export interface SampleOptions {
   readonly nodes: number;
   readonly daemonSets: number;
+  /**
+   * What is wrong: several things, nothing, a CNI that is kept off one pool, a taint that another writer removes repeatedly, or a certificate that the
+   * webhooks do not trust.
+   */
+  readonly fault?: 'several' | 'none' | 'cni' | 'conflict' | 'untrusted';
   /** With a policy that is not in force. */
   readonly broken?: boolean;
   /** As with --audit. */
@@ -32,12 +37,13 @@ export function samplePage({
   daemonSets: daemonSetCount,
   broken = false,
   audit = false,
+  fault = 'several',
 }: SampleOptions): {
   sources: PageSources;
   decisions: DecisionLog;
 } {
-  const nodes = sampleNodes(nodeCount);
-  const daemonSets = sampleDaemonSets(daemonSetCount);
+  const nodes = sampleNodes(nodeCount, fault === 'several' || fault === 'conflict' ? fault : 'none');
+  const daemonSets = sampleDaemonSets(daemonSetCount, fault === 'several' || fault === 'cni' ? fault : 'none');
   const { policies, compiled, objects } = samplePolicies(nodes, daemonSets, { broken, audit });
   const sources: PageSources = {
     replica: REPLICA,
@@ -53,7 +59,7 @@ export function samplePage({
       { name: 'shutdown', state: 'ok', detail: 'not asked for' },
     ],
     certificate: () => CERTIFICATE,
-    webhooks: () => WEBHOOKS,
+    webhooks: () => WEBHOOKS.map((webhook) => ({ ...webhook, trusted: fault !== 'untrusted' })),
     policies: () => clusterPolicyStates(objects, audit),
     cluster: () => ({
       policies,
@@ -63,8 +69,8 @@ export function samplePage({
         revision: () => 1,
         nodes: () => nodes,
         daemonSets: () => daemonSets,
-        isInConflict: (node) => node === CONFLICT_NODE,
-        startupOn: () => undefined,
+        isInConflict: (node) => node === CONFLICT_NODE && fault !== 'none',
+        startupOn: (node) => (fault === 'several' ? WAITING[node] : undefined),
       },
     }),
     objects: {
@@ -76,7 +82,10 @@ export function samplePage({
       },
     },
   };
-  return { sources, decisions: sampleDecisions(compiled, audit) };
+  return {
+    sources,
+    decisions: fault === 'several' ? sampleDecisions(compiled, audit) : createDecisionLog({ replica: REPLICA }),
+  };
 }
 
 /** An object as the API server has it, as far as it is read. */
@@ -101,7 +110,13 @@ function objectAt(
   return { metadata: { ...metadata, namespace, name, labels }, spec };
 }
 
-const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z' };
+const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z', expiresSoon: false };
+
+/** What the startup taints of nodes wait for. */
+const WAITING: Readonly<Record<string, string>> = {
+  'worker-a-0040': 'startup taint example.com/cni:NoSchedule waits for a ready pod of DaemonSet cilium/cilium',
+  'worker-b-0017': 'startup taint example.com/cni:NoSchedule waits for a ready pod of DaemonSet cilium/cilium',
+};
 
 const WEBHOOKS: readonly WebhookState[] = ['restore', 'tolerate', 'protect'].map((name) => ({
   name: `${name}.taintkeeper.dev`,

@@ -42,10 +42,17 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     const { page, faults } = await open();
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     await page.getByText('live', { exact: false }).first().waitFor();
-    await page.getByRole('tab', { name: 'Policies 2 all in force (fine)' }).waitFor();
+    await page.getByRole('tab', { name: 'Policies 2 policies all in force (fine)' }).waitFor();
+    // There are no nodes and no DaemonSets to show, and the README's command to try is there instead.
+    expect(await page.getByRole('tab').allTextContents()).toEqual([
+      expect.stringMatching(/^Overview/),
+      expect.stringMatching(/^Policies/),
+      expect.stringMatching(/^Decisions/),
+    ]);
+    const command = await page.locator('#try code').textContent();
+    expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toContain(`$ ${command}\n`);
+    await page.getByRole('tab', { name: /^Policies/ }).click();
     expect(await page.getByRole('row', { name: /control-plane-taints/ }).textContent()).toContain('in force');
-    await page.getByRole('tab', { name: /^Nodes/ }).click();
-    await page.getByRole('heading', { name: 'No cluster', exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -69,18 +76,19 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(faults).toEqual([]);
   });
 
-  it('explains a node by what it decided, and says that it knows no more', async () => {
+  it('splits a denial into its reason and the command that allows it', async () => {
     await deny('cp-88');
     const { page } = await open();
     await page.getByRole('tab', { name: /^Decisions/ }).click();
-    await page.getByRole('link', { name: 'Node cp-88' }).first().click();
-    const details = page.locator('#node-details');
-    await details.getByText('takes its policies from files and knows no cluster').waitFor();
-    await details.getByRole('row', { name: /denied dev@example\.com/ }).waitFor();
-    expect(await details.locator('code').textContent()).toBe('taintkeeper explain node cp-88');
-    // A decision is shown as it is made.
-    await deny('cp-88');
-    await details.getByText('Latest decisions about it: 2').waitFor();
+    const listed = page.getByRole('listitem').filter({ hasText: 'cp-88' }).first();
+    await listed.waitFor();
+    // Without a cluster, there is no tab that shows the node.
+    expect(await listed.getByRole('link', { name: 'Node cp-88' }).count()).toBe(0);
+    expect(await listed.locator('code').textContent()).toMatch(
+      /^kubectl annotate --overwrite node cp-88 taintkeeper\.dev\/allow-removal=/,
+    );
+    expect(await listed.locator('.what > p').nth(1).textContent()).toMatch(/ mode Deny\)\.$/);
+    await listed.getByText('To allow it, and then remove it.').waitFor();
     expect(await inaccessible(page)).toEqual([]);
   });
 
@@ -118,13 +126,14 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     await page.keyboard.press('Tab');
     expect(await focused(page)).toBe('Skip to the panel');
-    await page.getByRole('tab', { name: /^Policies/ }).focus();
+    await page.getByRole('tab', { name: /^Overview/ }).focus();
     await page.keyboard.press('ArrowRight');
-    expect(await selectedTab(page)).toBe('nodes');
+    // Over the tabs that need a cluster.
+    expect(await selectedTab(page)).toBe('policies');
     await page.keyboard.press('End');
     expect(await selectedTab(page)).toBe('decisions');
     await page.keyboard.press('ArrowRight');
-    expect(await selectedTab(page)).toBe('policies');
+    expect(await selectedTab(page)).toBe('overview');
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowLeft');
     expect(await selectedTab(page)).toBe('decisions');
@@ -137,6 +146,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
 
   it('opens what there is to say of a policy, and keeps it open when the state changes', async () => {
     const { page } = await open();
+    await page.getByRole('tab', { name: /^Policies/ }).click();
     const policy = page.getByRole('button', { name: 'control-plane-taints (details)' });
     await policy.focus();
     await page.keyboard.press('Enter');
@@ -151,7 +161,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     const { page, faults } = await open({ colorScheme });
     await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     const found: string[] = [];
-    for (const name of ['policies', 'nodes', 'coverage', 'decisions']) {
+    for (const name of ['overview', 'policies', 'decisions']) {
       await page.locator(`#tab-${name}`).click();
       found.push(...(await inaccessible(page)));
     }

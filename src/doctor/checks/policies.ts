@@ -2,6 +2,7 @@ import { definitionOf } from '../../cluster/policy-definitions.ts';
 import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import { type Harm, harmOfCondition, worstFirst } from '../../policy/harm.ts';
 import type { SelectingKind } from '../../policy/policy.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition, type StalledReason, type StateOf } from '../../policy/status-conditions.ts';
@@ -45,7 +46,10 @@ export function checkPolicies({
   }
   // Without these facts, a check sees less than the leader did.
   const seeing: SeeingChecks = { contradictions: nodes.ok, 'node pools': nodes.ok && nodePools.ok };
-  const results = [...undefinedFindings, ...policies.value.flatMap((policy) => checkPolicy(policy, seeing))];
+  const ranked = policies.value.flatMap((policy) =>
+    checkPolicy(policy, seeing).map((found) => ({ found, harm: harmOf(policy) })),
+  );
+  const results = [...undefinedFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ found }) => found)];
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', AUDIT_NOTE));
   }
@@ -59,6 +63,14 @@ export function checkPolicies({
   return [
     finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
   ];
+}
+
+/** The worst of what a policy says. Policies without a problem come after those with one. */
+function harmOf(policy: PolicyObject): Harm {
+  if (whyUnusable(policy) !== undefined) return 'NotInForce';
+  const { conditions = [], violating = 0 } = (policy.status ?? {}) as PolicyStatus;
+  const harms = conditions.filter((condition) => assessCondition(condition).level !== 'quiet').map(harmOfCondition);
+  return worstFirst(harms, (harm) => harm)[0] ?? (violating > 0 ? 'Reported' : 'Repairing');
 }
 
 /** Of each check that reports a condition in more detail, whether it has all facts for that. */

@@ -84,9 +84,10 @@ export function tabs(list, onSelect) {
     if (tab) select(tab);
   });
   list.addEventListener('keydown', (event) => {
+    const shown = all.filter((tab) => !tab.hidden);
     const next = neighbour(
-      all,
-      all.findIndex((tab) => tab.matches(':focus')),
+      shown,
+      shown.findIndex((tab) => tab.matches(':focus')),
       event.key,
     );
     if (!next) return;

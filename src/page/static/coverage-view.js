@@ -61,6 +61,14 @@ export function coverageView(decisionsOn) {
     ]);
   }
 
+  const scroller = byId('coverage-scroller');
+  /** A narrow window shows a few columns, and the scroll bars of phones are hidden. */
+  const hint = () => {
+    byId('coverage-hint').hidden = scroller.scrollWidth <= scroller.clientWidth || scroller.scrollLeft > 0;
+  };
+  scroller.addEventListener('scroll', hint, { passive: true });
+  new ResizeObserver(hint).observe(scroller);
+
   const asked = asker(showChosen);
 
   function showChosen() {
@@ -100,12 +108,13 @@ export function coverageView(decisionsOn) {
     );
     byId('coverage-count').textContent = [
       countedOf(rows.length, daemonSets.length, 'DaemonSet'),
-      `${counted(groups.length + groupsLeftOut, 'group')} of alike nodes`,
+      `${counted(groups.length + groupsLeftOut, 'kind')} of nodes`,
       ...(groupsLeftOut > 0 ? [`${number(groupsLeftOut)} of them, the smallest, not shown`] : []),
     ].join(' · ');
     more.hidden = groups.length <= FEW_GROUPS;
-    more.textContent = wide ? `Show the ${FEW_GROUPS} largest groups` : `Show all ${groups.length} groups`;
+    more.textContent = wide ? `Show the ${FEW_GROUPS} largest kinds` : `Show all ${groups.length} kinds of nodes`;
     byId('coverage-scroller').hidden = rows.length === 0;
+    hint();
     byId('coverage-none').hidden = rows.length > 0;
     byId('coverage-none').textContent =
       daemonSets.length === 0 ? 'This cluster has no DaemonSets.' : 'No DaemonSet matches.';
@@ -134,7 +143,8 @@ const nameOf = ({ namespace, name }) => `${namespace}/${name}`;
 const isKeptOff = ({ keptOff, optsOut }) => keptOff > 0 && !optsOut;
 
 /** @param {CoverageRow} row @returns {number} the severity */
-const gravity = (row) => (row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0);
+const gravity = (row) =>
+  isKeptOff(row) && (row.critical || row.lacking) ? 3 : row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0;
 
 /**
  * @param {CoverageRow} row

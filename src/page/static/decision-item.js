@@ -2,7 +2,8 @@
 /** @import { DecidedChange, PageDecision } from '../state.ts' */
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
-import { counted, hrefOf, localTime, number } from './words.js';
+import { fixLine } from './panel-parts.js';
+import { counted, hrefOf, localTime, number, verdictOf } from './words.js';
 
 /** @param {PageDecision} decision */
 export function objectOf({ kind, namespace, name }) {
@@ -15,20 +16,22 @@ function objectHref({ kind, namespace, name }) {
   return kind === 'Node' ? hrefOf('nodes', name) : hrefOf('coverage', `${namespace}/${name}`);
 }
 
-const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
-
-/** @param {PageDecision} decision */
-export function articleOf(decision) {
-  const { time, result, operation, user, origin, violationsLeftOut, changes, changesLeftOut } = decision;
-  const { unlisted, replica, message, warnings, violations } = decision;
-  const href = objectHref(decision);
+/**
+ * @param {PageDecision} decision
+ * @param {boolean} isLinked whether a tab shows the object
+ */
+export function articleOf(decision, isLinked) {
+  const { time, operation, user, origin, violationsLeftOut, changes, changesLeftOut } = decision;
+  const { id, unlisted, replica, message, warnings, violations } = decision;
+  const { sign, word, name } = verdictOf(decision);
+  const href = isLinked ? objectHref(decision) : undefined;
   const object = breakable(objectOf(decision));
   const [day, clock = '', zone = ''] = localTime(time).split(' ');
   return h(
     'li',
-    { class: `decision is-${result}` },
-    h('time', { datetime: time, title: `${day} ${clock} ${zone}` }, clock, h('span', { class: 'quiet line' }, day)),
-    h('span', { class: 'result' }, drawn(`${SIGNS[result]} `), result),
+    { class: `decision is-${name}`, 'data-day': day },
+    h('time', { datetime: time, title: `${day} ${clock} ${zone}` }, h('span', { class: 'day' }, day), clock),
+    h('span', { class: 'result' }, drawn(`${sign} `), word),
     h(
       'div',
       { class: 'what' },
@@ -39,9 +42,8 @@ export function articleOf(decision) {
         h('strong', { class: 'mono' }, href === undefined ? h('span', {}, ...object) : h('a', { href }, ...object)),
         h('span', { class: 'quiet' }, ' by '),
         h('span', { class: 'mono' }, ...breakable(user || '(no user name)')),
-        h('span', { class: 'quiet small' }, ` · review from ${origin}, answered by ${replica}`),
       ),
-      message !== undefined && h('p', {}, ...breakable(message)),
+      ...denialOf(message, id),
       violations.length + violationsLeftOut > 0 &&
         h(
           'ul',
@@ -64,19 +66,37 @@ export function articleOf(decision) {
           ),
           violationsLeftOut > 0 && h('li', { class: 'quiet' }, `and ${number(violationsLeftOut)} more`),
         ),
-      warnings.length > 0 &&
-        h(
-          'details',
-          { class: 'quiet' },
-          h('summary', {}, `${counted(warnings.length, 'warning')} to the user`),
-          ...warnings.map((text) => h('p', {}, ...breakable(text))),
-        ),
       ...changes.map(changeOf),
       changesLeftOut && h('p', { class: 'quiet' }, 'The patch was too large to be kept.'),
+      h(
+        'details',
+        { class: 'quiet' },
+        h(
+          'summary',
+          {},
+          warnings.length > 0 ? `Request, ${counted(warnings.length, 'warning')} to the user` : 'Request',
+        ),
+        h('p', {}, `Review from ${origin}, answered by ${replica}`),
+        ...warnings.map((text) => h('p', {}, ...breakable(text))),
+      ),
       unlisted > 0 &&
         h('p', { class: 'quiet' }, `Before it, ${number(unlisted)} more on requests of this user: only in the log.`),
     ),
   );
+}
+
+/**
+ * Why a request was denied, and the command at the end of the message.
+ * @param {string | undefined} message
+ * @param {string} id of the decision
+ */
+function denialOf(message, id) {
+  if (message === undefined) return [];
+  const [, reason = message, note = '', command] = /^(.*[.)]) ([^.]*): (kubectl .*[^…])$/s.exec(message) ?? [];
+  return [
+    h('p', {}, ...breakable(reason)),
+    command !== undefined && fixLine({ command, note: `${note}.` }, `decision-${id}`),
+  ];
 }
 
 const SIGN_WORDS = { '+': 'added: ', '-': 'removed: ', ' ': 'unchanged: ' };

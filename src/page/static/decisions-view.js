@@ -23,6 +23,7 @@ export function decisionsView() {
   let decisions = [];
   /** @type {Map<string, HTMLElement>} */
   const made = new Map();
+  let isLinked = true;
   const announce = announcer(byId('announcements'));
   const inputs = filters('decisions', { q: 'decisions-filter', show: 'decisions-show' }, show);
 
@@ -32,7 +33,14 @@ export function decisionsView() {
     const visible = decisions.filter(
       (decision) => isShown(decision, filter) && (needle === '' || wordsOf(decision).includes(needle)),
     );
-    arrange(list, visible.map(elementFor));
+    const elements = visible.map(elementFor);
+    arrange(list, elements);
+    // The date stands once, at the first decision of its day.
+    let day = '';
+    for (const element of elements) {
+      element.classList.toggle('new-day', element.dataset.day !== day);
+      day = element.dataset.day ?? '';
+    }
     byId('decisions-count').textContent =
       visible.length === decisions.length
         ? `the latest ${counted(decisions.length, 'decision')}`
@@ -46,7 +54,7 @@ export function decisionsView() {
 
   /** @param {PageDecision} decision */
   function elementFor(decision) {
-    const element = made.get(decision.id) ?? articleOf(decision);
+    const element = made.get(decision.id) ?? articleOf(decision, isLinked);
     made.set(decision.id, element);
     return element;
   }
@@ -81,6 +89,13 @@ export function decisionsView() {
         setTimeout(() => element?.classList.remove('new'), MARKED_MS);
       }
       announce(news);
+    },
+    /** @param {boolean} hasTabs whether there are tabs that show nodes and DaemonSets */
+    link(hasTabs) {
+      if (hasTabs === isLinked) return;
+      isLinked = hasTabs;
+      made.clear();
+      show();
     },
     all: () => decisions,
     /**

@@ -2,7 +2,8 @@
 /** @import { ShownCell, ShownExplanation, ShownSection } from '../explanations.ts' */
 /** @import { PageDecision } from '../state.ts' */
 import { breakable, byId, fill, h, signed } from './dom.js';
-import { explain } from './fixes.js';
+import { mark } from './marks.js';
+import { cellOfWord, STATES } from './node-rows.js';
 import { fixLine, nodeLinks } from './panel-parts.js';
 import { hrefOf, localTime, number } from './words.js';
 
@@ -103,7 +104,7 @@ export function showDetails(target, { explanation, fault }, { kind, object, clos
   if (object === '') return;
   const { at = '', ...known } = explanation ?? { sections: [], next: {} };
   const { id } = target;
-  const fix = explain(kind, object);
+  const command = `taintkeeper explain ${kind} ${object}`;
   // If only the time changed, nothing is redrawn.
   const source = [known, explanation ? '' : fault, decisions.map(({ id }) => id), kind, object, close, tag, summary];
   fill(target, source, () => [
@@ -114,7 +115,8 @@ export function showDetails(target, { explanation, fault }, { kind, object, clos
     ...known.sections.map(sectionOf),
     ...decisionsAbout(object, kind, decisions),
     explanation && h('p', { class: 'quiet small', id: `${id}-at` }),
-    fix && fixLine({ ...fix, note: 'says it in a terminal, with your rights' }, `${id}-explain`),
+    // The characters of names of Kubernetes: an address may have others, and a command must not.
+    /^[\w./-]+$/.test(object) && fixLine({ command, note: 'says it in a terminal, with your rights' }, `${id}-explain`),
   ]);
   if (explanation) {
     const [day = '', clock = '', zone = ''] = localTime(at).split(' ');
@@ -153,8 +155,16 @@ function sectionOf(section) {
  */
 function cellOf(cell, column) {
   if (typeof cell === 'string') return h('td', column === 0 ? { class: 'mono' } : {}, ...breakable(cell));
-  if ('level' in cell) return h('td', {}, cell.level === 'quiet' ? cell.text : signed(cell.level, cell.text));
+  if ('level' in cell) return h('td', {}, ...stateOf(cell));
   return h('td', { class: 'mono' }, ...('nodes' in cell ? nodesOf(cell) : policyOf(cell)));
+}
+
+/** @param {{ readonly text: string; readonly level: import('../../explain/sections.ts').Level }} cell */
+function stateOf({ text, level }) {
+  // A taint's state has the sign that the map has for it.
+  const cell = cellOfWord(text);
+  if (cell !== undefined) return [h('span', { class: `is-${STATES[cell].name}` }, mark(cell), ' ', text)];
+  return [level === 'quiet' ? text : signed(level, text)];
 }
 
 /** @param {{ readonly text: string; readonly policy: string }} cell */
@@ -176,10 +186,10 @@ function decisionsAbout(object, kind, decisions) {
   const shown = decisions.slice(0, MAX_SHOWN);
   if (shown.length === 0) return [h('p', { class: 'quiet' }, 'None of the latest decisions is about it.')];
   const all = hrefOf('decisions', '', { q: `${kind === 'node' ? 'Node' : 'DaemonSet'} ${object}` });
-  const rows = shown.map(({ time, result, user, replica, violations, message = '' }) => {
+  const rows = shown.map(({ time, result, user, violations, message = '' }) => {
     const said = violations.map(({ policy, outcome, subject }) => `${outcome} ${subject} (${policy})`);
     const [day = '', clock = ''] = localTime(time).split(' ');
-    return [`${day} ${clock}`, result, user, `${said.join('; ') || message} · answered by ${replica}`];
+    return [`${day} ${clock}`, result, user, said.join('; ') || message];
   });
   return [
     sectionOf({ head: ['Decided', 'Result', 'For', 'What'], rows, rowsLeftOut: 0 }),

@@ -2,14 +2,18 @@
 /** @import { PageDecision, PageState } from '../state.ts' */
 /** @import { Level, Tab } from './problems.js' */
 import { hasProblem } from './node-rows.js';
-import { problems } from './problems.js';
-import { ago, number, trialOf } from './words.js';
+import { lasting, levelOf } from './problems.js';
+import { ago, counted, number, verdictOf } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
 /**
  * The summary of a panel on its tab.
- * @typedef {{ readonly figure: string; readonly note: string; readonly level: GaugeLevel }} Gauge
+ * @typedef {object} Gauge
+ * @property {string} figure
+ * @property {string} unit what the figure counts
+ * @property {string} note
+ * @property {GaugeLevel} level
  */
 
 /**
@@ -21,13 +25,31 @@ import { ago, number, trialOf } from './words.js';
  * @returns {Record<Tab, Gauge>}
  */
 export function gauges(state, decisions, now) {
-  const found = problems(state, now);
-  const levelOf = (/** @type {Tab} */ tab) => found.find((problem) => problem.tab === tab)?.level;
+  const { problems } = state;
+  /** @type {(tab: Tab) => Level} */
+  const levelOn = (tab) => levelOf(problems.filter(({ place }) => place?.tab === tab));
   return {
-    policies: policyGauge(state, levelOf('policies') ?? 'ok'),
-    nodes: nodeGauge(state, levelOf('nodes') ?? 'ok'),
-    coverage: coverageGauge(state, levelOf('coverage') ?? 'plain'),
+    overview: overviewGauge(state),
+    policies: policyGauge(state, levelOn('policies')),
+    nodes: nodeGauge(state, levelOn('nodes')),
+    coverage: coverageGauge(state, levelOn('coverage')),
     decisions: decisionGauge(decisions, now),
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @returns {Gauge}
+ */
+function overviewGauge({ problems }) {
+  const found = lasting(problems).length;
+  const repairing = problems.length - found;
+  return {
+    figure: number(found),
+    unit: found === 1 ? 'problem' : 'problems',
+    note:
+      found > 1 ? 'the worst first' : found > 0 ? 'see what to do' : repairing > 0 ? 'being repaired' : 'nothing to do',
+    level: levelOf(problems),
   };
 }
 
@@ -38,13 +60,12 @@ export function gauges(state, decisions, now) {
  */
 function policyGauge({ policies, audit }, level) {
   const out = policies.filter(({ valid }) => !valid).length;
-  if (policies.length === 0) return { figure: '0', note: 'none declared', level: 'attention' };
-  const unmet = policies.filter(({ violating = 0 }) => violating > 0).length;
-  const inForce = audit ? 'all as Audit' : 'all in force';
+  if (policies.length === 0) return { figure: '0', unit: 'policies', note: 'none declared', level: 'attention' };
   return {
     figure: number(policies.length),
-    note: out > 0 ? `${number(out)} not in force` : unmet > 0 ? `${inForce}, ${number(unmet)} not met` : inForce,
-    level: level === 'ok' && unmet > 0 ? 'attention' : level,
+    unit: policies.length === 1 ? 'policy' : 'policies',
+    note: out > 0 ? `${number(out)} not in force` : audit ? 'all as Audit' : 'all in force',
+    level,
   };
 }
 
@@ -55,11 +76,13 @@ function policyGauge({ policies, audit }, level) {
  */
 function nodeGauge(state, level) {
   const { nodes } = state;
-  if (nodes === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
+  if (nodes === undefined) return { figure: '–', unit: 'nodes', note: unknownNote(state), level: 'plain' };
   const bad = nodes.rows.filter(({ cells }) => hasProblem(cells)).length;
+  const all = nodes.rows.length + nodes.unselected;
   return {
-    figure: number(nodes.rows.length + nodes.unselected),
-    note: bad > 0 ? `${number(bad)} not as declared` : nodes.rows.length > 0 ? 'all as declared' : 'none selected',
+    figure: number(all),
+    unit: all === 1 ? 'node' : 'nodes',
+    note: bad > 0 ? `taints missing on ${number(bad)}` : nodes.rows.length > 0 ? 'no taint missing' : 'none selected',
     level,
   };
 }
@@ -71,13 +94,25 @@ function nodeGauge(state, level) {
  */
 function coverageGauge(state, level) {
   const { coverage } = state;
-  if (coverage === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
-  const { daemonSets, groups } = coverage;
+  if (coverage === undefined) return { figure: '–', unit: 'DaemonSets', note: unknownNote(state), level: 'plain' };
+  const { daemonSets, groups, groupsLeftOut } = coverage;
   const unavailable = daemonSets.filter((row) => row.unavailable > 0).length;
-  const kept = daemonSets.filter(({ keptOff, optsOut }) => keptOff > 0 && !optsOut).length;
-  const figure = `${number(daemonSets.length)} × ${number(groups.length)}`;
-  if (unavailable > 0) return { figure, note: `${number(unavailable)} with pods unavailable`, level };
-  return { figure, note: kept > 0 ? `${number(kept)} kept off by taints` : 'no taint in the way', level };
+  const off = daemonSets.filter(({ keptOff, optsOut }) => keptOff > 0 && !optsOut);
+  const kept = off.length;
+  const needed = off.filter(({ critical, lacking }) => critical || lacking).length;
+  return {
+    figure: number(daemonSets.length),
+    unit: `${daemonSets.length === 1 ? 'DaemonSet' : 'DaemonSets'} on ${counted(groups.length + groupsLeftOut, 'kind')} of nodes`,
+    note:
+      needed > 0
+        ? `${number(needed)} needed and kept off`
+        : unavailable > 0
+          ? `${number(unavailable)} with pods unavailable`
+          : kept > 0
+            ? `${number(kept)} kept off by taints`
+            : 'no taint in the way',
+    level: level === 'ok' ? 'plain' : level,
+  };
 }
 
 /**
@@ -87,10 +122,12 @@ function coverageGauge(state, level) {
  */
 function decisionGauge(decisions, now) {
   const [latest] = decisions;
-  if (latest === undefined) return { figure: '0', note: 'none yet', level: 'plain' };
+  const unit = decisions.length === 1 ? 'decision' : 'decisions';
+  if (latest === undefined) return { figure: '0', unit, note: 'none yet', level: 'plain' };
   return {
     figure: number(decisions.length),
-    note: `${trialOf(latest) ?? latest.result} ${ago(now - Date.parse(latest.time))}`,
+    unit,
+    note: `${verdictOf(latest).word} ${ago(now - Date.parse(latest.time))}`,
     level: 'plain',
   };
 }

@@ -1,8 +1,8 @@
 // @ts-check
 /** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
 /** @import { PageAddress } from './words.js' */
-import { drawn, h } from './dom.js';
-import { whyNot } from './fixes.js';
+import { h } from './dom.js';
+import { mark } from './marks.js';
 import { losses, STATES } from './node-rows.js';
 import { hrefOf } from './words.js';
 
@@ -10,7 +10,7 @@ export function headOf() {
   return [
     h('th', { scope: 'col', class: 'name' }, 'Node'),
     h('th', { scope: 'col', class: 'why' }, 'State'),
-    h('th', { scope: 'col', class: 'kept' }, 'Kept taints'),
+    h('th', { scope: 'col', class: 'kept' }, 'Protected taints'),
   ];
 }
 
@@ -23,11 +23,11 @@ export function rowOf(map, row, { object, filters }) {
   const { name, ready } = row;
   const chosen = name === object;
   const bad = losses(map, row);
-  const said = bad.map(({ cell, column, note }) => [
+  const said = bad.map(({ cell, note }) => [
     state(cell),
     ' ',
     h('span', { class: 'mono' }, note.taint),
-    h('span', { class: 'quiet' }, ` · ${whyNot(note.blockedBy, map.columns[column])}`),
+    h('span', { class: 'quiet' }, ` · ${note.why}`),
   ]);
   const why = said.length > 0 ? said.flatMap((one, index) => (index === 0 ? one : ['; ', ...one])) : [rest(row)];
   const kept = taintsIn(map, row, 'k').join(', ');
@@ -54,8 +54,8 @@ export function rowOf(map, row, { object, filters }) {
 
 /** @param {NodeCell} cell */
 function state(cell) {
-  const { name, word, sign } = STATES[cell];
-  return h('span', { class: `is-${name}` }, sign !== '' && drawn(`${sign} `), word);
+  const { name, word } = STATES[cell];
+  return h('span', { class: `is-${name}` }, mark(cell), ' ', word);
 }
 
 /**
@@ -64,7 +64,7 @@ function state(cell) {
  */
 function rest({ cells }) {
   if (cells.includes('r')) return state('r');
-  return cells.includes('k') ? state('k') : h('span', { class: 'quiet' }, 'nothing to keep');
+  return cells.includes('k') ? state('k') : h('span', { class: 'quiet' }, 'no protected taint');
 }
 
 /**

@@ -2,17 +2,41 @@
 /** @import { NodeCell, NodeMap, NodeNote, NodeRow } from '../state.ts' */
 
 /**
- * The states of a taint on a node: the word that the page shows, and the name in addresses and style sheets.
- * @type {Readonly<Record<NodeCell, { readonly name: string; readonly word: string; readonly sign: string }>>}
+ * The states of a taint on a node: the word, which `taintkeeper explain` has too, and the name in addresses and style sheets. Their signs are {@link SHAPES}.
+ * @type {Readonly<Record<NodeCell, { readonly name: string; readonly word: string }>>}
  */
 export const STATES = {
-  m: { name: 'missing', word: 'missing', sign: '✕' },
-  d: { name: 'another-value', word: 'another value', sign: '≠' },
-  c: { name: 'conflict', word: 'conflict', sign: '⟳' },
-  r: { name: 'kept-off', word: 'kept-off', sign: '−' },
-  k: { name: 'kept', word: 'kept', sign: '✓' },
-  a: { name: 'none', word: 'none', sign: '' },
-  '-': { name: 'unselected', word: 'not selected', sign: '' },
+  m: { name: 'missing', word: 'missing' },
+  d: { name: 'another-value', word: 'another value' },
+  c: { name: 'conflict', word: 'conflict' },
+  r: { name: 'kept-off', word: 'kept-off' },
+  k: { name: 'protected', word: 'protected' },
+  a: { name: 'none', word: 'none' },
+  '-': { name: 'unselected', word: 'not selected' },
+};
+
+/**
+ * The state for which an explanation has this word.
+ * @param {string} word
+ * @returns {NodeCell | undefined}
+ */
+export function cellOfWord(word) {
+  const cells = /** @type {NodeCell[]} */ (['m', 'd', 'c', 'r', 'k']);
+  return cells.find((cell) => STATES[cell].word === word);
+}
+
+/** @typedef {(x: number, y: number, size: number) => string} Shape path data within a square */
+
+/**
+ * The sign of each state of a taint on a node, the same in the map, the table, the panel and the legend. They differ by form and colour.
+ * @type {Readonly<Partial<Record<NodeCell, Shape>>>}
+ */
+export const SHAPES = {
+  k: (x, y, s) => `M${x} ${y}h${s}v${s}h${-s}z`,
+  c: (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s}h${-s}z`,
+  d: (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s / 2}l${-s / 2} ${s / 2}l${-s / 2} ${-s / 2}z`,
+  m: (x, y, s) => `M${x} ${y}l${s} ${s}M${x + s} ${y}l${-s} ${s}`,
+  r: (x, y, s) => `M${x} ${y + s / 2}h${s}`,
 };
 
 /** @typedef {'m' | 'd' | 'c'} BadCell */

@@ -4,12 +4,16 @@
 import { placeOf } from './address.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
+import { mark } from './marks.js';
 import { headOf, rowOf } from './node-cells.js';
 import { nodeMap } from './node-map.js';
-import { rowsOf } from './node-rows.js';
+import { rowsOf, STATES } from './node-rows.js';
 import { absence, filters } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
 import { counted, countedOf, hrefOf, number } from './words.js';
+
+/** The states that have a sign. */
+const LEGEND = /** @type {const} */ (['k', 'm', 'd', 'c', 'r']);
 
 /**
  * The panel of nodes and protected taints.
@@ -19,6 +23,9 @@ export function nodesView(decisionsOn) {
   const scroller = byId('nodes-scroller');
   const table = /** @type {HTMLTableElement} */ (byId('nodes-table'));
   table.append(h('thead', {}, h('tr', { 'aria-rowindex': '1' }, ...headOf())));
+  byId('nodes-legend').append(
+    ...LEGEND.map((cell) => h('li', { class: `is-${STATES[cell].name}` }, mark(cell), ` ${STATES[cell].word}`)),
+  );
   /** @type {NodeMap | undefined} */
   let map;
   /** The filters of the rows in view. */

@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Connection } from './live.js' */
-/** @import { Tab, Problem } from './problems.js' */
+/** @import { Tab } from './problems.js' */
 import { tabs } from './address.js';
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
@@ -9,18 +9,15 @@ import { byId, drawn, fill, h, SIGNS, spoken } from './dom.js';
 import { gauges } from './gauges.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
-import { copyButtons, fixLine, slashFocusesFilter } from './panel-parts.js';
+import { overviewView } from './overview-view.js';
+import { copyButtons, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
-import { headline, problems } from './problems.js';
+import { headline, lasting, levelOf } from './problems.js';
 import { trustLine } from './trust-line.js';
-import { number, span } from './words.js';
+import { hrefOf, span } from './words.js';
 
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
-
-/** As in base.css: `.many` and `.very-many` fold the other problems. */
-const MAX_ON_PHONE = 2;
-const MAX_AT_ONCE = 5;
 
 const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)', plain: '' };
 
@@ -33,24 +30,18 @@ let clockAhead = 0;
 /** @type {string} */
 let selected = '';
 
+const overview = overviewView();
 const policies = policiesView();
 const nodes = nodesView((kind, name) => decisions.about(kind, name));
 const coverage = coverageView((kind, name) => decisions.about(kind, name));
 const decisions = decisionsView();
 tabs(byId('tabs'), (name) => {
   selected = name;
+  showSummary();
   showPanel();
 });
 
 copyButtons();
-byId('problems-all').addEventListener('click', () => {
-  const list = byId('problems');
-  const folded = [...list.children].find((item) => item instanceof HTMLElement && item.offsetParent === null);
-  list.classList.add('all');
-  // The button disappears, so the focus moves to the first unfolded problem.
-  const next = folded?.querySelector('a, button');
-  if (next instanceof HTMLElement) next.focus();
-});
 slashFocusesFilter();
 follow({
   onState(found, answeredAt) {
@@ -72,7 +63,7 @@ follow({
 setInterval(() => {
   showTrust();
   showGauges();
-  showSummary();
+  if (selected === 'overview') showPanel();
   showConnection();
 }, TICK_MS);
 
@@ -82,6 +73,10 @@ function now() {
 }
 
 function showAll() {
+  // Without a cluster, there are no nodes and no DaemonSets.
+  for (const tab of ['nodes', 'coverage']) byId(`tab-${tab}`).hidden = state?.mode === 'standalone';
+  document.documentElement.classList.toggle('standalone', state?.mode === 'standalone');
+  decisions.link(state?.mode !== 'standalone');
   showIdentity();
   showTrust();
   showSummary();
@@ -94,6 +89,8 @@ function showPanel() {
   if (selected === 'decisions') decisions.show();
   if (!state) return;
   switch (selected) {
+    case 'overview':
+      return overview.show(state, now());
     case 'policies':
       return policies.show(state);
     case 'nodes':
@@ -108,18 +105,17 @@ function showPanel() {
 function showIdentity() {
   if (!state) return;
   const { version, replica, mode, leader, audit } = state;
-  const role =
+  const leads =
     mode === 'standalone'
       ? 'standalone, policies from files'
-      : leader.isThis
-        ? 'leads'
-        : leader.name === undefined
-          ? 'no leader'
-          : `${leader.name} leads`;
-  fill(byId('identity'), [version, replica, role, audit], () => [
-    h('span', { class: 'mono' }, replica),
-    h('span', {}, role),
+      : leader.name === undefined && !leader.isThis
+        ? 'no leader'
+        : `leader ${leader.name ?? replica}`;
+  fill(byId('identity'), [version, replica, leads, audit], () => [
+    h('span', {}, leads),
+    !leader.isThis && h('span', {}, `this is ${replica}`),
     h('span', {}, `version ${version}`),
+    h('span', { class: 'tag' }, 'read-only'),
     audit && h('span', { class: 'tag loud' }, 'audit: policies only report'),
   ]);
 }
@@ -128,66 +124,34 @@ function showTrust() {
   if (!state) return;
   const { text, level } = trustLine(state, now());
   fill(byId('trust'), [text, level], () => [
-    drawn(`${SIGNS[level]} `),
-    h('span', { class: `is-${level}` }, text),
+    h('span', { class: `is-${level}` }, drawn(`${SIGNS[level]} `), text),
     spoken(SPOKEN[level]),
   ]);
 }
 
+/** On the other tabs, the summary is one line with the worst problem, which leads to the overview. */
 function showSummary() {
   if (!state) return;
-  const found = problems(state, now());
-  const level = found[0]?.level ?? 'ok';
-  byId('summary').className = `summary-strip is-${level}`;
-  const words = headline(found, state);
+  const found = lasting(state.problems);
+  const level = levelOf(state.problems);
+  const isFolded = selected !== 'overview';
+  byId('summary').className = `summary-strip is-${level}${isFolded ? ' folded' : ''}`;
+  const words = headline(state);
   fill(byId('summary-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
-  fill(byId('problems'), found, () => found.map(problemOf));
-  const all = byId('problems-all');
-  all.textContent = `Show all ${found.length}`;
-  byId('problems').classList.toggle('many', found.length > MAX_ON_PHONE);
-  byId('problems').classList.toggle('very-many', found.length > MAX_AT_ONCE);
-  document.title = `${found.length > 0 ? `(${found.length}) ` : ''}taintkeeper`;
-}
-
-/**
- * @param {Problem} problem
- * @param {number} index
- */
-function problemOf({ level, text, href, names = [], more = 0, why, fix }, index) {
-  const id = `problem-${index}`;
-  return h(
-    'li',
-    { class: `is-${level}` },
-    drawn(`${SIGNS[level]} `),
-    h(
-      'div',
-      {},
-      h(
-        'p',
-        {},
-        href === undefined ? h('span', { id }, text) : h('a', { href, id }, text),
-        names.length > 0 && ': ',
-        ...names.flatMap((name, at) => [
-          at > 0 && ', ',
-          name.href === undefined
-            ? h('span', { class: 'mono' }, name.text)
-            : h('a', { href: name.href, class: 'mono', id: `${id}-${at}` }, name.text),
-        ]),
-        more > 0 && ` and ${number(more)} more`,
-        why !== undefined && h('span', { class: 'quiet' }, ` · ${why}`),
-      ),
-      fix && fixLine(fix, id),
-    ),
+  const [worst] = found;
+  fill(byId('summary-worst'), [isFolded, worst?.text], () =>
+    isFolded && worst ? [h('a', { href: hrefOf('overview'), id: 'summary-link' }, worst.text)] : [],
   );
+  document.title = `${found.length > 0 ? `(${found.length}) ` : ''}taintkeeper`;
 }
 
 function showGauges() {
   if (!state) return;
   const all = gauges(state, decisions.all(), now());
   for (const tab of /** @type {Tab[]} */ (Object.keys(all))) {
-    const { figure, note, level } = all[tab];
+    const { figure, unit, note, level } = all[tab];
     fill(byId(`gauge-${tab}`), all[tab], () => [
-      h('span', { class: 'figure' }, figure),
+      h('span', { class: 'figure' }, figure, h('span', { class: 'unit' }, ` ${unit}`)),
       h(
         'span',
         { class: `note is-${level}` },

@@ -1,6 +1,5 @@
 // @ts-check
-/** @import { PageState } from '../state.ts' */
-/** @import { Fix } from './fixes.js' */
+/** @import { Fix, PageState } from '../state.ts' */
 import { amend, placeOf } from './address.js';
 import { byId, fill, h, spoken } from './dom.js';
 import { hrefOf } from './words.js';
@@ -17,18 +16,8 @@ export function absence(panel, state, present) {
   const notice = byId(`${panel}-absent`);
   notice.hidden = present;
   if (present) return;
-  const { mode, leader } = state;
-  fill(notice, [mode, leader], () => {
-    if (mode === 'standalone') {
-      return [
-        h('h3', {}, 'No cluster'),
-        h(
-          'p',
-          {},
-          'This taintkeeper reads its policies from files and answers requests. It knows no nodes and no DaemonSets.',
-        ),
-      ];
-    }
+  const { leader } = state;
+  fill(notice, leader, () => {
     if (leader.isThis)
       return [
         h('h3', {}, 'One moment'),

@@ -3,7 +3,6 @@
 import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
 import { filters } from './panel-parts.js';
-import { noun, violatorHref } from './problems.js';
 import { counted, countedOf, hrefOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
@@ -65,6 +64,33 @@ export function policiesView() {
   };
 }
 
+/** @typedef {PolicyState['kind']} Kind */
+
+/** What a policy selects. @param {Kind} kind */
+const noun = (kind) => (kind === 'TaintPolicy' ? 'node' : 'DaemonSet');
+
+/** @param {Kind} kind */
+const what = (kind) => (kind === 'TaintPolicy' ? 'Taints' : 'Tolerations');
+
+/**
+ * @param {Kind} kind
+ * @param {number} violating
+ */
+function missingText(kind, violating) {
+  if (kind === 'RecoveryPolicy') return counted(violating, 'stuck pod');
+  return `${what(kind).toLowerCase()} missing on ${counted(violating, noun(kind))}`;
+}
+
+/**
+ * @param {Kind} kind
+ * @param {string} violator as the status of such a policy names it
+ * @returns {string | undefined} undefined for a pod, which the page does not show
+ */
+function violatorHref(kind, violator) {
+  if (kind === 'RecoveryPolicy') return undefined;
+  return hrefOf(kind === 'TaintPolicy' ? 'nodes' : 'coverage', violator);
+}
+
 /** @param {PolicyState} policy */
 const idOf = ({ kind, name }) => `policy-${kind}-${name}`;
 
@@ -81,7 +107,7 @@ function rank(policy) {
 const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
 
 /** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
-function policyStatus({ valid, problems, generationInForce, conditions, violating = 0 }) {
+function policyStatus({ kind, valid, problems, generationInForce, conditions, violating = 0 }) {
   if (!valid && generationInForce !== undefined) {
     const why = `generation ${generationInForce} stays in force until taintkeeper restarts; the present one cannot be used: ${problems.join('; ')}`;
     return { level: 'attention', word: 'in force as it was', why };
@@ -91,7 +117,7 @@ function policyStatus({ valid, problems, generationInForce, conditions, violatin
     const found = conditions.find((condition) => condition.level === level);
     if (found) return { level: level === 'failed' ? level : 'attention', word: found.word ?? '', why: found.message };
   }
-  if (violating > 0) return { level: 'attention', word: 'in force, not met', why: '' };
+  if (violating > 0) return { level: 'attention', word: `in force, ${missingText(kind, violating)}`, why: '' };
   return { level: 'ok', word: 'in force', why: '' };
 }
 
@@ -170,7 +196,7 @@ function detailsOf({ kind, spec, conditions, violators, violating = 0, problems 
           {},
           ...list('Problems', problems),
           ...list(
-            `${kind === 'RecoveryPolicy' ? 'Stuck pods' : 'Not as declared'} (${number(violating)})`,
+            `${kind === 'RecoveryPolicy' ? 'Stuck pods' : `${what(kind)} missing on`} (${number(violating)})`,
             violators.map((one) => {
               const href = violatorHref(kind, one);
               return href === undefined ? h('span', { class: 'mono' }, one) : h('a', { class: 'mono', href }, one);

@@ -1,8 +1,7 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Level } from './problems.js' */
-import { EXPIRY_CONCERN_MS } from './problems.js';
-import { counted, localTime, number } from './words.js';
+import { counted, DAY_MS, localTime, number } from './words.js';
 
 /**
  * The serving certificate, and whether the registered webhooks trust it, in one line.
@@ -20,11 +19,13 @@ export function trustLine({ certificate, webhooks }, now) {
   const all = counted(webhooks.length, 'webhook');
   return {
     text: [
-      left <= 0 ? `certificate expired on ${day}` : `certificate until ${day}`,
+      left <= 0
+        ? `certificate expired on ${day}`
+        : `certificate until ${day} (${counted(Math.floor(left / DAY_MS), 'day')})`,
       ...(webhooks.length === 0
         ? []
         : [distrusting > 0 ? `${number(distrusting)} of ${all} not trusted` : isKnown ? `${all} trusted` : all]),
     ].join(', '),
-    level: left <= 0 ? 'failed' : distrusting > 0 || left < EXPIRY_CONCERN_MS ? 'attention' : 'ok',
+    level: left <= 0 || distrusting > 0 ? 'failed' : certificate.expiresSoon ? 'attention' : 'ok',
   };
 }

@@ -113,6 +113,25 @@ export function trialOf({ violations }) {
 }
 
 /**
+ * What came of a request, in one word with its sign: a taint that was restored is another thing than an entry that was used.
+ * @param {Pick<PageDecision, 'result' | 'violations'>} decision
+ * @returns {{ readonly sign: string; readonly word: string; readonly name: string }}
+ */
+export function verdictOf(decision) {
+  const results = decision.violations.map(({ result }) => result);
+  const trial = trialOf(decision);
+  if (trial !== undefined) return { sign: '?', word: trial, name: 'trial' };
+  if (decision.result === 'denied') return { sign: '✕', word: 'denied', name: 'denied' };
+  if (results.includes('Restored')) return { sign: '↺', word: 'restored', name: 'restored' };
+  if (results.includes('Added')) return { sign: '+', word: 'added', name: 'added' };
+  if (results.includes('AllowedByAnnotation')) return { sign: '−', word: 'entry used', name: 'entry' };
+  if (results.includes('AllowedByExemption')) return { sign: '−', word: 'exempt', name: 'entry' };
+  return decision.result === 'patched'
+    ? { sign: '+', word: 'patched', name: 'added' }
+    : { sign: '!', word: 'reported', name: 'reported' };
+}
+
+/**
  * The filters of a list. An empty or absent filter matches all.
  * @typedef {Readonly<Record<string, string>>} Filters
  */

@@ -157,7 +157,7 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
     {
       where: 'no policy asks for it',
       more: { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [] },
-      next: 'taintkeeper coverage fix -n ns --daemonset a --taint edge',
+      next: 'taintkeeper coverage fix -n ns --daemonset a --taint edge | kubectl apply -f - && kubectl wait --for=condition=Ready tolerationpolicy/coverage-ns.5b92d1db && kubectl rollout restart -n ns daemonset a',
     },
     {
       where: 'with --audit, another policy would add none either',

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { criticalWithoutPriority, isPluginDirectory, pendingOnFullNodes } from '../../../src/coverage/node-critical.ts';
+import {
+  criticalWithoutPriority,
+  isNodeCritical,
+  isPluginDirectory,
+  pendingOnFullNodes,
+} from '../../../src/coverage/node-critical.ts';
 import type { PodState } from '../../../src/coverage/placement.ts';
 import type { InstalledDaemonSet } from '../../../src/coverage/remedies.ts';
 import { daemonSet } from './scheduling.ts';
@@ -25,6 +30,25 @@ it.each([
   { path: '/var/log', is: false },
 ])('$path holds plugins: $is', ({ path, is }) => {
   expect(isPluginDirectory(path)).toBe(is);
+});
+
+it.each([
+  { why: 'a CNI writes its plugin', priorityClass: '', writes: ['/opt/cni/bin', '/run/flannel'], is: true },
+  {
+    why: 'kube-proxy has the class, and writes no plugins',
+    priorityClass: 'system-node-critical',
+    writes: [],
+    is: true,
+  },
+  {
+    why: 'a device plugin has the class, and is for some nodes',
+    priorityClass: 'system-node-critical',
+    writes: ['/var/lib/kubelet/device-plugins'],
+    is: false,
+  },
+  { why: 'a log agent', priorityClass: 'system-cluster-critical', writes: ['/var/log'], is: false },
+])('makes a node usable or not: $why', ({ priorityClass, writes, is }) => {
+  expect(isNodeCritical(priorityClass, writes)).toBe(is);
 });
 
 it('names the owner, or the manager, of a daemon that is changed elsewhere', () => {

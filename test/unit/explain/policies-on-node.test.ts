@@ -204,7 +204,7 @@ describe('a taint that the node carries with another value', () => {
     });
     const [table] = words.sections;
     const isMissing = (cell: Cell | undefined) =>
-      typeof cell === 'object' && 'level' in cell && cell.text === 'missing';
+      typeof cell === 'object' && 'level' in cell && cell.text === 'another value';
     return table && 'rows' in table ? table.rows.flatMap(([, state, why]) => (isMissing(state) ? [why] : [])) : [];
   };
 

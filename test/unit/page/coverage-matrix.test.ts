@@ -2,18 +2,41 @@ import { expect, it } from 'vitest';
 import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/cluster-objects.ts';
 import type { SchedulingView } from '../../../src/coverage/coverage.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { coverageMatrix } from '../../../src/page/coverage-matrix.ts';
+import { coverageMatrix as matrixWith } from '../../../src/page/coverage-matrix.ts';
+import type { CoverageMatrix } from '../../../src/page/state.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../coverage/scheduling.ts';
 
 const node = (name: string, taints: readonly Taint[] = [], labels = {}): ClusterNode => ({
   ...{ name, labels, taints, allowRemoval: undefined, ready: true },
 });
 
-const daemonSet = (name: string, given: Partial<SchedulingView> = {}): ClusterDaemonSet => ({
+const daemonSet = (
+  name: string,
+  given: Partial<SchedulingView & Pick<ClusterDaemonSet, 'isCritical' | 'annotations'>> = {},
+): ClusterDaemonSet => ({
+  ...{
+    labels: {},
+    annotations: {},
+    deleting: false,
+    generation: 1,
+    onDelete: false,
+    podSelector: {},
+    isCritical: false,
+  },
   ...scheduling(name, given),
-  ...{ labels: {}, annotations: {}, deleting: false, generation: 1, onDelete: false, podSelector: {} },
+  ...given,
   status: { observedGeneration: 1, desired: 3, updated: 3, unavailable: 1 },
 });
+
+const NO_POLICIES = compilePolicies([]);
+
+const coverageMatrix = (
+  daemonSets: readonly ClusterDaemonSet[],
+  nodes: readonly ClusterNode[],
+  policies: PolicySet = NO_POLICIES,
+): Promise<CoverageMatrix> => matrixWith(daemonSets, nodes, policies);
 
 /** Each cell in words, by DaemonSet. */
 async function cellsOf(daemonSets: readonly ClusterDaemonSet[], nodes: readonly ClusterNode[]) {
@@ -115,4 +138,57 @@ it.each([
   const tolerations = keys.map((key) => ({ key, operator: 'Exists' }));
   const { daemonSets } = await coverageMatrix([daemonSet('cni', { tolerations })], [node('cp', [CONTROL_PLANE])]);
   expect(daemonSets.map(({ halfTolerant = false }) => halfTolerant)).toEqual([half]);
+});
+
+function tolerating(...keys: string[]): PolicySet {
+  const result = parsePolicy({
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind: 'TolerationPolicy',
+    metadata: { name: 'cni' },
+    spec: {
+      mode: 'Mutate',
+      daemonSets: { namespaces: ['kube-system'] },
+      tolerations: keys.map((key) => ({ key, operator: 'Exists' })),
+    },
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return compilePolicies([result.policy]);
+}
+
+const CLUSTER = [node('cp', [CONTROL_PLANE]), ...['g1', 'g2'].map((name) => node(name, [GPU])), node('w')];
+const CRITICAL = { isCritical: true };
+
+it.each([
+  {
+    why: 'a node-critical daemon that no policy is about: a policy for all of its nodes, and a rollout',
+    given: CRITICAL,
+    remedy: {
+      command: expect.stringMatching(
+        /^taintkeeper coverage fix -n kube-system --daemonset cni --taint dedicated \| kubectl apply -f - && kubectl wait --for=condition=Ready tolerationpolicy\/coverage-kube-system\.[0-9a-f]{8} && kubectl rollout restart -n kube-system daemonset cni$/,
+      ),
+      nodes: 3,
+    },
+  },
+  {
+    why: 'a policy requires all that it lacks: a rollout does it',
+    given: {},
+    policies: tolerating(CONTROL_PLANE.key, GPU.key),
+    remedy: { command: 'kubectl rollout restart -n kube-system daemonset cni', nodes: 3 },
+  },
+  {
+    why: 'a policy requires one of two: the command adds the other, and cures the nodes of both',
+    given: {},
+    policies: tolerating(CONTROL_PLANE.key),
+    remedy: { command: expect.stringContaining(' --taint dedicated | kubectl apply '), nodes: 3 },
+  },
+  { why: 'a daemon that is probably not meant for these nodes', given: {}, remedy: undefined },
+  {
+    why: 'one that opts out',
+    given: { ...CRITICAL, annotations: { 'taintkeeper.dev/ignore': 'true' } },
+    remedy: undefined,
+  },
+  { why: 'one that runs everywhere', given: { ...CRITICAL, tolerations: [{ operator: 'Exists' }] }, remedy: undefined },
+])('has one remedy for all gaps of a DaemonSet: $why', async ({ given, policies, remedy }) => {
+  const { daemonSets } = await coverageMatrix([daemonSet('cni', given)], CLUSTER, policies);
+  expect(daemonSets[0]?.remedy).toEqual(remedy);
 });

@@ -144,16 +144,21 @@ describe('a DaemonSet', () => {
       expect.stringMatching(/^note: which nodes lack one of its pods/),
       expect.stringMatching(/^note: a replica may not read Events/),
     ]);
-    expect(explained.next).toEqual({ command: 'kubectl rollout restart -n ns daemonset agent' });
+    expect(explained.next).toEqual({
+      command: 'kubectl rollout restart -n ns daemonset agent',
+      note: 'lets it run on 5000 more nodes, if it is meant to run there, and replaces its pods',
+    });
     expect(JSON.stringify(explained).length).toBeLessThan(2_000);
   });
 
-  it('for a gap that no policy asks about, is told what to do before the rollout', async () => {
+  it('has one command for a gap that a policy asks about and for one that none does', async () => {
     const nodes = [projectNode(node('n1', [EDGE])), projectNode(node('n2', [{ ...EDGE, key: 'dedicated' }]))];
     const { next } = await explaining({ objects, policies: [AGENTS], nodes })('daemonset/ns/agent');
     expect(next).toEqual({
-      command: 'kubectl rollout restart -n ns daemonset agent',
-      note: 'where it should run on nodes with dedicated, too, for which no policy asks, first apply what this prints: taintkeeper coverage fix -n ns --daemonset agent --taint dedicated; one rollout does for both',
+      command: expect.stringMatching(
+        /^taintkeeper coverage fix -n ns --daemonset agent --taint dedicated \| kubectl apply -f - && .* && kubectl rollout restart -n ns daemonset agent$/,
+      ),
+      note: 'lets it run on 2 more nodes, if it is meant to run there, and replaces its pods',
     });
   });
 

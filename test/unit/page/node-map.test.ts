@@ -19,13 +19,17 @@ function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
   isInConflict: (node: ClusterNode, taint: Taint) => boolean = () => false,
-  { audit = false }: { readonly audit?: boolean } = {},
+  {
+    audit = false,
+    startupOn = () => undefined,
+  }: { audit?: boolean; startupOn?: (node: string) => string | undefined } = {},
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
   return nodeMap({
     nodes,
     compiled: compilePolicies(policies, { audit }).taintPolicies,
     isInConflict,
+    startupOn,
   });
 }
 
@@ -43,26 +47,32 @@ describe('a cell', () => {
       why: 'not carried',
       node: node('n', []),
       cell: 'm',
-      note: { taint: 'dedicated=gpu:NoSchedule' },
+      note: { taint: 'dedicated=gpu:NoSchedule', why: 'about to be set', harm: 'Repairing' },
     },
     {
       why: 'carried with another value',
       node: node('n', [CPU]),
       cell: 'd',
-      note: { taint: 'dedicated=gpu:NoSchedule', carries: 'dedicated=cpu:NoSchedule' },
+      note: {
+        ...{ taint: 'dedicated=gpu:NoSchedule', carries: 'dedicated=cpu:NoSchedule' },
+        ...{ why: 'about to be set', harm: 'Repairing' },
+      },
     },
     {
       why: 'taken away again and again',
       node: node('n', []),
       cell: 'c',
-      note: { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'Conflict' },
+      note: {
+        ...{ taint: 'dedicated=gpu:NoSchedule', blockedBy: 'Conflict' },
+        ...{ why: 'another writer removes it repeatedly', harm: 'Conflict' },
+      },
       inConflict: true,
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
   ])('$cell: $why', async ({ node, cell, note, inConflict = false }) => {
     const { rows, columns, notes } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => inConflict);
     expect(columns.map(({ policy }) => policy)).toEqual(['all', 'pool']);
-    expect(rows).toEqual([{ name: 'n', ready: true, cells: `a${cell}`, ...(note ? { notes: [0] } : {}) }]);
+    expect(rows).toEqual([{ name: 'n', ready: true, pool: 0, cells: `a${cell}`, ...(note ? { notes: [0] } : {}) }]);
     expect(notes).toEqual(note ? [note] : []);
   });
 
@@ -77,12 +87,17 @@ describe('a cell', () => {
   it('r: kept off by an entry of the annotation, without a note', async () => {
     const allowRemoval = 'dedicated=gpu:NoSchedule';
     const { rows } = await mapOf({ pool: PRESENT }, [node('n', [], { allowRemoval })]);
-    expect(rows).toEqual([{ name: 'n', ready: true, cells: 'r' }]);
+    expect(rows).toEqual([{ name: 'n', ready: true, pool: 0, cells: 'r' }]);
   });
 
-  it('says what a mode does not do', async () => {
-    const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Audit' } }, [node('n', [])]);
-    expect(notes).toEqual([{ taint: 'dedicated=gpu:NoSchedule', blockedBy: 'ModeDoesNotRestore' }]);
+  it.each([
+    { mode: 'Audit', audit: false, why: 'mode Audit does not set it' },
+    { mode: 'Audit', audit: true, why: 'mode Audit does not set it' },
+    { mode: 'Restore', audit: true, why: 'only --audit keeps it from being set' },
+  ] as const)('says what a mode does not do: $mode, --audit $audit', async ({ mode, audit, why }) => {
+    const { notes } = await mapOf({ pool: { ...PRESENT, mode } }, [node('n', [])], () => false, { audit });
+    const note = { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'ModeDoesNotRestore', why, harm: 'Reported' };
+    expect(notes).toEqual([note]);
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {
@@ -124,6 +139,17 @@ it('says which mode only --audit keeps from being in force', async () => {
   expect(columns.map(({ policy, mode, trial }) => [policy, mode, trial])).toEqual([
     ['pool', 'Audit', 'Restore'],
     ['watched', 'Audit', undefined],
+  ]);
+});
+
+it('names the nodes that wait with a startup taint, also those that no policy of the map selects', async () => {
+  const since = Date.parse('2026-01-02T03:04:05Z');
+  const nodes = [node('b', [], { taintedSince: since }), node('a', [], { labels: {} }), node('c', [])];
+  const startupOn = (name: string) => (name === 'c' ? undefined : `${name} waits`);
+  const { waiting } = await mapOf({ pool: PRESENT }, nodes, () => false, { startupOn });
+  expect(waiting).toEqual([
+    { name: 'a', what: 'a waits' },
+    { name: 'b', what: 'b waits', since: '2026-01-02T03:04:05.000Z' },
   ]);
 });
 

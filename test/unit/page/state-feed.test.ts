@@ -23,6 +23,7 @@ it('says what the sources say, and nothing of nodes where they are not known', a
     checks: [{ name: 'policies', state: 'ok', detail: '1 in force' }],
     webhooks: [],
     policies: [],
+    problems: [expect.objectContaining({ text: 'There are no policies: nothing is protected' })],
   });
   expect(Date.parse(at)).toBeGreaterThanOrEqual(before);
 });

@@ -232,12 +232,12 @@ describe('Stalled', () => {
 
   it('says once what two rules of the policy report', () => {
     expect(stalled({ reported: [conflict, paused, { ...conflict }] })?.message).toBe(
-      'taint a is left alone; DaemonSet b waits for its rollout',
+      'DaemonSet b waits for its rollout; taint a is left alone',
     );
   });
 
-  it('tells of everything in one message, with the reason of the first', () => {
-    expect(stalled({ reported: [paused, conflict] })).toMatchObject({
+  it('tells of everything in one message, the worst first, with its reason', () => {
+    expect(stalled({ reported: [conflict, paused] })).toMatchObject({
       reason: 'TolerationMissing',
       message: 'DaemonSet b waits for its rollout; taint a is left alone',
     });
@@ -264,7 +264,7 @@ describe('Stalled', () => {
     const quoting = { ...conflict, message: `MachineDeployment a/b: ${'dedicated=gpu:NoSchedule,'.repeat(3_000)}` };
     const { message = '' } = stalled({ reported: [quoting, paused] }) ?? {};
     expect(message).toMatch(
-      /^MachineDeployment a\/b: dedicated=gpu:NoSchedule,.*\.\.\.; DaemonSet b waits for its rollout$/,
+      /^DaemonSet b waits for its rollout; MachineDeployment a\/b: dedicated=gpu:NoSchedule,.*\.\.\.$/,
     );
     expect(message.length).toBeLessThan(32_768);
   });

@@ -129,7 +129,7 @@ export function startInCluster(
       const status = { observedGeneration: 1, desired: 2, updated: 2, unavailable: 0 };
       const value = {
         ...{ namespace, name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
-        ...{ nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: true },
+        ...{ nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: true, isCritical: false },
         ...{ generation: 1, onDelete: false, podSelector: { matchLabels: { app: 'cni' } }, status },
         ...part,
       };

@@ -108,7 +108,7 @@ it.each<{
       { kind: 'TaintPolicy', policy: 'p', reason: 'NotPermitted', message: 'one' },
       { kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'other' },
     ],
-    stalled: { 'TaintPolicy p': 'NotPermitted: one; other' },
+    stalled: { 'TaintPolicy p': 'RepairRefused: other; one' },
     counted: ['TaintPolicy p NotPermitted', 'TaintPolicy p RepairRefused'],
   },
   {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { TaintState } from '../../../../src/explain/policies-on-node.ts';
 import type { NodeColumn, NodeMap } from '../../../../src/page/state.ts';
-import { losses, rowsOf, STATES } from '../../../../src/page/static/node-rows.js';
+import { cellOfWord, losses, rowsOf, SHAPES, STATES } from '../../../../src/page/static/node-rows.js';
 
 const column = (policy: string, index = 0): NodeColumn => ({
   policy,
@@ -17,13 +17,15 @@ const MAP: NodeMap = {
   columnsLeftOut: 0,
   notes: [],
   unselected: 0,
+  pools: ['pool=gpu'],
+  waiting: [],
   rows: [
-    { name: 'a-kept', ready: true, cells: 'kk-' },
-    { name: 'b-in-conflict', ready: true, cells: 'kc-' },
-    { name: 'c-missing', ready: false, cells: 'km-' },
-    { name: 'd-edge-differs', ready: true, cells: '--d' },
-    { name: 'e-absent', ready: false, cells: 'aa-' },
-    { name: 'f-missing-too', ready: true, cells: 'mk-' },
+    { name: 'a-kept', ready: true, pool: 0, cells: 'kk-' },
+    { name: 'b-in-conflict', ready: true, pool: 0, cells: 'kc-' },
+    { name: 'c-missing', ready: false, pool: 0, cells: 'km-' },
+    { name: 'd-edge-differs', ready: true, pool: 0, cells: '--d' },
+    { name: 'e-absent', ready: false, pool: 0, cells: 'aa-' },
+    { name: 'f-missing-too', ready: true, pool: 0, cells: 'mk-' },
   ],
 };
 const ALL = {};
@@ -59,7 +61,7 @@ it.each([
 
 it('has what a policy only watches after what one is to keep', () => {
   const columns = [{ ...column('watched'), mode: 'Audit' }, column('gpu')];
-  const rows = ['m-', '-d', 'mc', 'k-'].map((cells, index) => ({ name: `n${index}`, ready: true, cells }));
+  const rows = ['m-', '-d', 'mc', 'k-'].map((cells, index) => ({ name: `n${index}`, ready: true, pool: 0, cells }));
   expect(rowsOf({ ...MAP, columns, rows }, ALL).map(({ name }) => name)).toEqual(['n1', 'n2', 'n0', 'n3']);
 });
 
@@ -70,20 +72,24 @@ it('leaves the map as it is, however it is sorted', () => {
 });
 
 it('tells what there is to say of a node, the worst first', () => {
-  const notes = [{ taint: 'a:NoSchedule' }, { taint: 'b:NoSchedule', blockedBy: 'Conflict' }] as const;
-  const row = { name: 'n', ready: true, cells: 'kcm', notes: [1, 0] };
+  const notes = [
+    { taint: 'a:NoSchedule', why: '', harm: 'Repairing' },
+    { taint: 'b:NoSchedule', blockedBy: 'Conflict', why: '', harm: 'Conflict' },
+  ] as const;
+  const row = { name: 'n', ready: true, pool: 0, cells: 'kcm', notes: [1, 0] };
   expect(losses({ ...MAP, notes }, row)).toEqual([
     { cell: 'm', column: 2, note: notes[0] },
     { cell: 'c', column: 1, note: notes[1] },
   ]);
 });
 
-it.each(['m', 'd', 'c', 'k'] as const)(
-  'has one word for a state, in the legend and in the list of what to show: %s',
+it.each(['m', 'd', 'c', 'r', 'k'] as const)(
+  'has one word for a state, in explanations and in the list of what to show, and a sign: %s',
   (cell) => {
     const { name, word } = STATES[cell];
     const page = readFileSync(join(import.meta.dirname, '../../../../src/page/static/index.html'), 'utf8');
-    expect(page).toMatch(new RegExp(`class="mark ${name}"[^<]*/></svg> ${word}</li>`));
+    expect(cellOfWord(word)).toBe(cell);
+    expect(SHAPES[cell]?.(0, 0, 10)).toMatch(/^M/);
     if (cell !== 'k') expect(page).toContain(`<option value="${name}">${word}</option>`);
   },
 );

@@ -14,31 +14,31 @@ it.each<{ why: string; state: object; text: string; level: string }>([
   {
     why: 'nothing is registered',
     state: { certificate: inDays(60) },
-    text: 'certificate until 2026-05-13',
+    text: 'certificate until 2026-05-13 (60 days)',
     level: 'ok',
   },
   {
     why: 'every webhook has its CA',
     state: { certificate: inDays(60), webhooks: [TRUSTED, TRUSTED] },
-    text: 'certificate until 2026-05-13, 2 webhooks trusted',
+    text: 'certificate until 2026-05-13 (60 days), 2 webhooks trusted',
     level: 'ok',
   },
   {
     why: 'the API server would not trust it for one webhook',
     state: { certificate: inDays(60), webhooks: [TRUSTED, DISTRUSTED] },
-    text: 'certificate until 2026-05-13, 1 of 2 webhooks not trusted',
-    level: 'attention',
+    text: 'certificate until 2026-05-13 (60 days), 1 of 2 webhooks not trusted',
+    level: 'failed',
   },
   {
     why: 'its CA is not known, so neither is what trusts it',
     state: { certificate: inDays(60), webhooks: [UNKNOWN] },
-    text: 'certificate until 2026-05-13, 1 webhook',
+    text: 'certificate until 2026-05-13 (60 days), 1 webhook',
     level: 'ok',
   },
   {
     why: 'it should have been renewed',
-    state: { certificate: inDays(13) },
-    text: 'certificate until 2026-03-27',
+    state: { certificate: { ...inDays(13), expiresSoon: true } },
+    text: 'certificate until 2026-03-27 (13 days)',
     level: 'attention',
   },
   {

@@ -1,0 +1,61 @@
+import { assessCondition, type StalledReason } from './status-conditions.ts';
+
+/** What a problem does to the cluster, the worst first. */
+export const HARMS = [
+  /** Nodes are without their CNI, or another daemon on which other pods depend. */
+  'NodesWithoutDaemons',
+  /** The API server cannot call taintkeeper: it refuses requests, or policies are not enforced. */
+  'NotReachable',
+  /** Requests of kubelets and controllers are denied, and they repeat them. */
+  'ComponentsDenied',
+  /** A policy is not in force. */
+  'NotInForce',
+  /** Taints or tolerations are missing, and nothing adds them. */
+  'Missing',
+  /** Another writer removes taints repeatedly. */
+  'Conflict',
+  /** Something else that a policy declares is not done. */
+  'Stalled',
+  /** A policy only reports it, or it is advice. */
+  'Reported',
+  /** It ends by itself. */
+  'Repairing',
+] as const;
+export type Harm = (typeof HARMS)[number];
+
+/**
+ * The problems, the worst first. Of the same harm, the one that concerns the most objects comes first; otherwise the order stays. The page, doctor,
+ * explain and the status of policies rank by it.
+ * @param countOf how many objects a problem concerns
+ */
+export function worstFirst<Problem>(
+  problems: readonly Problem[],
+  harmOf: (problem: Problem) => Harm,
+  countOf: (problem: Problem) => number = () => 0,
+): Problem[] {
+  return problems.toSorted((a, b) => HARMS.indexOf(harmOf(a)) - HARMS.indexOf(harmOf(b)) || countOf(b) - countOf(a));
+}
+
+/** Of the reasons of `Stalled`, those that say more than that something is not done. */
+const STALLED: Partial<Record<StalledReason, Harm>> = {
+  // The policy is in force only in part.
+  UnknownFields: 'NotInForce',
+  RepairRefused: 'Missing',
+  RequiredValuesDiffer: 'Missing',
+  TolerationMissing: 'Missing',
+  WouldEvictPods: 'Missing',
+  TaintConflict: 'Conflict',
+};
+
+/** The harm of a condition that is not quiet. */
+export function harmOfCondition(condition: Readonly<Record<'type' | 'status' | 'reason', string>>): Harm {
+  switch (assessCondition(condition).level) {
+    case 'failed':
+      return 'NotInForce';
+    case 'problem':
+      return (condition.type === 'Stalled' && STALLED[condition.reason as StalledReason]) || 'Stalled';
+    case 'attention':
+    case 'quiet':
+      return 'Reported';
+  }
+}

@@ -1,0 +1,437 @@
+import { describe, expect, it } from 'vitest';
+import type { Refusals } from '../../../src/page/decision-log.ts';
+import { type Led, pageProblems, type Registered } from '../../../src/page/problems.ts';
+import type { CoverageRow, NodeMap, NodeNote } from '../../../src/page/state.ts';
+import { assessCondition } from '../../../src/policy/status-conditions.ts';
+
+const NOW = Date.parse('2026-03-14T02:00:00Z');
+const DAY_MS = 86_400_000;
+const after = (days: number) => new Date(NOW + days * DAY_MS).toISOString();
+
+const POLICY: Registered['policies'][number] = {
+  kind: 'TaintPolicy',
+  name: 'gpu-pool',
+  mode: 'Restore',
+  valid: true,
+  problems: [],
+  matched: 3,
+  violating: 0,
+  violators: [],
+  conditions: [],
+  spec: '',
+};
+const CERTIFICATE = { notAfter: after(60), expiresSoon: false };
+const HEALTHY: Registered = {
+  version: '1.0.0',
+  replica: 'a',
+  mode: 'cluster',
+  leader: { isThis: true, name: 'a' },
+  audit: false,
+  checks: [
+    { name: 'policies', state: 'ok', detail: '1 in force' },
+    { name: 'certificate', state: 'ok', detail: '' },
+  ],
+  certificate: CERTIFICATE,
+  webhooks: [{ name: 'protect.taintkeeper.dev', trusted: true }],
+  policies: [POLICY],
+};
+
+const NOTE: NodeNote = {
+  taint: 'a:NoSchedule',
+  blockedBy: 'ModeDoesNotRestore',
+  why: 'mode Audit does not set it',
+  harm: 'Missing',
+};
+const REPAIRING: NodeNote = { taint: 'a:NoSchedule', why: 'about to be set', harm: 'Repairing' };
+/** Nodes `n0`, `n1`, … of which each cell in problem has the first note. */
+const nodesWith = (cells: readonly string[], note: NodeNote = NOTE): NodeMap => ({
+  columns: [
+    { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', taint: 'a:NoSchedule' },
+    { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', taint: 'b:NoSchedule' },
+  ],
+  columnsLeftOut: 0,
+  notes: [note],
+  unselected: 2,
+  pools: ['pool=gpu'],
+  waiting: [],
+  rows: cells.map((row, index) => ({
+    name: `n${index}`,
+    ready: true,
+    pool: 0,
+    cells: row,
+    notes: [...row].filter((cell) => 'mdc'.includes(cell)).map(() => 0),
+  })),
+});
+
+const row = (name: string, more: Partial<CoverageRow>): CoverageRow => ({
+  ...{ namespace: 'ns', name, cells: [0], runs: 1, keptOff: 0, desired: 1, unavailable: 0 },
+  ...more,
+});
+const ledWith = (nodes: NodeMap, daemonSets: readonly CoverageRow[] = [], unready = 0): Led => ({
+  nodes,
+  coverage: { groups: [], groupsLeftOut: 0, daemonSets, answers: [] },
+  unready,
+});
+const LED = ledWith(nodesWith(['kk']));
+
+const condition = (type: string, status: string, reason = '') => {
+  const { level, word } = assessCondition({ type, status, reason });
+  return { type, status, reason, message: 'why', since: after(-1), level, word };
+};
+
+const problemsOf = (change: Partial<Registered> = {}, led: Led | undefined = LED, refusals: readonly Refusals[] = []) =>
+  pageProblems({ ...HEALTHY, ...change }, led, refusals, NOW);
+const told = (...args: Parameters<typeof problemsOf>) =>
+  problemsOf(...args).map(({ level, place, text }) => `${level} ${place?.tab ?? '-'} ${text}`);
+
+it('finds nothing wrong where nothing is', () => {
+  expect(problemsOf()).toEqual([]);
+});
+
+it.each<{ why: string; change: Partial<Registered>; found: string[] }>([
+  {
+    why: 'a check that failed comes before one that is degraded',
+    change: {
+      checks: [
+        { name: 'webhooks', state: 'degraded', detail: 'odd' },
+        { name: 'certificate', state: 'failed', detail: 'expired' },
+      ],
+    },
+    found: ['failed - Certificate: expired', 'attention - Webhooks: odd'],
+  },
+  {
+    why: 'webhooks that do not trust the certificate',
+    change: { webhooks: [{ name: 'protect.taintkeeper.dev', trusted: false }] },
+    found: ['failed - The API server does not trust the certificate of 1 of 1 webhook'],
+  },
+  {
+    why: 'a policy that cannot be used is named, and not told of twice',
+    change: {
+      checks: [{ name: 'policies', state: 'degraded', detail: '0 in force; not usable: TaintPolicy gpu-pool' }],
+      policies: [{ ...POLICY, valid: false, problems: ['spec: no'] }],
+    },
+    found: ['failed policies TaintPolicy gpu-pool is not in force: spec: no'],
+  },
+  {
+    why: 'a policy of which an earlier generation stays in force is less of a matter',
+    change: { policies: [{ ...POLICY, valid: false, problems: ['spec: no'], generationInForce: 2 }] },
+    found: [
+      'attention policies TaintPolicy gpu-pool cannot be used as it stands, and generation 2 stays in force until taintkeeper restarts: spec: no',
+    ],
+  },
+  {
+    why: 'files that cannot be read are told of by the check alone',
+    change: { checks: [{ name: 'policies', state: 'degraded', detail: '1 in force, the last good ones: bad file' }] },
+    found: ['attention policies Policies: 1 in force, the last good ones: bad file'],
+  },
+  {
+    why: 'a policy that is not ready, and one that is stalled',
+    change: {
+      policies: [
+        { ...POLICY, conditions: [condition('Ready', 'True'), condition('Stalled', 'True')] },
+        { ...POLICY, name: 'b', conditions: [condition('Ready', 'False')] },
+      ],
+    },
+    found: [
+      'failed policies TaintPolicy b is not in force: why',
+      'attention policies TaintPolicy gpu-pool is stalled: why',
+    ],
+  },
+  {
+    why: 'what the nodes show by cause is not told of once more',
+    change: { policies: [{ ...POLICY, conditions: [condition('Stalled', 'True', 'TaintConflict')] }] },
+    found: [],
+  },
+  {
+    why: 'a repair that the API server refuses is, because the nodes only show that it is to come',
+    change: { policies: [{ ...POLICY, conditions: [condition('Stalled', 'True', 'RepairRefused')] }] },
+    found: ['failed policies TaintPolicy gpu-pool is stalled: why'],
+  },
+  {
+    why: 'that of a TolerationPolicy is always told of',
+    change: { policies: [{ ...POLICY, kind: 'TolerationPolicy', violating: 2, violators: ['ns/x', 'ns/y'] }] },
+    found: ['failed policies TolerationPolicy gpu-pool: tolerations are missing on 2 of 3 DaemonSets'],
+  },
+  {
+    why: 'a certificate near its end, of which the check does not say so yet',
+    change: { certificate: { notAfter: after(13.5), expiresSoon: true } },
+    found: ['attention - The serving certificate expires in 13 days'],
+  },
+  {
+    why: 'one that has expired',
+    change: { certificate: { notAfter: after(-1), expiresSoon: true } },
+    found: ['failed - The serving certificate has expired'],
+  },
+  {
+    why: 'that nothing is declared',
+    change: { policies: [] },
+    found: ['attention policies There are no policies: nothing is protected'],
+  },
+  {
+    why: 'policies that have not been read, which is another matter',
+    change: { policies: [], checks: [{ name: 'policies', state: 'failed', detail: 'not read yet' }] },
+    found: ['failed policies Policies: not read yet'],
+  },
+  {
+    why: 'that no replica leads',
+    change: { leader: { isThis: false } },
+    found: ['attention - No replica leads: nothing is restored except within requests'],
+  },
+])('tells of $why', ({ change, found }) => {
+  expect(told(change)).toEqual(found);
+});
+
+it('tells of a TaintPolicy by its status where the nodes are not known', () => {
+  const change = {
+    leader: { isThis: false, name: 'b' },
+    policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'] }],
+  };
+  expect(pageProblems({ ...HEALTHY, ...change }, undefined, [], NOW).map(({ text }) => text)).toEqual([
+    'TaintPolicy gpu-pool: taints are missing on 2 of 3 nodes',
+  ]);
+  expect(told(change)).toEqual([]);
+});
+
+it('ranks what is wrong with nodes, daemons, requests and policies by its harm', () => {
+  const led = ledWith(nodesWith(['ck', 'ck', 'kk'], { ...NOTE, blockedBy: 'Conflict', harm: 'Conflict' }), [
+    row('cni', { critical: true, keptOff: 119, runs: 281 }),
+    row('log', { unavailable: 2 }),
+  ]);
+  const change = {
+    webhooks: [{ name: 'protect.taintkeeper.dev', trusted: false }],
+    policies: [{ ...POLICY, valid: false, problems: ['spec: no'] }],
+  };
+  const refusals = [{ user: 'system:node:n1', count: 12, policies: ['gpu-pool'], objects: ['n1'] }];
+  expect(told(change, led, refusals)).toEqual([
+    'failed coverage ns/cni is kept off 119 of 400 nodes by taints',
+    'failed - The API server does not trust the certificate of 1 of 1 webhook',
+    'failed decisions 12 requests of system:node:n1 were denied in the last hour',
+    'failed policies TaintPolicy gpu-pool is not in force: spec: no',
+    'attention nodes Another writer repeatedly removes a:NoSchedule from 2 nodes',
+    'attention coverage ns/log has 2 of 1 pod unavailable',
+  ]);
+});
+
+describe('a problem of nodes', () => {
+  it('names the first three, leads to the list of all, and says what to do', () => {
+    expect(problemsOf({}, ledWith(nodesWith(['mk', 'kk', 'mk', 'mk', 'mk'])))).toEqual([
+      {
+        harm: 'Missing',
+        level: 'failed',
+        text: 'a:NoSchedule is missing on 4 nodes',
+        place: { tab: 'nodes', filters: { show: 'missing', policy: 'gpu-pool' } },
+        names: ['n0', 'n2', 'n3'].map((text) => ({ text, place: { tab: 'nodes', object: text } })),
+        more: 1,
+        why: 'TaintPolicy gpu-pool: mode Audit does not set it',
+        fix: { command: 'kubectl taint node n0 n2 n3 n4 a:NoSchedule', note: 'Sets it on 4 nodes.' },
+      },
+    ]);
+  });
+
+  it('that ends by itself is one for all, at the end', () => {
+    const map = nodesWith(['mk', 'km', 'dk', 'mk'], REPAIRING);
+    const rows = map.rows.map((one, index) => (index < 3 ? one : { ...one, notes: [1] }));
+    expect(told({}, ledWith({ ...map, notes: [REPAIRING, NOTE], rows }))).toEqual([
+      'failed nodes a:NoSchedule is missing on 1 node',
+      'repairing nodes 3 nodes are being repaired',
+    ]);
+  });
+
+  it('that a policy only reports is less of a matter', () => {
+    expect(told({}, ledWith(nodesWith(['km'], { ...NOTE, harm: 'Reported' })))).toEqual([
+      'attention nodes a:NoSchedule is missing on 1 node',
+    ]);
+  });
+
+  it('is one for each reason', () => {
+    const map = nodesWith(['mk', 'mk', 'mk']);
+    const other: NodeNote = { ...NOTE, blockedBy: 'OtherValuePresent', why: 'of another value' };
+    const rows = map.rows.map((one, index) => ({ ...one, notes: [index === 0 ? 1 : 0] }));
+    const found = problemsOf({}, ledWith({ ...map, notes: [NOTE, other], rows }));
+    expect(found.map(({ names, why }) => [...names.map(({ text }) => text), why])).toEqual([
+      ['n1', 'n2', 'TaintPolicy gpu-pool: mode Audit does not set it'],
+      ['n0', 'TaintPolicy gpu-pool: of another value'],
+    ]);
+  });
+
+  it('has no command for nodes that lack different taints', () => {
+    const map = nodesWith(['mk', 'mk']);
+    const notes = ['a/x:NoSchedule', 'a/y:NoSchedule'].map((taint) => ({ ...NOTE, taint }));
+    const rows = map.rows.map((one, index) => ({ ...one, notes: [index] }));
+    const [found] = problemsOf({}, ledWith({ ...map, notes, rows }));
+    expect(found?.text).toBe('a:NoSchedule is missing on 2 nodes');
+    expect(found?.fix).toBeUndefined();
+  });
+
+  it('is not told of by the dozen', () => {
+    const columns = Array.from({ length: 12 }, (_, index) => ({
+      ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny' },
+      taint: `t${index}:NoSchedule`,
+    }));
+    const found = problemsOf({}, ledWith({ ...nodesWith(['m'.repeat(12)]), columns }));
+    expect(found).toHaveLength(9);
+    expect(found.at(-1)).toMatchObject({ text: '1 node for 4 more reasons', place: { filters: { show: 'problem' } } });
+  });
+
+  it.each<{ why: string; note: Partial<NodeNote>; cells?: string[]; command?: string; says?: string }>([
+    {
+      why: 'another value is in its place',
+      note: { carries: 'a=x:NoSchedule' },
+      cells: ['dk'],
+      command: 'kubectl taint --overwrite node n0 a:NoSchedule',
+    },
+    {
+      why: 'it evicts pods, which is said',
+      note: { taint: 'edge:NoExecute', blockedBy: 'WouldEvictPods' },
+      command: 'kubectl taint node n0 edge:NoExecute',
+      says: 'Sets it on 1 node, and evicts the pods there that do not tolerate it.',
+    },
+    {
+      why: 'policies contradict each other',
+      note: { blockedBy: 'OtherValuePresent' },
+      command: 'taintkeeper explain node n0',
+    },
+    {
+      why: 'another writer removes it repeatedly',
+      note: { blockedBy: 'Conflict', harm: 'Conflict' },
+      cells: ['ck'],
+      command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
+    },
+    {
+      why: 'it is on more nodes than a command can name',
+      note: {},
+      cells: Array<string>(5_000).fill('mk'),
+      command: expect.stringMatching(/^kubectl taint node (n\d+ ){100}a:NoSchedule$/),
+      says: 'Sets it on the first 100 of 5,000 nodes.',
+    },
+  ])('has a command where $why', ({ note, cells = ['mk'], command, says }) => {
+    const [found] = problemsOf({}, ledWith(nodesWith(cells, { ...NOTE, ...note })));
+    expect(found?.fix?.command).toEqual(command);
+    if (says !== undefined) expect(found?.fix?.note).toBe(says);
+  });
+});
+
+describe('a problem of DaemonSets', () => {
+  const on = (...daemonSets: CoverageRow[]) => ledWith(nodesWith(['kk']), daemonSets);
+  const remedy = { command: 'cure it', nodes: 119 };
+
+  it('is a node-critical daemon that is kept off, with its one remedy', () => {
+    const led = on(row('cni', { critical: true, keptOff: 119, runs: 281, remedy }));
+    const lacking = {
+      ...POLICY,
+      kind: 'TolerationPolicy',
+      mode: 'Mutate',
+      violating: 1,
+      violators: ['ns/cni'],
+    } as const;
+    expect(problemsOf({ policies: [lacking] }, led)).toEqual([
+      {
+        harm: 'NodesWithoutDaemons',
+        level: 'failed',
+        text: 'ns/cni is kept off 119 of 400 nodes by taints',
+        place: { tab: 'coverage', object: 'ns/cni' },
+        names: [],
+        more: 0,
+        why: 'the other pods of these nodes depend on it',
+        fix: { command: 'cure it', note: 'Lets it run on all 119, and replaces its pods.' },
+      },
+    ]);
+  });
+
+  it.each([
+    {
+      why: 'says how many nodes the remedy cures',
+      daemonSets: [row('a', { lacking: true, keptOff: 120, remedy })],
+      found: 'failed ns/a is kept off 120 of 121 nodes by taints',
+      note: 'Lets it run on 119 of them, and replaces its pods.',
+    },
+    {
+      why: 'is one where it tolerates half of the control plane’s taint',
+      daemonSets: [row('a', { halfTolerant: true, keptOff: 2, remedy: { command: 'x', nodes: 2 } })],
+      found: "attention ns/a tolerates one of the two names of the control plane's taint",
+      note: 'Lets it run on all 2, and replaces its pods.',
+    },
+    {
+      why: 'is pods that are not available',
+      daemonSets: [row('a', { unavailable: 2, desired: 10 })],
+      found: 'attention ns/a has 2 of 10 pods unavailable',
+      note: '',
+    },
+    {
+      why: 'is one of the node if the daemon is node-critical',
+      daemonSets: [row('a', { critical: true, unavailable: 2, desired: 10 })],
+      found: 'failed ns/a has 2 of 10 pods unavailable',
+      note: '',
+    },
+    {
+      why: 'is folded while it rolls out',
+      daemonSets: [row('a', { critical: true, unavailable: 2, rollingOut: true })],
+      found: 'repairing 1 DaemonSet is rolling out',
+      note: undefined,
+    },
+  ])('$why', ({ daemonSets, found, note }) => {
+    const problems = problemsOf({}, on(...daemonSets));
+    expect(problems.map(({ level, text }) => `${level} ${text}`)).toEqual([found]);
+    expect(problems[0]?.fix?.note).toBe(note);
+  });
+
+  it('is no more than a warning where no more pods are unavailable than nodes are not Ready', () => {
+    const led = ledWith(nodesWith(['kk']), [row('a', { critical: true, unavailable: 2 })], 2);
+    expect(problemsOf({}, led).map(({ harm }) => harm)).toEqual(['Reported']);
+  });
+
+  it.each([
+    { why: 'a taint of another kind keeps it off, as one of a pool does', more: {} },
+    { why: 'its annotations say that it is meant so', more: { critical: true, halfTolerant: true, optsOut: true } },
+  ] as const)('is none where $why', ({ more }) => {
+    expect(problemsOf({}, on(row('b', { keptOff: 2, ...more })))).toEqual([]);
+  });
+
+  it('has no remedy with --audit, which adds nothing', () => {
+    const led = on(row('cni', { critical: true, keptOff: 2, remedy }));
+    expect(problemsOf({ audit: true }, led)[0]?.fix).toEqual({
+      command: 'taintkeeper coverage --gaps',
+      note: 'taintkeeper runs with --audit, and adds no toleration.',
+    });
+  });
+});
+
+it('names the stuck pods that a RecoveryPolicy finds, which have no page of their own', () => {
+  const violators = ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'];
+  const policy = { ...POLICY, kind: 'RecoveryPolicy', violating: 4, violators } as const;
+  expect(problemsOf({ policies: [policy] })).toMatchObject([
+    {
+      text: 'RecoveryPolicy gpu-pool: 4 pods of DaemonSets are stuck',
+      names: ['ns/a-1', 'ns/b-2', 'ns/c-3'].map((text) => ({ text })),
+      more: 1,
+      fix: { command: 'taintkeeper explain pod ns/a-1' },
+    },
+  ]);
+});
+
+it.each([
+  { violators: ['ns/a'], spec: '', command: 'kubectl rollout restart -n ns daemonset a' },
+  { violators: ['ns/a', 'ns/b'], spec: '', command: expect.stringContaining('"existing":"Patch"') },
+  { violators: ['ns/a', 'ns/b'], spec: 'mode: Mutate\nexisting: Patch\n', command: 'taintkeeper doctor' },
+])('has a command for DaemonSets that no taint keeps off: $violators $spec', ({ violators, spec, command }) => {
+  const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', spec } as const;
+  const [found] = problemsOf({ policies: [{ ...policy, violating: violators.length, violators }] });
+  expect(found?.fix?.command).toEqual(command);
+  expect(found?.names).toEqual(violators.map((text) => ({ text, place: { tab: 'coverage', object: text } })));
+});
+
+it('leads from a denied component to its decisions, and to the nodes only where there are nodes', () => {
+  const refusals = [{ user: 'system:node:n1', count: 1, policies: ['p'], objects: ['n1'] }];
+  expect(problemsOf({}, LED, refusals)).toMatchObject([
+    {
+      harm: 'ComponentsDenied',
+      text: '1 request of system:node:n1 was denied in the last hour',
+      place: { tab: 'decisions', filters: { q: 'system:node:n1', show: 'denied' } },
+      names: [{ text: 'n1', place: { tab: 'nodes', object: 'n1' } }],
+      fix: { command: 'kubectl edit taintpolicy p' },
+    },
+  ]);
+  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals, NOW)[0]?.names).toEqual([
+    { text: 'n1' },
+  ]);
+});
