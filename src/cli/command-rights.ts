@@ -44,7 +44,7 @@ export const COMMAND_RIGHTS = {
     inCluster: [
       core('get', 'nodes'),
       core('list', 'pods'),
-      apps('get', 'daemonsets'),
+      apps('get, list', 'daemonsets'),
       storage('get', 'csinodes'),
       own('list', TaintPolicy),
       EVENTS,

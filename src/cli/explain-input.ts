@@ -10,7 +10,7 @@ import type { SchedulingNode } from '../coverage/coverage.ts';
 import type { KnownDaemonSet } from '../coverage/daemon-readiness.ts';
 import type { NodePod } from '../coverage/intolerant-pods.ts';
 import type { Placement } from '../coverage/placement.ts';
-import { type StartupSources, startupBlockers } from '../coverage/startup-readiness.ts';
+import { leftOutOnNode, type StartupSources, startupBlockers } from '../coverage/startup-readiness.ts';
 import {
   type DaemonExplanation,
   explainDaemonSet,
@@ -27,6 +27,7 @@ import {
   daemonSetName,
   type StartupRequirement,
   startupStep,
+  startupTaintsBy,
   waitingText,
 } from '../judge/startup-step.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
@@ -38,7 +39,9 @@ import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
+import { needDaemonSets } from '../policy/ready-when.ts';
 import { installedPolicies } from './cluster-options.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
@@ -73,7 +76,7 @@ async function readWaiting(
   try {
     const sources = await readStartupSources(client, node.name, carried);
     const step = startupStep(node, taintPolicies, {
-      blockers: ({ parts }) => startupBlockers(parts, node, sources),
+      blockers: ({ parts }, startup) => startupBlockers(parts, node, sources, startup),
       awaited: [],
       isComplete: true,
       now: 0,
@@ -82,7 +85,14 @@ async function readWaiting(
     const removals = step.removable.map(
       ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
     );
-    return { text: [...removals, ...step.waiting.map(waitingText)].join('; '), notes: [] };
+    const known = sources.daemonSets();
+    const startup = startupTaintsBy(node, enforcedPolicies(taintPolicies, node.labels));
+    const leftOut =
+      typeof known === 'string' ? [] : carried.flatMap(({ parts }) => leftOutOnNode(parts, node, known.value, startup));
+    return {
+      text: [...removals, ...step.waiting.map(waitingText)].join('; '),
+      notes: [...new Set(leftOut)].map((text) => `startup taints do not wait for ${text}`),
+    };
   } catch (error) {
     if (!isForbidden(error)) throw error;
     return { notes: [`what startup taints wait for was not read: ${error.message}`] };
@@ -96,13 +106,15 @@ async function readStartupSources(
   carried: readonly StartupRequirement[],
 ): Promise<StartupSources> {
   const named = carried.flatMap(({ parts }) => parts.daemonSets);
-  const pods = named.length === 0 ? [] : await listDaemonPodsOn(client, node);
+  const pods = carried.some(({ parts }) => needDaemonSets(parts)) ? await listDaemonPodsOn(client, node) : [];
   const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
   const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
-  const daemonSets = new Map<string, KnownDaemonSet | undefined>();
-  for (const one of named) daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
+  const existing = carried.some(({ parts }) => parts.allDaemonSets.length > 0)
+    ? await listObjects(client, '/apis/apps/v1/daemonsets', knownDaemonSet)
+    : (await Promise.all(named.map((one) => readDaemonSet(client, one)))).filter((one) => one !== undefined);
+  const byName = new Map(existing.map((one) => [daemonSetName(one.value), one]));
   return {
-    daemonSets: () => ({ value: { get: (one) => daemonSets.get(daemonSetName(one)) } }),
+    daemonSets: () => ({ value: { get: (one) => byName.get(daemonSetName(one)), all: () => existing } }),
     pods: () => ({ value: pods }),
     csiNode: () => ({ value: csiNode }),
   };
@@ -126,9 +138,13 @@ async function readPods(
   }
 }
 
+function knownDaemonSet(object: unknown): KnownDaemonSet {
+  return { uid: (object as { metadata: { uid: string } }).metadata.uid, value: projectDaemonSet(object) };
+}
+
 async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<KnownDaemonSet | undefined> {
-  const object = await findObject<{ metadata: { uid: string } }>(client, pathOf('daemonset', place));
-  return object && { uid: object.metadata.uid, value: projectDaemonSet(object) };
+  const object = await findObject(client, pathOf('daemonset', place));
+  return object === undefined ? undefined : knownDaemonSet(object);
 }
 
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;

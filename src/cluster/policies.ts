@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -230,7 +231,10 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   }
 }
 
-/** Whether only the metadata and the status differ. */
+/**
+ * Whether only the metadata and the status differ. One generation may be read with more fields than before: while its definition changes, a watch leaves
+ * out those that the API server did not know when the watch began.
+ */
 function isSame(a: PolicyObject, b: PolicyObject): boolean {
-  return versionOf(a) === versionOf(b);
+  return versionOf(a) === versionOf(b) && isDeepStrictEqual(a.result, b.result);
 }

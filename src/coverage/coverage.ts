@@ -228,8 +228,8 @@ function formatFound(found: string | undefined): string {
   return found === undefined ? 'the node has none' : `the node has ${found === '' ? 'an empty one' : found}`;
 }
 
-/** The leader asks each second about DaemonSets that have not changed. */
-const compiledCoverage = oncePer(compileCoverage);
+/** {@link compileCoverage} for callers that ask again about DaemonSets that have not changed: the leader does so each second. */
+export const compiledCoverage = oncePer(compileCoverage);
 
 /** How many of the nodes the DaemonSet runs on. */
 export function countCovered(daemonSet: SchedulingView, nodes: Iterable<SchedulingNode>): number {

@@ -2,7 +2,7 @@ import { type Blocker, unmet } from '../judge/startup/blocker.ts';
 import { daemonSetName } from '../judge/startup-step.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
 import type { ReadyDaemonSet } from '../policy/ready-when.ts';
-import { compileCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
+import { compiledCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
 
 /** The fields of a pod on a node that show whether a DaemonSet is ready there. */
 export interface DaemonPodOnNode {
@@ -52,7 +52,7 @@ function problemOf(
 ): string | undefined {
   if (!daemonSet) return 'it does not exist';
   if (daemonSet.value.deleting) return 'it is being deleted';
-  const coverage = compileCoverage(daemonSet.value)(node);
+  const coverage = compiledCoverage(daemonSet.value)(node);
   const obstacles = coverage.runs ? [] : coverage.obstacles;
   // An existing pod stays although a taint was added later.
   const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');

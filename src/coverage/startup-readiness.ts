@@ -2,8 +2,9 @@ import { allocatableBlockers } from '../judge/startup/allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
 import { conditionBlockers } from '../judge/startup/conditions.ts';
 import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
-import type { StartupNode } from '../judge/startup-step.ts';
-import type { ReadyDaemonSet, ReadyParts } from '../policy/ready-when.ts';
+import { daemonSetName, type StartupNode, type StartupTaints } from '../judge/startup-step.ts';
+import { needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
+import { daemonSetsOnNode, whyUninitialized } from './all-daemon-sets.ts';
 import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
 
 /** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
@@ -19,6 +20,7 @@ export interface StartupSources {
 export interface KnownDaemonSets {
   /** Undefined for one that does not exist. */
   get(one: ReadyDaemonSet): KnownDaemonSet | undefined;
+  all(): Iterable<KnownDaemonSet>;
 }
 
 /**
@@ -31,27 +33,58 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
  * The reasons for a startup taint on a node: the parts of `readyWhen` that do not hold there, or are not known to. None if all hold. Any leader
  * determines the same from the same objects.
  */
-export function startupBlockers(parts: ReadyParts, node: StartupNode, sources: StartupSources): Blocker[] {
+export function startupBlockers(
+  parts: ReadyParts,
+  node: StartupNode,
+  sources: StartupSources,
+  startup: StartupTaints,
+): Blocker[] {
   if (node.taints.some(({ key }) => key === UNREGISTERED)) {
     return [unmet('Karpenter: it has not registered the node')];
   }
   return [
-    ...ofDaemonSets(parts.daemonSets, node, sources),
+    ...(needDaemonSets(parts) ? ofDaemonSets(parts, node, sources, startup) : []),
     ...conditionBlockers(parts.conditions, node),
     ...(parts.csiDrivers.length > 0 ? csiDriverBlockers(parts.csiDrivers, node.uid, sources.csiNode()) : []),
     ...allocatableBlockers(parts.allocatable, node),
   ];
 }
 
+/** The DaemonSets on the node that are not waited for, with the reason, for example `DaemonSet kube-system/app: it is being deleted`. */
+export function leftOutOnNode(
+  { allDaemonSets }: ReadyParts,
+  node: StartupNode,
+  daemonSets: KnownDaemonSets,
+  startup: StartupTaints,
+): string[] {
+  const found = allDaemonSets.flatMap((one) => daemonSetsOnNode(one, node, daemonSets.all(), startup).leftOut);
+  return [...new Set(found.map(({ daemonSet, why }) => `DaemonSet ${daemonSetName(daemonSet)}: ${why}`))];
+}
+
 function ofDaemonSets(
-  awaited: readonly ReadyDaemonSet[],
+  { daemonSets: named, allDaemonSets }: ReadyParts,
   node: StartupNode,
   { daemonSets, pods }: StartupSources,
+  startup: StartupTaints,
 ): Blocker[] {
-  if (awaited.length === 0) return [];
   const known = daemonSets();
   if (typeof known === 'string') return [unfound('DaemonSets', 'DaemonSets', known)];
-  const onNode = pods(awaited);
+  const uninitialized = allDaemonSets.length > 0 ? whyUninitialized(node) : undefined;
+  const running = uninitialized === undefined ? runningOn(allDaemonSets, node, known.value, startup) : [];
+  const awaited = [...new Map([...named, ...running].map((one) => [daemonSetName(one), one])).values()];
+  const onNode = awaited.length === 0 ? { value: [] } : pods(awaited);
   if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
-  return daemonSetBlockers(awaited, node, onNode.value, known.value.get);
+  return [
+    ...(uninitialized === undefined ? [] : [unmet(`all DaemonSets: ${uninitialized}, so labels are missing`)]),
+    ...daemonSetBlockers(awaited, node, onNode.value, known.value.get),
+  ];
+}
+
+function runningOn(
+  all: ReadyParts['allDaemonSets'],
+  node: StartupNode,
+  daemonSets: KnownDaemonSets,
+  startup: StartupTaints,
+): ReadyDaemonSet[] {
+  return all.flatMap((one) => daemonSetsOnNode(one, node, daemonSets.all(), startup).awaited);
 }

@@ -82,9 +82,10 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   const timers = [
     ...standing.map((one) => endsAt(one) - now),
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
-    ...startup.waiting.flatMap(({ requirement, forMs, isOverdue }) =>
-      isOverdue ? [] : [requirement.progressDeadlineMs - forMs + 1],
-    ),
+    ...startup.waiting.flatMap(({ requirement, forMs, isOverdue }) => [
+      ...(isOverdue ? [] : [requirement.progressDeadlineMs - forMs + 1]),
+      ...(requirement.removeAfterMs === undefined ? [] : [requirement.removeAfterMs - forMs + 1]),
+    ]),
     ...startup.awaited.map(({ unrequiredSince }) =>
       unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
     ),

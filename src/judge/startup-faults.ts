@@ -1,10 +1,12 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { atMost } from '../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ReadyDaemonSet } from '../policy/ready-when.ts';
+import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../policy/ready-when.ts';
 import { compileRules } from '../policy/taint-rule.ts';
 import { meetingOf } from './contradictions.ts';
+import type { DaemonSetView } from './daemon-set.ts';
 import { daemonSetName } from './startup-step.ts';
 
 /** What keeps a startup taint from being removed. */
@@ -65,6 +67,52 @@ function waitingFaults(
   const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
   const message = `${text(long)}: in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment`;
   return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
+}
+
+/** What may surprise of a policy with startup taints, and is no fault. */
+export interface StartupNotes {
+  /** For a warning on apply, which is short. */
+  readonly warnings: readonly string[];
+  /** For the status of the policy. */
+  readonly notes: readonly string[];
+}
+
+/** DaemonSets that one text names. */
+const MAX_NAMED = 3;
+
+/** @param daemonSets as many of the cluster as are known */
+export function startupNotes(
+  { mode, untilReady }: Pick<CompiledTaintPolicy, 'mode' | 'untilReady'>,
+  daemonSets: readonly DaemonSetView[],
+): StartupNotes {
+  if (mode === 'Audit') return { warnings: [], notes: [] };
+  const found = untilReady.flatMap(({ value: { taint, parts }, field }) =>
+    parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
+  );
+  const leftOut = found.flatMap(({ leftOut: names, field, taint }) => {
+    if (names.length === 0) return [];
+    const [is, them] = names.length === 1 ? ['does', 'DaemonSet'] : ['do', 'DaemonSets'];
+    const text = (most: number, of: string) =>
+      `${field} does not wait for ${them} ${atMost(most, names).join(', ')}, which ${is} not tolerate ${of}`;
+    return [{ warning: text(2, 'the taint'), note: text(MAX_NAMED, `taint ${formatTaint(taint)}`) }];
+  });
+  const open = found
+    .filter(({ all }) => all.namespaces === undefined)
+    .map(
+      ({ field }) => `${field}: without namespaces, every user who may create a DaemonSet can keep new nodes tainted`,
+    );
+  return {
+    warnings: [...open, ...leftOut.map(({ warning }) => warning)],
+    notes: leftOut.map(({ note }) => note),
+  };
+}
+
+/** The DaemonSets that do not tolerate the taint that waits for all. */
+function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly DaemonSetView[]): string[] {
+  return daemonSets
+    .filter((one) => isAmong(all, one) && !tolerate(daemonTolerations(one.tolerations, one.hostNetwork), taint))
+    .map(daemonSetName)
+    .sort();
 }
 
 /** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */

@@ -28,7 +28,13 @@ export interface StartupRequirement {
   readonly parts: ReadyParts;
   /** What this version does not know of these policies, for example `TaintPolicy network (spec.taints[0].readyWhen.future)`. */
   readonly unknownParts: readonly string[];
+  /** After how long a node that waits is reported: the earliest deadline of these policies. Counted from the creation of the Node. */
   readonly progressDeadlineMs: number;
+  /**
+   * After how long the taint is removed although `readyWhen` does not hold: the latest deadline of these policies. Undefined if one of them keeps the
+   * taint.
+   */
+  readonly removeAfterMs: number | undefined;
 }
 
 export interface StartupNode extends NodeView, NodeResources, NodeConditions {
@@ -44,9 +50,17 @@ export interface AwaitedTaint {
   readonly unrequiredSince: number | undefined;
 }
 
+/** The startup taints that policies set on a node. */
+export interface StartupTaints {
+  /** Those of `ensure: UntilReady` that the node carries, or is about to get. */
+  readonly untilReady: readonly Taint[];
+  /** Those of `ensure: AtRegistration`, which another client removes. */
+  readonly atRegistration: readonly Taint[];
+}
+
 export interface StartupFacts {
   /** The parts of `readyWhen` that do not hold on the node, or are not known to. None if all hold. */
-  readonly blockers: (requirement: StartupRequirement) => readonly Blocker[];
+  readonly blockers: (requirement: StartupRequirement, startup: StartupTaints) => readonly Blocker[];
   /** What {@link StartupStep.awaited} was before. */
   readonly awaited: readonly AwaitedTaint[];
   /** Whether all policies could be read: one that could not may have the taint. */
@@ -72,6 +86,8 @@ export interface RemovableTaint {
   readonly policies: readonly string[];
   /** Why it is removed, in words. */
   readonly reason: string;
+  /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
+  readonly isOverdue?: true;
 }
 
 export interface WaitingTaint {
@@ -100,8 +116,19 @@ function startupRequirements(selecting: readonly CompiledTaintPolicy[]): Startup
         unknownParts.map((field) => `TaintPolicy ${policy} (${field})`),
       ),
       progressDeadlineMs: Math.min(...alike.map(({ progressDeadlineMs }) => progressDeadlineMs)),
+      removeAfterMs: latest(alike.map(({ removeAfterMs }) => removeAfterMs)),
     };
   });
+}
+
+/** The startup taints that policies have set on the node. */
+export function startupTaintsBy(node: NodeView, selecting: readonly CompiledTaintPolicy[]): StartupTaints {
+  const atRegistration = selecting.flatMap(({ startup, untilReady }) => {
+    const waiting = new Set(untilReady.map(({ field }) => field));
+    return startup.flatMap(({ value, field }) => (waiting.has(field) ? [] : value.taint));
+  });
+  const untilReady = startupRequirements(selecting).filter((one) => isCarried(one, node, selecting));
+  return { untilReady: untilReady.map(({ taint }) => taint), atRegistration };
 }
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
@@ -124,8 +151,8 @@ function isCarried(
 const NOTHING: StartupStep = { removable: [], late: [], waiting: [], awaited: [] };
 
 /**
- * What a node needs for its startup taints. A taint is removed whenever the node carries it and `readyWhen` holds: at any age of the node, and also
- * after another writer brought it back. Another policy that protects it, or requires it, wins.
+ * What a node needs for its startup taints. A taint is removed whenever the node carries it and `readyWhen` holds, or its policies give up: at any
+ * age of the node, and also after another writer brought it back. Another policy that protects it, or requires it, wins.
  */
 export function startupStep(
   node: StartupNode,
@@ -138,6 +165,7 @@ export function startupStep(
   const carried = valuesOf(node.taints);
   const ageMs = Math.max(0, apiTime - node.createdAt);
   const isRegistering = ageMs < REGISTRATION_MS && carried.has(identity(NOT_READY));
+  const startup = startupTaintsBy(node, selecting);
   const removable: RemovableTaint[] = [];
   const late: StartupRequirement[] = [];
   const waiting: WaitingTaint[] = [];
@@ -149,17 +177,27 @@ export function startupStep(
     if (isProtectedBy(selecting, { ...taint, value: value ?? taint.value })) continue;
     if (value === undefined) {
       // A policy with an unknown part is left to a version that knows it.
-      const isUnready = () => blockersOf(requirement).some(({ state }) => state === 'Unmet');
-      if (isRegistering && requirement.unknownParts.length === 0 && isUnready() && !isKeptOff(requirement)) {
+      const withTaint = { ...startup, untilReady: [...startup.untilReady, taint] };
+      const isUnready = () => blockersOf(requirement, withTaint).some(({ state }) => state === 'Unmet');
+      if (
+        isRegistering &&
+        !isGivenUp(requirement) &&
+        requirement.unknownParts.length === 0 &&
+        isUnready() &&
+        !isKeptOff(requirement)
+      ) {
         late.push(requirement);
       }
       continue;
     }
     // With another value, it is the taint of another writer.
     if (!isSetBy(requirement, value)) continue;
-    const blockers = [...unknownBlockers(requirement), ...blockersOf(requirement)];
+    const blockers = [...unknownBlockers(requirement), ...blockersOf(requirement, startup)];
     if (blockers.length === 0) {
       removable.push({ taint, policies: requirement.policies, reason: readyText(requirement) });
+    } else if (isGivenUp(requirement) && blockers.every(mayBeGivenUp)) {
+      const reason = givenUpText(requirement, blockers);
+      removable.push({ taint, policies: requirement.policies, reason, isOverdue: true });
     } else {
       const isOverdue = ageMs > requirement.progressDeadlineMs;
       waiting.push({ requirement, blockers, forMs: ageMs, isOverdue });
@@ -181,6 +219,11 @@ export function startupStep(
   }
   return { removable, late, waiting, awaited: after };
 
+  /** Whether the policies no longer keep the taint on a node of this age. */
+  function isGivenUp({ removeAfterMs }: StartupRequirement): boolean {
+    return removeAfterMs !== undefined && ageMs > removeAfterMs;
+  }
+
   function isKeptOff({ taint, policies: names, values }: StartupRequirement): boolean {
     const allowed = parseAllowedRemovals(node.allowRemoval);
     return (
@@ -188,6 +231,27 @@ export function startupStep(
       selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && names.includes(name))
     );
   }
+}
+
+/** What to do about a node that waits for too long. */
+export function overdueAdvice({ parts }: StartupRequirement): string[] {
+  return parts.allDaemonSets.length === 0
+    ? []
+    : ['a DaemonSet whose pods wait until the taint is removed belongs into allDaemonSets.except'];
+}
+
+/** Undefined if one of them is: then there is no latest. */
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  return times.reduce((last, ms) => (last === undefined || ms === undefined ? undefined : Math.max(last, ms)));
+}
+
+/** What has not been read yet may hold, and the reason for the removal would be wrong. A missing right may stay missing. */
+function mayBeGivenUp({ state }: Blocker): boolean {
+  return state === 'Unmet' || state === 'Refused';
+}
+
+function givenUpText({ removeAfterMs = 0 }: StartupRequirement, blockers: readonly Blocker[]): string {
+  return `the deadline of ${removeAfterMs / 1_000} s has passed, though it waits for ${textOf(blockers)}`;
 }
 
 /** An earlier version of the program would otherwise remove the taint before the part holds. */
@@ -207,11 +271,13 @@ export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
 }
 
 /** Why a taint is removed, in words. */
-function readyText({ parts: { daemonSets, conditions, csiDrivers, allocatable } }: StartupRequirement): string {
+function readyText({ parts }: StartupRequirement): string {
+  const { daemonSets, allDaemonSets, conditions, csiDrivers, allocatable } = parts;
   const names = daemonSets.map(daemonSetName);
   const are = names.length === 1 ? `DaemonSet ${names[0]} is` : `DaemonSets ${names.join(', ')} are`;
   return [
     ...(names.length === 0 ? [] : [`${are} ready`]),
+    ...(allDaemonSets.length === 0 ? [] : ['all DaemonSets that run on the node are ready']),
     ...conditionText(conditions),
     ...csiDriverText(csiDrivers),
     ...allocatableText(allocatable),
@@ -220,5 +286,9 @@ function readyText({ parts: { daemonSets, conditions, csiDrivers, allocatable } 
 
 /** For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready`. */
 export function waitingText({ requirement, blockers }: Pick<WaitingTaint, 'requirement' | 'blockers'>): string {
-  return `startup taint ${formatTaint(requirement.taint)} waits for ${blockers.map(({ text }) => text).join(', and ')}`;
+  return `startup taint ${formatTaint(requirement.taint)} waits for ${textOf(blockers)}`;
+}
+
+function textOf(blockers: readonly Blocker[]): string {
+  return blockers.map(({ text }) => text).join(', and ');
 }

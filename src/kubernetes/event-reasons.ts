@@ -45,7 +45,7 @@ export const EVENT_REASONS = {
   StartupTaintRemoved: {
     on: 'Node',
     meaning:
-      'The leader removed the startup taint: `readyWhen` holds on the node, or no policy has the taint on it any more.',
+      'The leader removed the startup taint: `readyWhen` holds on the node, the deadline has passed (`afterDeadline: Remove`), or no policy has the taint on it any more.',
   },
   StartupTaintRemains: {
     on: 'Node',

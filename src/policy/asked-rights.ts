@@ -28,7 +28,11 @@ export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
   if (policy.kind === 'TaintPolicy' && !audit) {
     const waits = policy.spec.taints.flatMap(({ readyWhen }) => (readyWhen ? partsOf(readyWhen) : []));
-    if (waits.some(needDaemonSets)) asked.push({ right: 'listPods', by: 'readyWhen.daemonSets' });
+    const first = waits.find(needDaemonSets);
+    if (first) {
+      const by = first.daemonSets.length > 0 ? 'readyWhen.daemonSets' : 'readyWhen.allDaemonSets';
+      asked.push({ right: 'listPods', by });
+    }
     if (waits.some(({ csiDrivers }) => csiDrivers.length > 0)) {
       asked.push({ right: 'listCsiNodes', by: 'readyWhen.csiDrivers' });
     }

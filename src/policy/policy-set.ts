@@ -8,7 +8,7 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { partsOf, progressDeadlineMsOf, type ReadyParts } from './ready-when.ts';
+import { partsOf, progressDeadlineMsOf, type ReadyParts, removeAfterMsOf } from './ready-when.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
 import { type CompiledTaintRule, compileRules, isStartup, matcherOfAny } from './taint-rule.ts';
@@ -77,6 +77,8 @@ export interface UntilReadyTaint {
   /** Fields of the rule that this version does not know. */
   readonly unknownParts: readonly string[];
   readonly progressDeadlineMs: number;
+  /** Undefined: the taint stays after the deadline. */
+  readonly removeAfterMs: number | undefined;
 }
 
 /** A TolerationPolicy as it is enforced. */
@@ -185,6 +187,7 @@ export function compileTaintPolicy(
         parts: partsOf(readyWhen),
         unknownParts: unknownParts.filter((part) => part.rule === index).map((part) => part.field),
         progressDeadlineMs: progressDeadlineMsOf(readyWhen),
+        removeAfterMs: removeAfterMsOf(readyWhen),
       };
       return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({
         value: { taint, anyValue, ...common },

@@ -43,6 +43,36 @@ const ReadyDaemonSetSchema = Type.Object(
 /** A DaemonSet that a startup taint waits for. */
 export type ReadyDaemonSet = Static<typeof ReadyDaemonSetSchema>;
 
+const AllDaemonSetsSchema = Type.Object(
+  {
+    namespaces: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', maxLength: 63 }), {
+        description:
+          'The namespaces of the DaemonSets. Without it, all: every user who may create a DaemonSet in any namespace can then keep new nodes from becoming ready.',
+        minItems: 1,
+        maxItems: MAX_ITEMS,
+        uniqueItems: true,
+      }),
+    ),
+    except: Type.Optional(
+      Type.Array(ReadyDaemonSetSchema, {
+        description: 'DaemonSets that are not waited for, such as one whose pods wait until the taint is removed.',
+        ...listMap(['namespace', 'name']),
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** The DaemonSets that a startup taint waits for if they run on the node. */
+export type AllDaemonSets = Static<typeof AllDaemonSetsSchema>;
+
+/** Whether a startup taint waits for the DaemonSet on the nodes where it runs. */
+export function isAmong({ namespaces, except = [] }: AllDaemonSets, { namespace, name }: ReadyDaemonSet): boolean {
+  const isExcepted = except.some((one) => one.namespace === namespace && one.name === name);
+  return (namespaces === undefined || namespaces.includes(namespace)) && !isExcepted;
+}
+
 const ConditionSchema = Type.Object(
   {
     type: QualifiedName('The type of the condition, for example `example.com/NetworkReady`.'),
@@ -94,7 +124,7 @@ const LIST_KEYS = {
 } as const;
 
 /** The parts of `readyWhen` that hold or do not hold on a node. */
-const PARTS = ['daemonSets', 'conditions', 'csiDrivers', 'allocatable'] as const;
+const PARTS = ['daemonSets', 'allDaemonSets', 'conditions', 'csiDrivers', 'allocatable'] as const;
 
 /** What the constraint reads. */
 type SomePart = Readonly<Partial<Record<(typeof PARTS)[number], unknown>>>;
@@ -116,6 +146,13 @@ export const ReadyWhenSchema = Type.Object(
         ...listMap(LIST_KEYS.daemonSets),
       }),
     ),
+    allDaemonSets: Type.Optional({
+      ...AllDaemonSetsSchema,
+      description:
+        'All DaemonSets that run on the node must be ready there: those that select it by node selector and affinity, and tolerate the taints that it ' +
+        'keeps. One that does not tolerate each taint of `ensure: UntilReady` on the node, or is being deleted, is not waited for. Nothing is judged ' +
+        'while the node carries `karpenter.sh/unregistered` or `node.cloudprovider.kubernetes.io/uninitialized`, because labels are missing until then.',
+    }),
     conditions: Type.Optional(
       Type.Array(ConditionSchema, {
         description:
@@ -140,11 +177,20 @@ export const ReadyWhenSchema = Type.Object(
     progressDeadlineSeconds: Type.Optional(
       Type.Integer({
         description:
-          'After how many seconds a node that still waits is reported, by an Event and the condition Stalled. The taint stays.',
+          'After how many seconds since the creation of the Node one that still waits is reported, by an Event and the condition Stalled.',
         format: 'int32',
         default: PROGRESS_DEADLINE_SECONDS,
         minimum: 1,
         maximum: 86_400,
+      }),
+    ),
+    afterDeadline: Type.Optional(
+      Type.Enum(['Keep', 'Remove'], {
+        description:
+          'What happens to the taint after `progressDeadlineSeconds`. Keep: it stays until `readyWhen` holds. Remove: the leader removes it, although ' +
+          '`readyWhen` does not hold. It waits only until it has read what `readyWhen` depends on; a missing permission does not keep the taint. Where several ' +
+          'policies have the taint, Keep wins, and the latest deadline counts.',
+        default: 'Keep',
       }),
     ),
   },
@@ -168,6 +214,7 @@ export function checkReadyWhen(readyWhen: ReadyWhen, path: Path, hasUnknownPart:
     ...(readyWhen.conditions ?? []).flatMap(({ type }, index) =>
       brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, type, [...path, 'conditions', index, 'type']),
     ),
+    ...repeatedItems(readyWhen.allDaemonSets?.except ?? [], LIST_KEYS.daemonSets, [...path, 'allDaemonSets', 'except']),
     ...Object.entries(LIST_KEYS).flatMap(([part, keys]) =>
       repeatedItems(readyWhen[part as keyof typeof LIST_KEYS] ?? [], keys, [...path, part]),
     ),
@@ -188,6 +235,8 @@ function repeatedItems(items: readonly object[], keys: readonly string[], path: 
 /** The parts of `readyWhen`, of one policy or of several together. All of them must hold. */
 export interface ReadyParts {
   readonly daemonSets: readonly ReadyDaemonSet[];
+  /** One for each policy. */
+  readonly allDaemonSets: readonly AllDaemonSets[];
   readonly conditions: readonly ReadyCondition[];
   readonly csiDrivers: readonly ReadyCsiDriver[];
   readonly allocatable: readonly ReadyResource[];
@@ -195,17 +244,19 @@ export interface ReadyParts {
 
 export function partsOf({
   daemonSets = [],
+  allDaemonSets,
   conditions = [],
   csiDrivers = [],
   allocatable = [],
 }: ReadyWhen): ReadyParts {
-  return { daemonSets, conditions, csiDrivers, allocatable };
+  return { daemonSets, allDaemonSets: allDaemonSets ? [allDaemonSets] : [], conditions, csiDrivers, allocatable };
 }
 
 /** The parts of several policies together: each item once. */
 export function joinedParts(all: readonly ReadyParts[]): ReadyParts {
   return {
     daemonSets: once(all.flatMap(({ daemonSets }) => daemonSets)),
+    allDaemonSets: once(all.flatMap(({ allDaemonSets }) => allDaemonSets)),
     conditions: once(all.flatMap(({ conditions }) => conditions.map((one) => ({ ...one, status: statusOf(one) })))),
     csiDrivers: once(all.flatMap(({ csiDrivers }) => csiDrivers)),
     allocatable: once(all.flatMap(({ allocatable }) => allocatable)),
@@ -217,8 +268,13 @@ function once<Item>(items: readonly Item[]): Item[] {
 }
 
 /** Whether DaemonSets and their pods are read for these parts. */
-export function needDaemonSets({ daemonSets }: ReadyParts): boolean {
-  return daemonSets.length > 0;
+export function needDaemonSets({ daemonSets, allDaemonSets }: ReadyParts): boolean {
+  return daemonSets.length + allDaemonSets.length > 0;
+}
+
+/** After how long the taint is removed although `readyWhen` does not hold. Undefined for never. */
+export function removeAfterMsOf(readyWhen: ReadyWhen): number | undefined {
+  return readyWhen.afterDeadline === 'Remove' ? progressDeadlineMsOf(readyWhen) : undefined;
 }
 
 /** How long a node may wait before it is reported. */

@@ -190,7 +190,7 @@ export const CONDITIONS = {
       },
       StartupTaintDeadlineExceeded: {
         meaning:
-          'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits.',
+          'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits. With `afterDeadline: Remove`, nodes do not stay in this state.',
         next: 'find out with kubectl describe pod why the DaemonSets that the message names are not ready on these nodes, or delete the nodes',
       },
       WouldEvictPods: {

@@ -4,14 +4,16 @@ import { limitDaemonSet } from '../cluster/kept-limits.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import { startupFaults } from '../judge/startup-faults.ts';
+import { startupFaults, startupNotes } from '../judge/startup-faults.ts';
 import { daemonSetName } from '../judge/startup-step.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/ready-when.ts';
 
-/** A policy that names more DaemonSets gets no warnings: each costs a request, and every pod can send reviews. */
-const MOST_DAEMON_SETS = 16;
+/** A policy that names more DaemonSets and namespaces gets no warnings: each costs a request, and every pod can send reviews. */
+const MOST_REQUESTS = 16;
+/** The DaemonSets of a namespace that are read. */
+const MOST_LISTED = 32;
 /** All of them are read at once, and a DaemonSet of more than 100 KB is rare. */
 const MOST_BYTES = 1024 * 1024;
 
@@ -29,15 +31,27 @@ export async function startupAdvice(
 ): Promise<readonly string[] | undefined> {
   const named = policy.untilReady.flatMap(({ value }) => value.parts.daemonSets);
   const awaited = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
-  if (awaited.length > MOST_DAEMON_SETS) return undefined;
+  const namespaces = new Set(
+    policy.untilReady.flatMap(({ value }) => value.parts.allDaemonSets.flatMap((all) => all.namespaces ?? [])),
+  );
+  if (awaited.length + namespaces.size > MOST_REQUESTS) return undefined;
   const signal = AbortSignal.timeout(timeoutMs);
-  const [replicas, ...found] = await Promise.all([
-    awaited.length === 0 ? [] : listReplicas(client, service, signal),
+  const [replicas, inNamespaces, ...found] = await Promise.all([
+    policy.untilReady.length === 0 ? [] : listReplicas(client, service, signal),
+    Promise.all(Array.from(namespaces, (namespace) => listDaemonSets(client, namespace, signal))),
     ...awaited.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
   ]);
   const daemonSets = new Map(found);
   const faults = startupFaults(policy, { others, replicas, daemonSetOf: (one) => daemonSets.get(daemonSetName(one)) });
-  return faults.map(({ warning }) => warning);
+  return [...faults.map(({ warning }) => warning), ...startupNotes(policy, inNamespaces.flat()).warnings];
+}
+
+/** The first of a namespace: more would be too long. */
+async function listDaemonSets(client: ApiClient, namespace: string, signal: AbortSignal): Promise<DaemonSetView[]> {
+  const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
+  const options = { query: { limit: MOST_LISTED }, signal, mostBytes: MOST_BYTES };
+  const { items } = await client.request<{ readonly items: readonly object[] }>('GET', path, options);
+  return items.map((object) => limitDaemonSet(viewDaemonSet(asDaemonSet(object, []), namespace, '')));
 }
 
 async function readDaemonSet(

@@ -74,6 +74,7 @@ const UNTIL_READY = {
 };
 
 const EVERY_PART = {
+  allDaemonSets: { namespaces: ['kube-system', 'a'], except: [CILIUM, { namespace: 'a', name: 'b' }] },
   daemonSets: [CILIUM, { namespace: 'gpu-operator', name: 'driver' }],
   conditions: [
     { type: 'example.com/NetworkReady', status: 'True' },
@@ -83,6 +84,7 @@ const EVERY_PART = {
   csiDrivers: [{ name: 'ebs.csi.aws.com' }, { name: 'csi.example.com' }],
   allocatable: [{ resource: 'nvidia.com/gpu' }, { resource: 'hugepages-2Mi' }],
   progressDeadlineSeconds: 60,
+  afterDeadline: 'Remove',
 };
 
 export const POLICY_CASES: readonly PolicyCase[] = [
@@ -132,6 +134,29 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     { taints: [{ ...UNTIL_READY, readyWhen: { conditions: [{ type: 'A', status: 'Yes' }] } }] },
     'spec.taints[0].readyWhen.conditions[0].status',
   ),
+  taint('a taint that waits for all DaemonSets everywhere', {
+    taints: [{ ...UNTIL_READY, readyWhen: { allDaemonSets: {} } }],
+  }),
+  taint(
+    'a taint that waits for all DaemonSets of a namespace twice',
+    { taints: [{ ...UNTIL_READY, readyWhen: { allDaemonSets: { namespaces: ['a', 'a'] } } }] },
+    'spec.taints[0].readyWhen.allDaemonSets.namespaces',
+  ),
+  taint(
+    'a taint that waits for all DaemonSets of no namespace',
+    { taints: [{ ...UNTIL_READY, readyWhen: { allDaemonSets: { namespaces: [] } } }] },
+    'spec.taints[0].readyWhen.allDaemonSets.namespaces',
+  ),
+  taint(
+    'a taint that waits for all DaemonSets but one, twice',
+    { taints: [{ ...UNTIL_READY, readyWhen: { allDaemonSets: { except: [CILIUM, CILIUM] } } }] },
+    'spec.taints[0].readyWhen.allDaemonSets.except[1]',
+  ),
+  taint(
+    'a taint that does something else after the deadline',
+    { taints: [{ ...UNTIL_READY, readyWhen: { ...EVERY_PART, afterDeadline: 'Delete' } }] },
+    'spec.taints[0].readyWhen.afterDeadline',
+  ),
   taint(
     'a taint that waits for a CSI driver whose name is none',
     { taints: [{ ...UNTIL_READY, readyWhen: { csiDrivers: [{ name: 'EBS' }] } }] },
@@ -174,7 +199,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     'a taint that waits for nothing but a deadline',
     { taints: [{ ...UNTIL_READY, readyWhen: { progressDeadlineSeconds: 60 } }] },
     'spec.taints[0].readyWhen',
-    'readyWhen needs at least one of daemonSets, conditions, csiDrivers, allocatable',
+    'readyWhen needs at least one of daemonSets, allDaemonSets, conditions, csiDrivers, allocatable',
   ),
   taint(
     'a taint that waits for one DaemonSet twice',

@@ -131,6 +131,17 @@ const readyWhen = mostly(
           maxLength: 3,
         },
       ),
+      allDaemonSets: mostly(
+        fields({
+          namespaces: list(mostly(fc.constantFrom('kube-system', 'a'), 'A', '', 1), { minLength: 1, maxLength: 2 }),
+          except: list(
+            mostly(fields({ namespace: objectName, name: objectName }, ['namespace', 'name']), 'cilium', []),
+            { minLength: 1, maxLength: 2 },
+          ),
+        }),
+        'all',
+        [],
+      ),
       conditions: list(
         mostly(fields({ type: mostly(key, 'a b', 1), status: oneOf('True', 'False', 'Unknown') }, ['type']), 'A', []),
         { minLength: 1, maxLength: 2 },
@@ -147,6 +158,7 @@ const readyWhen = mostly(
         { minLength: 1, maxLength: 2 },
       ),
       progressDeadlineSeconds: mostly(fc.constantFrom(1, 600, 86_400), 0, 86_401, '60', 0.5),
+      afterDeadline: oneOf('Keep', 'Remove'),
     },
     [],
   ),

@@ -344,7 +344,7 @@ describeWithControlPlane(
       const examples = new URL('../../examples/startup', import.meta.url).pathname;
       const { code, stdout } = await cp().kubectl(['apply', '--dry-run=server', '-f', examples]);
       expect(code).toBe(0);
-      expect(stdout.trim().split('\n')).toHaveLength(4);
+      expect(stdout.trim().split('\n')).toHaveLength(6);
     });
   },
 );

@@ -10,7 +10,7 @@ import type { ReplicaPod } from '../../coverage/placement.ts';
 import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
-  daemonSetName,
+  overdueAdvice,
   type StartupFacts,
   type StartupNode,
   type StartupStep,
@@ -20,6 +20,7 @@ import {
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
+import { isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import type { Rights } from '../rights.ts';
@@ -115,31 +116,25 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     // Its status changes with each of its pods.
     if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
     retainPods();
-    const name = daemonSetName(change.entry);
-    for (const [node, { waiting }] of waits) {
-      const isAwaited = waiting.some(({ requirement }) =>
-        requirement.parts.daemonSets.some((one) => daemonSetName(one) === name),
-      );
-      if (isAwaited) check(node, DEBOUNCE_MS);
-    }
+    if (isAwaited(change.entry)) for (const node of asking) check(node, DEBOUNCE_MS);
   }, signal);
 
   return {
     blockersOn(node) {
       asking.delete(node.name);
-      return ({ parts }) => {
+      return ({ parts }, startup) => {
         asking.add(node.name);
-        return startupBlockers(parts, node, sourcesOf(node.name));
+        return startupBlockers(parts, node, sourcesOf(node.name), startup);
       };
     },
     observe,
     settled(node) {
-      if (!asking.has(node)) csiNodes.end(node);
+      if (!asking.has(node)) endReading(node);
     },
     forget(node) {
       refusals.delete(node);
       asking.delete(node);
-      csiNodes.end(node);
+      endReading(node);
       if (waits.delete(node)) onChange();
     },
     written(entry, { late, removable }) {
@@ -147,9 +142,10 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
         const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
         report(entry, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
       }
-      for (const { taint, reason } of removable) {
+      for (const { taint, reason, isOverdue } of removable) {
         const note = `removed startup taint ${formatTaint(taint)}: ${reason}`;
-        report(entry, { type: 'Normal', reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
+        const type = isOverdue ? 'Warning' : 'Normal';
+        report(entry, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
       }
     },
     refused(node, { late, removable }, error) {
@@ -168,7 +164,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   function sourcesOf(node: string): StartupSources {
     return {
       daemonSets: () =>
-        daemonSets.isSynced() ? { value: { get: (one) => daemonSets.get(one.name, one.namespace) } } : 'Unread',
+        daemonSets.isSynced()
+          ? { value: { get: (one) => daemonSets.get(one.name, one.namespace), all: daemonSets.entries } }
+          : 'Unread',
       pods(awaited) {
         const isPermitted = rights.permits('listPods');
         if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
@@ -191,7 +189,11 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       const { taint, progressDeadlineMs } = one.requirement;
       if (!one.isOverdue || reported.has(identity(taint))) continue;
       reported.add(identity(taint));
-      const note = `${waitingText(one)}; the progress deadline of ${progressDeadlineMs / 1000} s has passed`;
+      const note = [
+        waitingText(one),
+        `the progress deadline of ${progressDeadlineMs / 1000} s has passed`,
+        ...overdueAdvice(one.requirement),
+      ].join('; ');
       report(entry, { type: 'Warning', reason: 'StartupTaintRemains', action: 'StartupTaint', note });
     }
     if (waiting.length === 0) waits.delete(name);
@@ -200,8 +202,24 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     if (!isDeepStrictEqual(shown(known?.waiting ?? []), shown(waiting))) onChange();
   }
 
+  function endReading(node: string): void {
+    pods.end(node);
+    csiNodes.end(node);
+  }
+
+  /** Whether a startup taint may wait for the DaemonSet. */
+  function isAwaited({ namespace, name }: ReadyDaemonSet): boolean {
+    return compiled().some(({ untilReady }) =>
+      untilReady.some(
+        ({ value: { parts } }) =>
+          parts.daemonSets.some((one) => one.namespace === namespace && one.name === name) ||
+          parts.allDaemonSets.some((one) => isAmong(one, { namespace, name })),
+      ),
+    );
+  }
+
   function retainPods(): void {
-    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.parts.daemonSets));
+    const named = [...daemonSets.entries()].filter(isAwaited);
     pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
   }
 

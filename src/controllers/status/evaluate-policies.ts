@@ -4,6 +4,7 @@ import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import type { NodeView } from '../../judge/node-view.ts';
+import { startupNotes } from '../../judge/startup-faults.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -134,7 +135,8 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   return { policies, problems };
 
   function idle(own: Compiled | undefined): string[] {
-    return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodes.length) : [];
+    if (own?.kind !== 'TaintPolicy') return [];
+    return [...idleNotes(own, selected.get(own) ?? [], nodes.length), ...startupNotes(own, daemonSets).notes];
   }
 
   function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {

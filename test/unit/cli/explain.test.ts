@@ -256,3 +256,38 @@ it('what the startup taints of a node wait for, by the rules of the leader', asy
   const always = policy('always', { mode: 'Restore', taints: [{ ...taint, ensure: 'Always' }] });
   expect(await textOf(1_000, [startup, always])).toBeUndefined();
 });
+
+it('what a startup taint waits for in the node, its CSINode and all its DaemonSets, and for what it does not', async () => {
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+  const readyWhen = {
+    allDaemonSets: { namespaces: ['ns'] },
+    conditions: [{ type: 'A' }],
+    csiDrivers: [{ name: 'csi.example.com' }],
+    allocatable: [{ resource: 'example.com/gpu' }],
+  };
+  const daemonSet = (name: string, tolerations: readonly object[]) => ({
+    metadata: { name, namespace: 'ns', uid: name },
+    spec: { selector: {}, template: { spec: { tolerations } } },
+  });
+  const { stdout } = await explain(['node', 'n4'], {
+    '/api/v1/nodes/n4': {
+      metadata: { name: 'n4', uid: 'u4', creationTimestamp: new Date().toISOString() },
+      spec: { taints: [taint] },
+      status: { conditions: [{ type: 'A', status: 'False' }], allocatable: { 'example.com/gpu': '0' } },
+    },
+    '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
+      policy('network', { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] }),
+    ],
+    '/api/v1/pods': [],
+    '/apis/apps/v1/daemonsets': [daemonSet('app', []), daemonSet('cni', [{ operator: 'Exists' }])],
+    '/apis/storage.k8s.io/v1/csinodes/n4': { metadata: { name: 'n4' }, spec: { drivers: [] } },
+  });
+  expect(stdout).toContain(
+    'startup taint example.com/network:NoSchedule waits for DaemonSet ns/cni: it has no pod on the node, and ' +
+      'condition A=True: it is False, and CSI driver csi.example.com: the CSINode belongs to another Node of this name; if ' +
+      'that stays so, restart the kubelet of the node, and resource example.com/gpu: the node has none that is allocatable',
+  );
+  expect(stdout).toContain(
+    'startup taints do not wait for DaemonSet ns/app: taint example.com/network:NoSchedule is not tolerated',
+  );
+});

@@ -61,3 +61,25 @@ it('a policy that is deleted and created again has nothing of the one before', a
   await expect.poll(() => policies.objects()[0]?.uid).toBe('v');
   expect(inForce()).toEqual([undefined]);
 });
+
+it('one generation that is read again with more fields is in force with them, because its definition had changed meanwhile', async () => {
+  const readyWhen = { conditions: [{ type: 'A' }] };
+  const rule = { key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' };
+  const specOf = (more: object) => ({ mode: 'Restore', taints: [{ ...rule, readyWhen: { ...readyWhen, ...more } }] });
+  const { policies, send } = await policiesOf(policy('u', 1, specOf({})));
+  const later = (resourceVersion: string, more: object) => {
+    const object = policy('u', 1, specOf(more));
+    return { ...object, metadata: { ...object.metadata, resourceVersion } };
+  };
+  const unknown = () =>
+    policies
+      .snapshot()
+      .compiled.taintPolicies.flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.unknownParts));
+  expect(unknown()).toEqual([]);
+  send('MODIFIED', later('3', { future: true }));
+  await expect.poll(unknown).toEqual(['spec.taints[0].readyWhen.future']);
+  const before = policies.snapshot();
+  send('MODIFIED', later('4', { future: true }));
+  await expect.poll(() => policies.objects()[0]?.resourceVersion).toBe('4');
+  expect(policies.snapshot()).toBe(before);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type StartupSources, startupBlockers } from '../../../src/coverage/startup-readiness.ts';
+import { type KnownDaemonSets, type StartupSources, startupBlockers } from '../../../src/coverage/startup-readiness.ts';
 import type { NodeResources } from '../../../src/judge/startup/allocatable.ts';
 import type { NodeConditions } from '../../../src/judge/startup/conditions.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
@@ -8,6 +8,8 @@ import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT: Taint = { key: 'example.com/network', effect: 'NoSchedule' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+
+const NO_DAEMON_SETS: KnownDaemonSets = { get: () => undefined, all: () => [] };
 
 /** Of a part that does not ask for them. */
 const NOT_ASKED = () => {
@@ -21,12 +23,8 @@ interface Situation extends Partial<StartupSources> {
 
 function blockers(readyWhen: ReadyWhen, { taints = [TAINT], status = {}, ...sources }: Situation = {}) {
   const node = { name: 'n', labels: {}, taints, allowRemoval: undefined, createdAt: CREATED, ...status };
-  return startupBlockers(partsOf(readyWhen), node, {
-    daemonSets: NOT_ASKED,
-    pods: NOT_ASKED,
-    csiNode: NOT_ASKED,
-    ...sources,
-  });
+  const all = { daemonSets: NOT_ASKED, pods: NOT_ASKED, csiNode: NOT_ASKED, ...sources };
+  return startupBlockers(partsOf(readyWhen), node, all, { untilReady: [TAINT], atRegistration: [] });
 }
 
 describe('the parts of readyWhen on a node', () => {
@@ -46,13 +44,13 @@ describe('the parts of readyWhen on a node', () => {
     },
     {
       why: 'pods have not been listed',
-      sources: { daemonSets: () => ({ value: { get: () => undefined } }), pods: () => 'Unread' },
+      sources: { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => 'Unread' },
       text: 'DaemonSets: the pods have not been read yet',
       state: 'Unread',
     },
     {
       why: 'pods may not be listed',
-      sources: { daemonSets: () => ({ value: { get: () => undefined } }), pods: () => 'Refused' },
+      sources: { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => 'Refused' },
       text: 'DaemonSets: taintkeeper has no permission to read the pods',
       state: 'Refused',
     },
@@ -66,7 +64,7 @@ describe('the parts of readyWhen on a node', () => {
       conditions: [{ type: 'NetworkReady' }],
       allocatable: [{ resource: 'example.com/a' }],
     };
-    const sources = { daemonSets: () => ({ value: { get: () => undefined } }), pods: () => ({ value: [] }) };
+    const sources = { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => ({ value: [] }) };
     expect(blockers(readyWhen, sources).map(({ text }) => text)).toEqual([
       'DaemonSet kube-system/cilium: it does not exist',
       'condition NetworkReady=True: the node does not have it',

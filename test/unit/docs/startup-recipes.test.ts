@@ -4,12 +4,20 @@ import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
 import { judgeNode } from '../judge/judge-node.ts';
 import { ROOT } from './pages.ts';
 
 const FOLDER = join(ROOT, 'examples/startup');
 const PAGE = readFileSync(join(ROOT, 'docs/startup-taints.md'), 'utf8');
-const NAMES = ['at-creation', 'hand-over', 'wait-for-cni', 'wait-for-gpu-drivers'];
+const NAMES = [
+  'at-creation',
+  'hand-over',
+  'wait-for-all-daemons',
+  'wait-for-cni',
+  'wait-for-csi-driver',
+  'wait-for-gpu-drivers',
+];
 const REQUESTER = { username: 'dev', groups: ['developers'] };
 
 const textOf = (name: string) => readFileSync(join(FOLDER, `${name}.yaml`), 'utf8');
@@ -47,14 +55,25 @@ describe.each(NAMES)('the recipe %s', (name) => {
   });
 });
 
-it.each([
-  ['at-creation', []],
-  ['hand-over', []],
-  ['wait-for-cni', ['kube-system/cilium']],
-  ['wait-for-gpu-drivers', ['gpu-operator/nvidia-driver-daemonset', 'gpu-operator/nvidia-device-plugin-daemonset']],
-])('%s waits for DaemonSets: %j', (name, expected) => {
-  const named = example(name).taintPolicies.flatMap(({ untilReady }) =>
-    untilReady.flatMap(({ value }) => value.parts.daemonSets.map((one) => `${one.namespace}/${one.name}`)),
-  );
-  expect(named).toEqual(expected);
+it.each<{ name: string; readyWhen: ReadyWhen | undefined }>([
+  { name: 'at-creation', readyWhen: undefined },
+  { name: 'hand-over', readyWhen: undefined },
+  {
+    name: 'wait-for-all-daemons',
+    readyWhen: {
+      allDaemonSets: { namespaces: ['kube-system'], except: [{ namespace: 'kube-system', name: 'log-archiver' }] },
+    },
+  },
+  { name: 'wait-for-cni', readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] } },
+  { name: 'wait-for-csi-driver', readyWhen: { csiDrivers: [{ name: 'ebs.csi.aws.com' }] } },
+  {
+    name: 'wait-for-gpu-drivers',
+    readyWhen: {
+      daemonSets: [{ namespace: 'gpu-operator', name: 'nvidia-device-plugin-daemonset' }],
+      allocatable: [{ resource: 'nvidia.com/gpu' }],
+    },
+  },
+])('$name waits for $readyWhen', ({ name, readyWhen }) => {
+  const parts = example(name).taintPolicies.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.parts));
+  expect(parts).toEqual(readyWhen ? [partsOf(readyWhen)] : []);
 });

@@ -180,3 +180,18 @@ it('a startup taint is checked again at its deadline', () => {
   expect(step(node([NETWORK], { createdAt: 0 }), policies, { apiTime: 10_000 }).nextInMs).toBe(50_001);
   expect(step(node([NETWORK], { createdAt: 0 }), policies, { apiTime: 60_001 }).nextInMs).toBeUndefined();
 });
+
+it('a node that waits is checked again when it is reported, and when its taint is removed', () => {
+  const until = (progressDeadlineSeconds: number): TaintRule => ({
+    ...STARTUP,
+    readyWhen: { ...READY_WHEN, progressDeadlineSeconds, afterDeadline: 'Remove' },
+  });
+  const policies: Record<string, TaintPolicySpec> = {
+    p: { mode: 'Restore', taints: [until(60)] },
+    q: { mode: 'Restore', taints: [until(900)] },
+  };
+  const at = (apiTime: number) => step(node([NETWORK]), policies, { apiTime });
+  expect(at(0)).toMatchObject({ desired: undefined, nextInMs: 60_001 });
+  expect(at(60_001)).toMatchObject({ desired: undefined, nextInMs: 900_001 - 60_001 });
+  expect(at(900_001)).toMatchObject({ desired: { taints: [] } });
+});

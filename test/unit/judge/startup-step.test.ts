@@ -145,6 +145,7 @@ describe('a taint until DaemonSets are ready', () => {
         parts: partsOf({ daemonSets: [CILIUM, GPU] }),
         unknownParts: [],
         progressDeadlineMs: 60_000,
+        removeAfterMs: undefined,
       },
     ]);
   });
@@ -167,6 +168,95 @@ describe('a taint until DaemonSets are ready', () => {
       expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
       expect(step({ ...ready, by })).toMatchObject({ removable: [], waiting: [] });
     }
+  });
+});
+
+describe('afterDeadline', () => {
+  const until = (afterDeadline: 'Keep' | 'Remove' | undefined, progressDeadlineSeconds = 600) => ({
+    ...rule(),
+    readyWhen: { daemonSets: [CILIUM], progressDeadlineSeconds, ...(afterDeadline ? { afterDeadline } : {}) },
+  });
+  const of = (...rules: ReturnType<typeof until>[]) =>
+    policies(Object.fromEntries(rules.map((one, index) => [`p${index}`, spec({ taints: [one] })])));
+  const state = (state: Blocker['state']): Blocker => ({ text: 'CSI driver a: b', state });
+
+  it.each<{
+    why: string;
+    by: ReturnType<typeof policies>;
+    situation?: Situation;
+    result: 'stays' | 'removed' | 'ready';
+  }>([
+    { why: 'Keep, which is the default', by: of(until(undefined)), result: 'stays' },
+    { why: 'Keep', by: of(until('Keep')), result: 'stays' },
+    { why: 'Remove', by: of(until('Remove')), result: 'removed' },
+    { why: 'Remove, up to the deadline', by: of(until('Remove')), situation: { ageMs: 600_000 }, result: 'stays' },
+    {
+      why: 'Remove on a node of any age: another writer has brought the taint back',
+      by: of(until('Remove')),
+      situation: { ageMs: 100 * REGISTRATION_MS },
+      result: 'removed',
+    },
+    {
+      why: 'Remove, and the node became ready while no replica led: readiness is judged first',
+      by: of(until('Remove')),
+      situation: { ageMs: 100 * REGISTRATION_MS, ...ready },
+      result: 'ready',
+    },
+    {
+      why: 'Remove, and something has not been read yet, which may hold',
+      by: of(until('Remove')),
+      situation: { blockers: () => [...WAITS, state('Unread')] },
+      result: 'stays',
+    },
+    {
+      why: 'Remove, and a right is missing, which may stay so',
+      by: of(until('Remove')),
+      situation: { blockers: () => [state('Refused')] },
+      result: 'removed',
+    },
+    { why: 'Keep beats Remove', by: of(until('Remove', 1), until('Keep', 1)), result: 'stays' },
+    { why: 'the longest deadline removes', by: of(until('Remove', 1), until('Remove', 900)), result: 'stays' },
+    { why: 'all deadlines have passed', by: of(until('Remove', 1), until('Remove', 599)), result: 'removed' },
+    {
+      why: 'another policy protects the taint',
+      by: policies({ p0: spec({ taints: [until('Remove')] }), other: { mode: 'Deny', taints: [{ key: TAINT.key }] } }),
+      result: 'stays',
+    },
+  ])('$why: the taint $result', ({ by, situation = {}, result }) => {
+    const { removable } = step({ by, ageMs: 600_001, ...situation });
+    expect(removable.map(({ isOverdue }) => (isOverdue ? 'removed' : 'ready'))).toEqual(
+      result === 'stays' ? [] : [result],
+    );
+  });
+
+  it('says why the taint was removed', () => {
+    expect(step({ by: of(until('Remove')), ageMs: 600_001 }).removable).toMatchObject([
+      {
+        reason:
+          'the deadline of 600 s has passed, though it waits for DaemonSet kube-system/cilium: its pod is not Ready',
+      },
+    ]);
+  });
+
+  it('is reported at the shortest deadline, before the longest one removes the taint', () => {
+    const by = of(until('Remove', 60), until('Remove', 900));
+    expect(step({ by, ageMs: 60_000 }).waiting).toMatchObject([{ isOverdue: false }]);
+    expect(step({ by, ageMs: 60_001 })).toMatchObject({ removable: [], waiting: [{ isOverdue: true }] });
+    expect(step({ by, ageMs: 900_001 })).toMatchObject({ removable: [{ isOverdue: true }], waiting: [] });
+  });
+
+  it('is not set late on a node from which it was removed', () => {
+    const late = (ageMs: number) => step({ by: of(until('Remove', 60)), taints: [NOT_READY], ageMs }).late;
+    expect(late(60_000)).toHaveLength(1);
+    expect(late(60_001)).toEqual([]);
+  });
+
+  it('does not remove a taint with a part that this version does not know', () => {
+    const readyWhen = { ...until('Remove').readyWhen, future: 1 };
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec({ taints: [{ ...rule(), readyWhen }] })));
+    const { taintPolicies: by } = compilePolicies(result.ok ? [result.policy] : []);
+    expect(by).toHaveLength(1);
+    expect(step({ by, ageMs: 600_001 })).toMatchObject({ removable: [], waiting: [{ isOverdue: true }] });
   });
 });
 

@@ -59,6 +59,16 @@ describe('the rights that a policy asks for', () => {
       audited: [],
     },
     {
+      what: 'a taint until all DaemonSets are ready',
+      kind: 'TaintPolicy',
+      spec: {
+        mode: 'Restore',
+        taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { allDaemonSets: {} } }],
+      },
+      rights: ['listPods by readyWhen.allDaemonSets'],
+      audited: [],
+    },
+    {
       what: 'a taint until CSI drivers have registered',
       kind: 'TaintPolicy',
       spec: {

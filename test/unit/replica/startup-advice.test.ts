@@ -13,6 +13,7 @@ const ANY = [{ operator: 'Exists' }];
 const SERVICE = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
 const SERVICE_PATH = '/api/v1/namespaces/taintkeeper/services/taintkeeper';
 const PODS_PATH = '/api/v1/namespaces/taintkeeper/pods';
+const DAEMON_SETS_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 const CILIUM_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets/cilium';
 
 const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
@@ -96,6 +97,26 @@ describe('advice on a policy with ensure: UntilReady', () => {
       objects: { [SERVICE_PATH]: absent('GET', SERVICE_PATH) },
       expected: [],
     },
+    {
+      why: 'which DaemonSets are not waited for, and that all of a cluster are many',
+      objects: {
+        [DAEMON_SETS_PATH]: {
+          metadata: {},
+          items: [daemonSet(), { ...daemonSet([]), metadata: { ...daemonSet().metadata, name: 'app' } }],
+        },
+      },
+      spec: waiting([], {
+        taints: [
+          { ...TAINT, ensure: 'UntilReady', readyWhen: { allDaemonSets: { namespaces: ['kube-system'] } } },
+          { ...TAINT, key: 'example.com/b', ensure: 'UntilReady', readyWhen: { allDaemonSets: {} } },
+        ],
+      }),
+      expected: [
+        'spec.taints[1]: without namespaces, every user who may create a DaemonSet can keep new nodes tainted',
+        'spec.taints[0] does not wait for DaemonSet kube-system/app, which does not tolerate the taint',
+        'spec.taints[1] does not wait for DaemonSet kube-system/app, which does not tolerate the taint',
+      ],
+    },
     { why: 'nothing in mode Audit', spec: waiting(['celium'], { mode: 'Audit' }), expected: [] },
   ])('$why', async ({ objects = {}, spec = waiting(), expected }) => {
     const found = await rig(objects).warnings(spec);
@@ -123,7 +144,8 @@ describe('advice on a policy with ensure: UntilReady', () => {
 
   it('reads each DaemonSet once, and none of a policy that names more than sixteen', async () => {
     const { asked, warnings } = rig({});
-    const twice = waiting(['cilium', 'cilium']);
+    const [first] = waiting().taints;
+    const twice = waiting([], { taints: [first, { ...first, key: 'example.com/other' }] as TaintPolicySpec['taints'] });
     await warnings(twice);
     expect(asked.filter((path) => path === CILIUM_PATH)).toHaveLength(1);
     const [rule] = twice.taints;

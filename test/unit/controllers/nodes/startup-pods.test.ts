@@ -1,0 +1,82 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { ClusterDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
+import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { MAX_NODE_WATCHES } from '../../../../src/controllers/nodes/node-watches.ts';
+import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
+import { watchedObjects } from './watched-objects.ts';
+
+const CNI = { namespace: 'kube-system', name: 'cni' };
+const BY_DAEMON_SET = '/api/v1/namespaces/kube-system/pods?app=cni';
+
+const pod = (node: string, ready = false) => ({
+  metadata: {
+    namespace: 'kube-system',
+    name: `cni-${node}`,
+    labels: { app: 'cni' },
+    creationTimestamp: '2026-11-22T12:00:00Z',
+    ownerReferences: [{ controller: true, kind: 'DaemonSet', name: 'cni', uid: 'cni-uid' }],
+  },
+  spec: { nodeName: node },
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+});
+
+function start() {
+  const api = watchedObjects();
+  const onChange = vi.fn<(node?: string) => void>();
+  const daemonSet = {
+    ...CNI,
+    uid: 'cni-uid',
+    resourceVersion: '1',
+    value: { podSelector: { matchLabels: { app: 'cni' } } },
+  } as unknown as Entry<ClusterDaemonSet>;
+  const get = (name: string, namespace = '') => (`${namespace}/${name}` === 'kube-system/cni' ? daemonSet : undefined);
+  const pods = watchStartupPods(api.run, api.client, { get }, onChange);
+  const readyOn = (node: string) => {
+    const found = pods.on(node, [CNI]);
+    return typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady);
+  };
+  return { api, onChange, pods, readyOn };
+}
+
+describe('the pods of nodes that wait', () => {
+  it('are watched by their node, whatever the number of other nodes', async () => {
+    const { api, onChange, pods, readyOn } = start();
+    for (const node of ['n1', 'n2', 'n3']) api.put(pod(node));
+    expect(readyOn('n1')).toBe('Unread');
+    await expect.poll(() => onChange.mock.calls).toEqual([['n1']]);
+    expect(readyOn('n1')).toEqual([false]);
+    api.put(pod('n2', true));
+    api.put(pod('n1', true));
+    await expect.poll(() => onChange.mock.calls).toEqual([['n1'], ['n1']]);
+    expect(readyOn('n1')).toEqual([true]);
+    expect(api.requests).toEqual(['LIST /api/v1/pods?spec.nodeName=n1', 'WATCH /api/v1/pods?spec.nodeName=n1']);
+    pods.end('n1');
+    await expect.poll(api.watching).toBe(0);
+    await pods.stop();
+  });
+
+  it('are watched by their DaemonSets for the nodes that are too many, until these no longer wait', async () => {
+    const { api, onChange, pods, readyOn } = start();
+    for (const node of ['n0', 'late', 'later']) api.put(pod(node));
+    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+    expect(readyOn('late')).toBe('Unread');
+    // All nodes are asked about again: the watch is of them all.
+    await expect.poll(() => onChange.mock.calls).toContainEqual([]);
+    expect([readyOn('late'), readyOn('later')]).toEqual([[false], [false]]);
+    expect(api.requests.filter((one) => one === `LIST ${BY_DAEMON_SET}`)).toHaveLength(1);
+    api.put(pod('later', true));
+    await expect.poll(() => readyOn('later')).toEqual([true]);
+    pods.end('late');
+    pods.end('later');
+    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    await pods.stop();
+    expect(api.watching()).toBe(0);
+  });
+
+  it('of a name that no Node has are not asked for: it could change the selector', async () => {
+    const { api, pods, readyOn } = start();
+    expect(() => readyOn('n1,metadata.name!=x')).toThrow('it is no name of a node');
+    expect(api.requests).toEqual([]);
+    await pods.stop();
+  });
+});
