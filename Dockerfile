@@ -1,8 +1,10 @@
 # taintkeeper's few files on a runtime without shell or package manager, as an ordinary user. The base images stand in FROM, where Dependabot
 # updates their digests, which are of indexes for amd64 and arm64.
+#
+# Before the first release: write IMAGE@DIGEST. `npm run release:dry` says how to get the digests, and a release without them is refused.
 
 # The bundle is the same for every platform, so it is built on the machine's own, without emulation.
-FROM --platform=$BUILDPLATFORM docker.io/library/node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
+FROM --platform=$BUILDPLATFORM docker.io/library/node:26-trixie-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 # Without install scripts: the only one fetches a Node.js of its own, and the base image is one.
@@ -10,7 +12,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build
 
-FROM gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a AS runtime
+FROM gcr.io/distroless/nodejs26-debian13:nonroot AS runtime
 
 # Compiling the program takes a fifth of a start. It is done here, by the Node.js and the user that will run it; others do without.
 FROM runtime AS compile

@@ -5,6 +5,7 @@ import { HELM, obstacleToHelm, runHelm } from '../../test/control-plane/helm.ts'
 import { KUBERNETES } from '../../test/control-plane/kubernetes.ts';
 import { createWorkspace } from '../../test/control-plane/workspace.ts';
 import { imageObstacle } from '../../test/image/buildah.ts';
+import { unpinnedBaseImages } from '../../test/image/product-image.ts';
 import { obstacleToRealNode } from '../../test/real-node/obstacle.ts';
 import { provideRealNode } from '../../test/real-node/provide.ts';
 import { installPackages } from '../../test/runner/debian-packages.ts';
@@ -114,11 +115,14 @@ await step('taintkeeper.cdx.json', (file) => {
 const image = await attempt('image', () => {
   const obstacle = imageObstacle();
   if (obstacle) throw new Error(obstacle);
+  const unpinned = unpinnedText();
+  if (unpinned && !dryRun) throw new Error(unpinned);
   const noBases = obstacleToBaseImages(workspace);
   if (noBases && basesAreNeeded) throw new Error(`the base images cannot be pulled: ${noBases}`);
   const built = buildImage(workspace, `${repository}:${version}`, revision, timestamp, noBases !== undefined);
   if (!built.onStandIns) cpSync(built.archive, join(folder, imageFile));
-  return [built, `${built.digest} for ${built.platforms.join(', ')}; ${built.reproducible}`];
+  const said = [`${built.digest} for ${built.platforms.join(', ')}`, built.reproducible, unpinned];
+  return [built, said.filter((text) => text !== undefined).join('; ')];
 });
 const digest = image && !image.onStandIns ? image.digest : undefined;
 
@@ -241,6 +245,13 @@ function urlOf(file: string): string {
 
 function notesOfRelease(): string {
   return releaseNotes(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version);
+}
+
+/** What keeps a release from being built; undefined if all base images have digests. */
+function unpinnedText(): string | undefined {
+  const images = unpinnedBaseImages();
+  if (images.length === 0) return undefined;
+  return `the Dockerfile names ${images.join(' and ')} without a digest: write IMAGE@DIGEST, with what "docker buildx imagetools inspect IMAGE" prints as Digest`;
 }
 
 /** As manifests name it. */

@@ -9,9 +9,14 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const DOCKERFILE = join(ROOT, 'Dockerfile');
 export const RUNTIME_BASE = 'localhost/runtime-base';
 
-/** The images of registries that a Dockerfile starts from, with their digests, in its order. */
+/** The images of registries that a Dockerfile starts from, with their digests if it has them, in its order. */
 export function baseImagesOf(dockerfile = readFileSync(DOCKERFILE, 'utf8')): string[] {
   return [...dockerfile.matchAll(/^FROM (?:--\S+ )?(\S+[/@]\S+)/gm)].map(([, image = '']) => image);
+}
+
+/** Those without a digest: whoever can push to their registry chooses what is built on. */
+export function unpinnedBaseImages(dockerfile?: string): string[] {
+  return baseImagesOf(dockerfile).filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image));
 }
 
 /**

@@ -188,7 +188,7 @@ const FAULTS: readonly Fault[] = [
     fault: '5: a job runs in an image that is not pinned',
     in: RELEASE,
     at: '    environment: release\n',
-    becomes: '    environment: release\n    container: node:24\n',
+    becomes: '    environment: release\n    container: node:26\n',
     problem: 'job publish: container is not allowed',
   },
   {
