@@ -27,9 +27,9 @@ describe('a figure of two programs', () => {
   });
 
   it.each([
-    { limited: true, verdict: 'too high' },
-    { limited: false, verdict: 'higher' },
-  ])('says $verdict with a limit: $limited', ({ limited, verdict }) => {
+    { limited: true, note: 'too high' },
+    { limited: false, note: 'higher' },
+  ])('says $note with a limit: $limited', ({ limited, note }) => {
     expect(cellsOf(figure([10, 11, 12], [20, 21, 22], limited))).toEqual([
       'start',
       'ms',
@@ -38,7 +38,7 @@ describe('a figure of two programs', () => {
       '21',
       '20-22',
       '1.91',
-      verdict,
+      note,
     ]);
   });
 });
