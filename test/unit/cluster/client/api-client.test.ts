@@ -149,8 +149,8 @@ describe('a request that fails', () => {
   it('for an answer longer than accepted stops reading it, and leaves no connection open', async () => {
     let written = 0;
     const { api, client } = await fakeCluster((_request, response) => {
-      const write = () => {
-        if (response.destroyed) return;
+      const write = (error?: Error | null) => {
+        if (error || response.destroyed) return;
         written += BLOCK.length;
         response.write(BLOCK, write);
       };
