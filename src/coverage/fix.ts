@@ -129,20 +129,23 @@ export interface GapRemedy {
 }
 
 /**
- * The one command that closes all gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
- * webhook adds all that policies require.
+ * The one command that closes the gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
+ * webhook adds all that policies require. If policies ask for some, the other gaps are taken for intended, except those of a node-critical daemon.
  * @param gaps of one DaemonSet
  * @param inForce the policies
+ * @param isCritical see `isNodeCritical`
  * @returns undefined if there is no such command: the gaps are intended, transient, or no policy can close them
  */
 export function gapRemedy(
   gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[],
   inForce: readonly CompiledTolerationPolicy[],
+  isCritical: boolean,
 ): GapRemedy | undefined {
   const lasting = gaps.filter(({ passing }) => !passing);
   const keys = lasting.flatMap(({ taints }) => taints.map(({ key }) => key));
-  const { policies, closed, left } = fixGaps(lasting, keys, inForce);
+  const { policies, closed: unasked, left } = fixGaps(lasting, keys, inForce);
   const asked = left.flatMap(({ gap, because }) => (because.kind === 'asked' ? [gap] : []));
+  const closed = isCritical || asked.length === 0 ? unasked : [];
   const cured = [...closed, ...asked];
   const [first] = cured;
   if (first === undefined) return undefined;

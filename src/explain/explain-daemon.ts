@@ -4,6 +4,7 @@ import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, type GapRemedy, gapRemedy, rolloutCommand } from '../coverage/fix.ts';
 import { findGaps, groupNodes } from '../coverage/groups.ts';
+import { isNodeCritical } from '../coverage/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
@@ -16,6 +17,7 @@ import {
   hasResourceClaims,
   isMirrorPod,
   viewPodScheduling,
+  viewPriority,
   viewScheduling,
   viewTolerator,
 } from '../objects/workload-object.ts';
@@ -109,7 +111,9 @@ export function explainDaemonSet(
   const inForce = policiesInForce(policies);
   const explained = policiesOnDaemonSet(daemonSet, nodes, inForce, facts);
   const gaps = findGaps([daemonSet], groupNodes([daemonSet], nodes));
-  const remedy = gapRemedy(gaps, compilePolicies(inForce, { audit: facts.audit }).tolerationPolicies);
+  const { priorityClass, writes } = viewPriority(object, []);
+  const { tolerationPolicies } = compilePolicies(inForce, { audit: facts.audit });
+  const remedy = gapRemedy(gaps, tolerationPolicies, isNodeCritical(priorityClass, writes));
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',

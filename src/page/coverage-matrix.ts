@@ -65,7 +65,7 @@ function remedyFor(
 ): GapRemedy | undefined {
   const coverageOn = compileCoverage(daemonSet);
   const covered = groups.flatMap(({ nodes }) => (nodes[0] ? [{ nodes, coverages: [coverageOn(nodes[0])] }] : []));
-  return gapRemedy(findGaps([daemonSet], covered, waits), policies);
+  return gapRemedy(findGaps([daemonSet], covered, waits), policies, daemonSet.isCritical);
 }
 
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */

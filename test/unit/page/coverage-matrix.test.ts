@@ -176,10 +176,16 @@ it.each([
     remedy: { command: 'kubectl rollout restart -n kube-system daemonset cni', nodes: 3 },
   },
   {
-    why: 'a policy requires one of two: the command adds the other, and cures the nodes of both',
-    given: {},
+    why: 'a policy requires one of two that a node-critical daemon lacks: the command adds the other, and cures the nodes of both',
+    given: CRITICAL,
     policies: tolerating(CONTROL_PLANE.key),
     remedy: { command: expect.stringContaining(' --taint dedicated | kubectl apply '), nodes: 3 },
+  },
+  {
+    why: 'a policy requires one of two that another daemon lacks: the other is taken for intended',
+    given: {},
+    policies: tolerating(CONTROL_PLANE.key),
+    remedy: { command: 'kubectl rollout restart -n kube-system daemonset cni', nodes: 1 },
   },
   { why: 'a daemon that is probably not meant for these nodes', given: {}, remedy: undefined },
   {

@@ -151,10 +151,18 @@ describe('a DaemonSet', () => {
     expect(JSON.stringify(explained).length).toBeLessThan(2_000);
   });
 
-  it('has one command for a gap that a policy asks about and for one that none does', async () => {
+  it('has one command for the gap that a policy asks about, and also for the others if it is node-critical', async () => {
     const nodes = [projectNode(node('n1', [EDGE])), projectNode(node('n2', [{ ...EDGE, key: 'dedicated' }]))];
-    const { next } = await explaining({ objects, policies: [AGENTS], nodes })('daemonset/ns/agent');
-    expect(next).toEqual({
+    const nextOf = async (more: Readonly<Record<string, object>>) =>
+      (await explaining({ objects: { ...objects, ...more }, policies: [AGENTS], nodes })('daemonset/ns/agent')).next;
+    expect(await nextOf({})).toEqual({
+      command: 'kubectl rollout restart -n ns daemonset agent',
+      note: 'lets it run on 1 more node, if it is meant to run there, and replaces its pods',
+    });
+    const [[path = '', agent] = []] = Object.entries(objects);
+    const critical = structuredClone(agent) as { spec: { template: { spec: object } } };
+    Object.assign(critical.spec.template.spec, { priorityClassName: 'system-node-critical' });
+    expect(await nextOf({ [path]: critical })).toEqual({
       command: expect.stringMatching(
         /^taintkeeper coverage fix -n ns --daemonset agent --taint dedicated \| kubectl apply -f - && .* && kubectl rollout restart -n ns daemonset agent$/,
       ),
