@@ -8,6 +8,7 @@ import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
 import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
+import type { Found } from '../../judge/startup/blocker.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   overdueAdvice,
@@ -20,6 +21,7 @@ import {
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
+import type { OptionalRight } from '../../policy/asked-rights.ts';
 import { isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
@@ -91,7 +93,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const asking = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(onChange);
-  const reading = startController(run, 'startup-replicas', readReplicas);
+  const readingReplicas = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? [...asking] : [node]) if (asking.has(name)) check(name);
   });
@@ -106,7 +108,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   );
   policies.changes.subscribe(() => {
     retainPods();
-    reading.restart();
+    readingReplicas.restart();
   }, signal);
   rights.changes.subscribe(() => {
     retainPods();
@@ -158,7 +160,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     notRefused: refusals.delete,
     startupOn: (node) => textOf(waits.get(node)?.waiting ?? []),
     problems,
-    stop: async () => void (await Promise.all([reading.stop(), pods.stop(), csiNodes.stop()])),
+    stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
   function sourcesOf(node: string): StartupSources {
@@ -167,17 +169,17 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
         daemonSets.isSynced()
           ? { value: { get: (one) => daemonSets.get(one.name, one.namespace), all: daemonSets.entries } }
           : 'Unread',
-      pods(awaited) {
-        const isPermitted = rights.permits('listPods');
-        if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
-        return pods.on(node, awaited);
-      },
-      csiNode() {
-        const isPermitted = rights.permits('listCsiNodes');
-        if (!isPermitted) return isPermitted === false ? 'Refused' : 'Unread';
-        return csiNodes.on(node);
-      },
+      pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
+      csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node)),
     };
+
+    /** Without the right, a watch would fail again and again. */
+    function reading<T>(right: OptionalRight, watches: { end(node: string): void }, read: () => Found<T>): Found<T> {
+      const isPermitted = rights.permits(right);
+      if (isPermitted) return read();
+      watches.end(node);
+      return isPermitted === false ? 'Refused' : 'Unread';
+    }
   }
 
   function observe(entry: NodeEntry, { waiting }: StartupStep): void {

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { RIGHTS } from '../../scripts/chart.ts';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { setReady } from './daemon-sets.ts';
+import { createTaintPolicy, patchNode, waitForEvent, waitForStatus, waitForTaints } from './drift.ts';
+import { type Installation, install, leaderOf } from './installation.ts';
+import { type Attempt, attempt, getNode, path, taintsOf } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
+import { runAs } from './run-taintkeeper.ts';
+
+const TIMEOUT_MS = 40_000;
+const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/taintpolicies.taintkeeper.dev';
+const GPU = 'example.com/gpu';
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly nodeName?: string };
+}
+
+describeWithControlPlane(
+  'the parts of readyWhen',
+  { components: ['kube-controller-manager', 'kube-scheduler'], nodeMonitorGraceSeconds: 600 },
+  (cp) => {
+    let installation: Installation;
+
+    beforeAll(async () => {
+      // Without the right to list CSINodes, at first.
+      installation = await install(cp(), ['listPods']);
+      await installation.start(['a', 'b']);
+      for (const namespace of ['agents', 'tenant']) {
+        await create('/api/v1/namespaces', { metadata: { name: namespace } });
+      }
+    });
+    afterAll(() => installation?.stop());
+
+    async function create(url: string, body: object) {
+      expect((await attempt(cp(), admin, 'POST', url, body)).error).toBe('');
+    }
+
+    const textOf = (name: string) => `example.com/${name}:NoSchedule`;
+
+    /** A policy that sets a taint of its name on the nodes of a pool of its name. */
+    const policy = (name: string, readyWhen: object) =>
+      createTaintPolicy(cp(), name, {
+        nodeSelector: { matchLabels: { pool: name } },
+        taints: [{ key: `example.com/${name}`, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen }],
+      });
+
+    /** As a kubelet does, until the webhook adds the taint of the policy: it may not be registered yet. */
+    async function register(name: string, pool: string, taints: readonly object[] = []): Promise<void> {
+      let last: Attempt | undefined;
+      const body = { metadata: { name, labels: { pool } }, spec: { taints } };
+      await waitUntil(
+        async () => {
+          await cp().request(admin, 'DELETE', path(name));
+          last = await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body);
+          return last.warnings.some((text) => text.includes(`added taint ${textOf(pool)}`)) || undefined;
+        },
+        { timeoutMs: 60_000, otherwise: () => `the node registered with ${JSON.stringify(last)}` },
+      );
+    }
+
+    async function patchStatus(name: string, status: object) {
+      const answer = await cp().request(admin, 'PATCH', `${path(name)}/status`, {
+        body: { status },
+        contentType: MERGE_PATCH,
+      });
+      expect(answer.status).toBe(200);
+    }
+
+    const createDaemonSet = (namespace: string, name: string, pool: string, tolerations: readonly object[]) =>
+      create(`/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
+        metadata: { name },
+        spec: {
+          selector: { matchLabels: { app: name } },
+          template: {
+            metadata: { labels: { app: name } },
+            spec: {
+              containers: [{ name: 'c', image: 'c' }],
+              nodeSelector: { pool },
+              terminationGracePeriodSeconds: 0,
+              tolerations,
+            },
+          },
+        },
+      });
+
+    async function setPodReady(namespace: string, app: string, on: string) {
+      const pods = `/api/v1/namespaces/${namespace}/pods`;
+      const pod = await waitUntil(
+        async () => {
+          const { body } = await cp().request<{ items: Pod[] }>(admin, 'GET', `${pods}?labelSelector=app=${app}`);
+          return body.items.find(({ metadata, spec }) => spec.nodeName === on && !metadata.deletionTimestamp);
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `there is no pod of ${app} on ${on}` },
+      );
+      const { status } = await cp().request(admin, 'PATCH', `${pods}/${pod.metadata.name}/status`, {
+        body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
+        contentType: MERGE_PATCH,
+      });
+      expect(status).toBe(200);
+    }
+
+    /** Until `explain node` says that the node waits for this: the leader decides by the same rules. */
+    const waitsFor = (name: string, text: string) =>
+      expect
+        .poll(async () => (await runAs(admin, cp(), ['explain', 'node', name])).stdout, { timeout: TIMEOUT_MS })
+        .toContain(text);
+
+    let restarts = 0;
+
+    async function killLeader(): Promise<void> {
+      await installation.kill(await leaderOf(cp()));
+      await installation.start([`k${++restarts}`]);
+    }
+
+    const stalledOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'Stalled');
+
+    it('allocatable and conditions: the node itself says when it is ready, also to the next leader', async () => {
+      await policy('gpu', { allocatable: [{ resource: GPU }], conditions: [{ type: 'DriverReady' }] });
+      await register('gpu-1', 'gpu');
+      await waitsFor(
+        'gpu-1',
+        `condition DriverReady=True: the node does not have it, and resource ${GPU}: the node has none that is allocatable`,
+      );
+      const ready = { type: 'Ready', status: 'True' };
+      await patchStatus('gpu-1', {
+        allocatable: { [GPU]: '0' },
+        conditions: [ready, { type: 'DriverReady', status: 'False' }],
+      });
+      await waitsFor('gpu-1', `condition DriverReady=True: it is False, and resource ${GPU}`);
+      await killLeader();
+      await patchStatus('gpu-1', { allocatable: { [GPU]: '8' } });
+      await waitsFor('gpu-1', 'waits for condition DriverReady=True: it is False\n');
+      expect(await taintsOf(cp(), 'gpu-1')).toEqual([textOf('gpu')]);
+      await patchStatus('gpu-1', { conditions: [ready, { type: 'DriverReady', status: 'True' }] });
+      await waitForTaints(cp(), 'gpu-1');
+      expect((await waitForEvent(cp(), 'gpu-1', 'StartupTaintRemoved')).note).toBe(
+        `removed startup taint ${textOf('gpu')}: condition DriverReady is True, resource ${GPU} is allocatable`,
+      );
+    });
+
+    it('csiDrivers: a missing right keeps the taint, and a CSINode of another Node does not count', async () => {
+      await policy('csi', { csiDrivers: [{ name: 'csi.example.com' }] });
+      await register('csi-1', 'csi');
+      const status = await waitForStatus(cp(), 'csi', (one) => stalledOf(one)?.reason === 'NotPermitted');
+      expect(stalledOf(status)?.message).toContain(
+        'readyWhen.csiDrivers needs permission to list and watch CSINodes, which taintkeeper does not have: set listCsiNodes: true',
+      );
+      const uidOf = async (name: string) => (await getNode(cp(), name)).metadata.uid ?? '';
+      const csiNode = (owner: string, uid: string) => ({
+        metadata: { name: 'csi-1', ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: owner, uid }] },
+        spec: { drivers: [{ name: 'csi.example.com', nodeID: 'i', topologyKeys: null }] },
+      });
+      // The garbage collector deletes one whose owner does not exist.
+      await create(CSI_NODES, csiNode('gpu-1', await uidOf('gpu-1')));
+      expect((await cp().kubectl(['apply', '-f', RIGHTS.listCsiNodes])).code).toBe(0);
+      await waitForStatus(cp(), 'csi', (one) => stalledOf(one)?.reason !== 'NotPermitted');
+      await waitsFor('csi-1', 'CSI driver csi.example.com: the CSINode belongs to another Node of this name');
+      await killLeader();
+      await cp().request(admin, 'DELETE', `${CSI_NODES}/csi-1`);
+      await waitsFor('csi-1', 'the node has no CSINode; if that stays so, restart the kubelet of the node');
+      // The leader has come to this node, too.
+      await register('gpu-3', 'gpu');
+      await patchStatus('gpu-3', {
+        allocatable: { [GPU]: '1' },
+        conditions: [{ type: 'DriverReady', status: 'True' }],
+      });
+      await waitForTaints(cp(), 'gpu-3');
+      expect(await taintsOf(cp(), 'csi-1')).toEqual([textOf('csi')]);
+      await create(CSI_NODES, csiNode('csi-1', await uidOf('csi-1')));
+      await waitForTaints(cp(), 'csi-1');
+    });
+
+    it('afterDeadline: Remove removes the taint, again if it is brought back, and Keep of another policy keeps it', async () => {
+      const daemonSets = [{ namespace: 'agents', name: 'nowhere' }];
+      await policy('late', { daemonSets, progressDeadlineSeconds: 1, afterDeadline: 'Remove' });
+      await register('late-1', 'late');
+      await waitForTaints(cp(), 'late-1');
+      expect((await waitForEvent(cp(), 'late-1', 'StartupTaintRemoved')).note).toBe(
+        `removed startup taint ${textOf('late')}: the deadline of 1 s has passed, though it waits for DaemonSet agents/nowhere: it does not exist`,
+      );
+      const taints = [{ key: 'example.com/late', effect: 'NoSchedule' }];
+      await killLeader();
+      expect(await patchNode(cp(), admin, 'late-1', { spec: { taints } })).toMatchObject({ passed: true });
+      await waitForTaints(cp(), 'late-1');
+
+      await createTaintPolicy(cp(), 'keep', {
+        nodeSelector: { matchLabels: { pool: 'late' } },
+        taints: [{ ...taints[0], ensure: 'UntilReady', readyWhen: { daemonSets, progressDeadlineSeconds: 1 } }],
+      });
+      await register('late-2', 'late');
+      await waitForStatus(cp(), 'keep', (one) => stalledOf(one)?.message.includes('on node late-2') ?? false);
+      expect(await taintsOf(cp(), 'late-2')).toEqual([textOf('late')]);
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/keep`);
+      await waitForTaints(cp(), 'late-2');
+    });
+
+    it('allDaemonSets: created while the node waits, broken elsewhere, intolerant, and not before labels are there', async () => {
+      const tolerant = [{ operator: 'Exists' }];
+      await createDaemonSet('agents', 'cni', 'all', tolerant);
+      await createDaemonSet('tenant', 'broken', 'all', tolerant);
+      await createDaemonSet('agents', 'intolerant', 'all', []);
+      await policy('all', { allDaemonSets: { namespaces: ['agents'] } });
+      const uninitialized = { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' };
+      await register('all-1', 'all', [uninitialized]);
+      await setReady(cp(), 'all-1');
+      await setPodReady('agents', 'cni', 'all-1');
+      await waitsFor('all-1', 'all DaemonSets: the cloud provider has not initialized the node, so labels are missing');
+      await createDaemonSet('agents', 'proxy', 'all', tolerant);
+      await killLeader();
+      const mine = { key: 'example.com/all', effect: 'NoSchedule' };
+      expect(await patchNode(cp(), admin, 'all-1', { spec: { taints: [mine] } })).toMatchObject({ passed: true });
+      await waitsFor('all-1', 'DaemonSet agents/proxy: its pod is not Ready');
+      await waitsFor(
+        'all-1',
+        `startup taints do not wait for DaemonSet agents/intolerant: taint ${textOf('all')} is not tolerated`,
+      );
+      expect(await taintsOf(cp(), 'all-1')).toEqual([textOf('all')]);
+      await setPodReady('agents', 'proxy', 'all-1');
+      await waitForTaints(cp(), 'all-1');
+      const status = await waitForStatus(cp(), 'all', ({ conditions = [] }) =>
+        conditions.some(({ type, message }) => type === 'Ready' && message.includes('agents/intolerant')),
+      );
+      expect(stalledOf(status)?.message ?? '').not.toContain('intolerant');
+      const object = policyObject('TaintPolicy', 'other', {
+        mode: 'Restore',
+        taints: [{ ...mine, ensure: 'UntilReady', readyWhen: { allDaemonSets: {} } }],
+      });
+      const { stderr } = await cp().kubectl(['apply', '--dry-run=server', '-f', '-'], {
+        input: JSON.stringify(object),
+      });
+      expect(stderr).toContain(
+        'Warning: spec.taints[0]: without namespaces, every user who may create a DaemonSet can keep new nodes tainted\n',
+      );
+    });
+
+    it('a part that this version does not know: the taint stays, and the policy is stalled', async () => {
+      const at = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/taints/items/properties/readyWhen';
+      const { status } = await cp().request(admin, 'PATCH', CRD, {
+        body: [{ op: 'add', path: `${at}/properties/future`, value: { type: 'boolean' } }],
+        contentType: JSON_PATCH,
+      });
+      expect(status).toBe(200);
+      await waitUntil(
+        async () => {
+          await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/new`);
+          const readyWhen = { conditions: [{ type: 'A' }], future: true };
+          const taint = { key: 'example.com/new', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen };
+          const spec = { mode: 'Restore', nodeSelector: { matchLabels: { pool: 'new' } }, taints: [taint] };
+          const made = await cp().request(admin, 'POST', `${POLICIES_PATH.TaintPolicy}?fieldValidation=Strict`, {
+            body: policyObject('TaintPolicy', 'new', spec),
+          });
+          return made.status === 201 || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the API server does not know the field' },
+      );
+      // A watch that began before the API server knew the field leaves it out.
+      await installation.kill();
+      await installation.start(['z']);
+      const told = `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${textOf('new')}`;
+      await waitForStatus(cp(), 'new', (one) => stalledOf(one)?.message.includes(told) ?? false);
+      await register('new-1', 'new');
+      await patchStatus('new-1', { conditions: [{ type: 'A', status: 'True' }] });
+      await waitsFor(
+        'new-1',
+        'waits for what this version of taintkeeper does not know: TaintPolicy new (spec.taints[0].readyWhen.future)',
+      );
+      // The leader has come to this node, too.
+      await register('gpu-2', 'gpu');
+      await patchStatus('gpu-2', {
+        allocatable: { [GPU]: '1' },
+        conditions: [{ type: 'DriverReady', status: 'True' }],
+      });
+      await waitForTaints(cp(), 'gpu-2');
+      expect(await taintsOf(cp(), 'new-1')).toEqual([textOf('new')]);
+    });
+  },
+);
