@@ -105,8 +105,9 @@ function objectAt(
     (one) => path === `/apis/apps/v1/namespaces/${one.namespace}/daemonsets/${one.name}`,
   );
   if (!daemonSet) return undefined;
-  const { namespace, name, labels, tolerations, nodeSelector } = daemonSet;
-  const spec = { template: { spec: { tolerations, nodeSelector } } };
+  const { namespace, name, labels, tolerations, nodeSelector, isCritical } = daemonSet;
+  const priorityClassName = isCritical ? 'system-node-critical' : '';
+  const spec = { template: { spec: { tolerations, nodeSelector, priorityClassName } } };
   return { metadata: { ...metadata, namespace, name, labels }, spec };
 }
 
