@@ -1,4 +1,5 @@
 import { rfc3339 } from '../../kubernetes/time.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { type Blocker, unmet } from './blocker.ts';
 
 /**
@@ -28,6 +29,11 @@ export interface StartupBoot {
   readonly bootId: string;
   /** When the leader set the taints after the reboot, in milliseconds since the epoch. Absent for taints of the registration. */
   readonly setAt?: number;
+}
+
+/** Whether the policy has a startup taint of `afterReboot: SetAgain`. */
+export function setsTaintsAgain({ untilReady }: Pick<CompiledTaintPolicy, 'untilReady'>): boolean {
+  return untilReady.some(({ value }) => value.setsAgain);
 }
 
 /** A UUID on Linux. The kubelet decides, so it may be any text. */
