@@ -29,6 +29,12 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     by: 'users',
     meaning: 'Any value but `false`: taintkeeper does not change the DaemonSet, and does not delete its stuck pods.',
   },
+  'startup-boot': {
+    on: 'Node',
+    by: `the webhook, when the Node is created; ${LEADER}`,
+    meaning:
+      '`BOOTID`, or `BOOTID TIME`: the boot of the node for which the startup taints of [`afterReboot: SetAgain`](../startup-taints.md#afterreboot-setagain) were set. With a time, the leader set them then, after a reboot.',
+  },
   'tolerations-added': {
     on: 'DaemonSet',
     by: LEADER,

@@ -7,7 +7,7 @@ import { judgeNodeUpdate } from '../judge/node-update.ts';
 import type { DesiredNode } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { NodeObject } from '../objects/node-object.ts';
-import { asNode, patchNode, viewNode } from '../objects/node-object.ts';
+import { asNode, patchNode, viewNode, viewNodeBoot } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type AdmissionRequest, requesterOf } from './review.ts';
 
@@ -43,7 +43,8 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, { taintPolici
   const object = asNode(request.object, ['request', 'object']);
   const node = viewNode(object, name);
   if (request.operation === 'CREATE') {
-    return nodeJudgement(object, judgeNodeCreation({ phase, requester, node }, taintPolicies));
+    const created = { ...node, ...viewNodeBoot(object) };
+    return nodeJudgement(object, judgeNodeCreation({ phase, requester, node: created }, taintPolicies));
   }
   const oldNode = viewNode(asNode(request.oldObject, ['request', 'oldObject']), name);
   return nodeJudgement(object, judgeNodeUpdate({ phase, requester, node, oldNode }, taintPolicies));

@@ -4,16 +4,17 @@ import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import type { NodeResources } from '../judge/startup/allocatable.ts';
 import type { NodeConditions } from '../judge/startup/conditions.ts';
+import type { NodeBoot } from '../judge/startup/reboot.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { asNode, taintedSince, viewNode, viewNodeStatus } from '../objects/node-object.ts';
+import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewPriority, viewScheduling } from '../objects/workload-object.ts';
 import type { Rollout } from '../recovery/recovery.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
-export interface ClusterNode extends NodeView, NodeResources, NodeConditions {
+export interface ClusterNode extends NodeView, NodeResources, NodeConditions, NodeBoot {
   /** Absent for an object that does not come from an API server. */
   readonly uid?: string;
   /** Its condition Ready is True, and it is not being deleted. */
@@ -64,6 +65,7 @@ export function projectNode(object: unknown): ClusterNode {
   return {
     ...viewNode(node, ''),
     ...viewNodeStatus(node),
+    ...viewNodeBoot(node),
     ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),

@@ -13,7 +13,7 @@ import { lacksTaintOnSelection, settableOnSelection } from './taint-changes.ts';
 import { ADDED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 /** The value of an annotation; empty without one. */
-function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
+export function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
   const annotations = `${object}.metadata.annotations`;
   const key = literal(name);
   return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;

@@ -1,4 +1,5 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../kubernetes/taint.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { readsAllowRemoval } from './allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
@@ -6,6 +7,7 @@ import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from
 import type { DesiredNode, NodeCreation } from './node-view.ts';
 import * as outcomes from './outcomes.ts';
 import { isEnforcing } from './rulings.ts';
+import { type StartupBoot, setsTaintsAgain } from './startup/reboot.ts';
 
 /**
  * A node that registers gets its required and startup taints, whatever the policy's mode but Audit, and whatever the user: exemptions are about
@@ -45,17 +47,27 @@ export function judgeNodeCreation(
   );
   // Nothing has been allowed on a new node, whatever it says. Policies that protect nothing have no say in that.
   const allowRemoval = policies.some(readsAllowRemoval) ? undefined : node.allowRemoval;
-  if (additions.length === 0 && allowRemoval === node.allowRemoval) return allow();
+  const startupBoot = bootToRecord(node, policies);
+  if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
   const values = valuesAmong(taints, concerned);
   const added = missing
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   return patch(
-    { taints, allowRemoval },
+    { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
     added.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );
+}
+
+/** The boot for which the node gets startup taints of `afterReboot: SetAgain`. Undefined if it gets none, or says so already. */
+function bootToRecord(
+  { labels, bootId, startupBoot }: NodeCreation['node'],
+  policies: readonly CompiledTaintPolicy[],
+): StartupBoot | undefined {
+  if (bootId === undefined || (startupBoot?.bootId === bootId && startupBoot.setAt === undefined)) return undefined;
+  return enforcedPolicies(policies, labels).some(setsTaintsAgain) ? { bootId } : undefined;
 }
 
 /** What is said of a taint that the node still lacks once mutation is over. */

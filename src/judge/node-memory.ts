@@ -28,11 +28,14 @@ export interface NodeMemory {
   readonly standing: TaintTimes;
   /** When the leader last deleted entries. */
   readonly entriesEndedAt: number | undefined;
+  /** When the leader set startup taints again after a reboot. In the order of time. */
+  readonly reboots: readonly number[];
   /** The startup taints that the leader has seen the Node wait with. */
   readonly awaited: readonly AwaitedTaint[];
 }
 
 const NO_CONFLICTS: NodeMemory['conflicts'] = new Map();
+const NO_REBOOTS: NodeMemory['reboots'] = [];
 
 export function newMemory(uid: string): NodeMemory {
   return {
@@ -41,13 +44,15 @@ export function newMemory(uid: string): NodeMemory {
     conflicts: NO_CONFLICTS,
     standing: NO_TIMES,
     entriesEndedAt: undefined,
+    reboots: NO_REBOOTS,
     awaited: [],
   };
 }
 
 /** Whether it says nothing, and need not be kept. */
-export function isBlank({ restorations, conflicts, standing, entriesEndedAt, awaited }: NodeMemory): boolean {
-  return restorations.length + conflicts.size + standing.length + awaited.length === 0 && entriesEndedAt === undefined;
+export function isBlank({ restorations, conflicts, standing, entriesEndedAt, reboots, awaited }: NodeMemory): boolean {
+  const count = restorations.length + conflicts.size + standing.length + reboots.length + awaited.length;
+  return count === 0 && entriesEndedAt === undefined;
 }
 
 /** The memory after the leader has set these taints, or removed them. */
@@ -56,6 +61,22 @@ export function memoryAfterRestoration(memory: NodeMemory, taints: readonly Tain
   const recent = memory.restorations.filter(({ at }) => isRecent(at, now));
   const restored = new Map(taints.map((taint) => [identity(taint), { taint, at: now }]));
   return { ...memory, restorations: [...recent, ...restored.values()] };
+}
+
+/**
+ * The memory after the leader has recorded a reboot.
+ * @param taints of `afterReboot: SetAgain`. That the leader removed them in an earlier boot is no conflict: it sets them itself.
+ */
+export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
+  const restorations = memory.restorations.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
+  return { ...memory, restorations, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
+}
+
+/** For how many milliseconds reboots of the Node change nothing, because there were too many: its boot ID changes back and forth. 0 if they do. */
+export function rebootsPausedForMs({ reboots }: NodeMemory, now: number): number {
+  const recent = reboots.filter((at) => isRecent(at, now));
+  const [first] = recent;
+  return first === undefined || recent.length < CONFLICT.limit ? 0 : first + CONFLICT.windowMs - now;
 }
 
 /** Whether another writer undoes the leader's changes of the taint repeatedly. */

@@ -3,8 +3,16 @@ import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { ALLOW_REMOVAL_LIFE_MS, isRemovalAllowed, parseAllowedRemovals, rewriteAllowRemoval } from './allow-removal.ts';
 import { type NodeDrift, nodeDrift } from './node-drift.ts';
-import { conflictChangesInMs, conflictsNow, isInConflict, type NodeMemory, newMemory } from './node-memory.ts';
+import {
+  conflictChangesInMs,
+  conflictsNow,
+  isInConflict,
+  type NodeMemory,
+  newMemory,
+  rebootsPausedForMs,
+} from './node-memory.ts';
 import type { DesiredNode } from './node-view.ts';
+import { type BootChange, settlesInMs } from './startup/reboot.ts';
 import { POLICY_GONE_MS, type StartupFacts, type StartupNode, type StartupStep, startupStep } from './startup-step.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 
@@ -16,13 +24,17 @@ export interface KeptNode extends StartupNode {
 /** What a step depends on besides the Node and what the leader knows of it. */
 export interface StepFacts extends Omit<StartupFacts, 'awaited'> {
   readonly policies: readonly CompiledTaintPolicy[];
+  /** In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write. */
+  readonly bootDueInMs?: (kind: BootChange['kind']) => number;
 }
 
-/** A startup taint that another writer sets or removes each time that the leader does the opposite. */
+/**
+ * A startup taint that another writer sets or removes each time that the leader does the opposite; or one of a node whose boot ID changes repeatedly.
+ */
 export interface ContestedTaint {
   readonly taint: Taint;
   /** What the leader leaves. */
-  readonly change: 'set' | 'remove';
+  readonly change: 'set' | 'remove' | 'setAgain';
   readonly policies: readonly string[];
 }
 
@@ -48,13 +60,16 @@ export interface NodeStep {
  * @param before what the leader knows of the Node of that name, if anything
  */
 export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
-  const { policies, now } = facts;
+  const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
   const known = before?.uid === node.uid ? before : newMemory(node.uid);
   const drift = nodeDrift(node, policies, (taint) => isInConflict(known, taint, now));
-  const { late, removable, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
+  const { late, removable, boot, again, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
   const isLeft = ({ taint }: { readonly taint: Taint }) => isInConflict(known, taint, now);
+  const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
+  const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   const startup: StartupStep = {
     ...waits,
+    ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
     late: late.filter((one) => !isLeft(one)),
     removable: removable.filter((one) => !isLeft(one)),
   };
@@ -64,6 +79,9 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
       .filter(isLeft)
       .map(({ taint, policies: by }): ContestedTaint => ({ taint, change: 'remove', policies: by })),
   ];
+  const paused = (pausedForMs === 0 ? [] : again).map(
+    ({ taint, policies: by }): ContestedTaint => ({ taint, change: 'setAgain', policies: by }),
+  );
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
@@ -78,6 +96,7 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   const desired: DesiredNode = {
     taints: withStartup(drift.taints, startup),
     allowRemoval: rewriteAllowRemoval(node.allowRemoval, { ended }),
+    ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
   };
   const timers = [
     ...standing.map((one) => endsAt(one) - now),
@@ -86,15 +105,18 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
       ...(isOverdue ? [] : [requirement.progressDeadlineMs - forMs + 1]),
       ...(requirement.removeAfterMs === undefined ? [] : [requirement.removeAfterMs - forMs + 1]),
     ]),
+    ...startup.waiting.map(({ requirement }) => (requirement.setsAgain ? settlesInMs(node, apiTime) : undefined)),
+    bootInMs,
     ...startup.awaited.map(({ unrequiredSince }) =>
       unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
     ),
   ].filter((ms): ms is number => ms !== undefined && ms > 0);
-  const changes = desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval;
+  const changes =
+    desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval || startup.boot !== undefined;
   return {
     drift,
     startup,
-    contested,
+    contested: [...contested, ...paused],
     ended,
     desired: changes ? desired : undefined,
     memory: { ...known, conflicts, standing, awaited: startup.awaited },
@@ -117,11 +139,11 @@ function standingTaints(
     .map((taint) => ({ taint, at: timeOf(before, taint) ?? now }));
 }
 
-function withStartup(taints: readonly Taint[], { removable, late }: StartupStep): readonly Taint[] {
-  if (removable.length + late.length === 0) return taints;
+function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {
+  if (removable.length + late.length + again.length === 0) return taints;
   const removed = new Set(removable.map(({ taint }) => identity(taint)));
   return withTaints(
     taints.filter((taint) => !removed.has(identity(taint))),
-    late.map(({ taint }) => taint),
+    [...late, ...again].map(({ taint }) => taint),
   );
 }

@@ -2,6 +2,7 @@ import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Requester } from '../policy/policy-set.ts';
 import type { Phase } from './decision.ts';
+import type { NodeBoot, StartupBoot } from './startup/reboot.ts';
 
 /** Whether the requester is a kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
 export function isKubelet({ username, groups }: Requester): boolean {
@@ -27,13 +28,16 @@ export function sameLabels(
 }
 
 /** What mutation, or the leader, makes of a Node: the rest of the object stays as it is. */
-export type DesiredNode = Pick<NodeView, 'taints' | 'allowRemoval'>;
+export interface DesiredNode extends Pick<NodeView, 'taints' | 'allowRemoval'> {
+  /** The boot for which its startup taints are set. Absent: what the Node says of it stays. */
+  readonly startupBoot?: StartupBoot;
+}
 
 /** A request that creates a Node. */
 export interface NodeCreation {
   readonly phase: Phase;
   readonly requester: Requester;
-  readonly node: NodeView;
+  readonly node: NodeView & NodeBoot;
 }
 
 /** A request that updates a Node. */

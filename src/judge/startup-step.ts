@@ -8,6 +8,7 @@ import { allocatableText, type NodeResources } from './startup/allocatable.ts';
 import type { Blocker } from './startup/blocker.ts';
 import { conditionText, type NodeConditions } from './startup/conditions.ts';
 import { csiDriverText } from './startup/csi-drivers.ts';
+import { type BootChange, bootChange, type NodeBoot, rebootBlockers, waitsSince } from './startup/reboot.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;
@@ -35,9 +36,11 @@ export interface StartupRequirement {
    * taint.
    */
   readonly removeAfterMs: number | undefined;
+  /** Whether one of the policies sets it again after a reboot. */
+  readonly setsAgain: boolean;
 }
 
-export interface StartupNode extends NodeView, NodeResources, NodeConditions {
+export interface StartupNode extends NodeView, NodeResources, NodeConditions, NodeBoot {
   readonly uid?: string;
   /** In milliseconds since the epoch. */
   readonly createdAt: number;
@@ -76,6 +79,10 @@ export interface StartupStep {
   readonly removable: readonly RemovableTaint[];
   /** The taints to set on the node, which registered without them and is not ready yet. */
   readonly late: readonly StartupRequirement[];
+  /** What to record of the boot of the node, in the same write as {@link again}. */
+  readonly boot: BootChange | undefined;
+  /** The taints to set on the node again, because it has rebooted. */
+  readonly again: readonly StartupRequirement[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
   readonly awaited: readonly AwaitedTaint[];
@@ -117,6 +124,7 @@ function startupRequirements(selecting: readonly CompiledTaintPolicy[]): Startup
       ),
       progressDeadlineMs: Math.min(...alike.map(({ progressDeadlineMs }) => progressDeadlineMs)),
       removeAfterMs: latest(alike.map(({ removeAfterMs }) => removeAfterMs)),
+      setsAgain: alike.some(({ setsAgain }) => setsAgain),
     };
   });
 }
@@ -148,11 +156,14 @@ function isCarried(
   return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
 }
 
-const NOTHING: StartupStep = { removable: [], late: [], waiting: [], awaited: [] };
+const NOTHING: StartupStep = { removable: [], late: [], boot: undefined, again: [], waiting: [], awaited: [] };
 
 /**
  * What a node needs for its startup taints. A taint is removed whenever the node carries it and `readyWhen` holds, or its policies give up: at any
  * age of the node, and also after another writer brought it back. Another policy that protects it, or requires it, wins.
+ *
+ * The boot of a node is recorded for `afterReboot: SetAgain` also where its taints are not set again, because another policy protects them or an entry
+ * keeps them off: once that ends, the node has run for long.
  */
 export function startupStep(
   node: StartupNode,
@@ -168,6 +179,9 @@ export function startupStep(
   const startup = startupTaintsBy(node, selecting);
   const removable: RemovableTaint[] = [];
   const late: StartupRequirement[] = [];
+  const again: StartupRequirement[] = [];
+  const followsBoot = ({ setsAgain, unknownParts }: StartupRequirement) => setsAgain && unknownParts.length === 0;
+  const boot = requirements.some(followsBoot) ? bootChange(node, apiTime) : undefined;
   const waiting: WaitingTaint[] = [];
   const after: AwaitedTaint[] = [];
 
@@ -179,28 +193,31 @@ export function startupStep(
       // A policy with an unknown part is left to a version that knows it.
       const withTaint = { ...startup, untilReady: [...startup.untilReady, taint] };
       const isUnready = () => blockersOf(requirement, withTaint).some(({ state }) => state === 'Unmet');
-      if (
-        isRegistering &&
-        !isGivenUp(requirement) &&
-        requirement.unknownParts.length === 0 &&
-        isUnready() &&
-        !isKeptOff(requirement)
-      ) {
+      if (requirement.unknownParts.length > 0) continue;
+      if (boot?.kind === 'SetAgain' && requirement.setsAgain) {
+        if (!isKeptOff(requirement)) again.push(requirement);
+      } else if (isRegistering && !isGivenUp(requirement) && isUnready() && !isKeptOff(requirement)) {
         late.push(requirement);
       }
       continue;
     }
     // With another value, it is the taint of another writer.
     if (!isSetBy(requirement, value)) continue;
-    const blockers = [...unknownBlockers(requirement), ...blockersOf(requirement, startup)];
+    const { setsAgain } = requirement;
+    const blockers = [
+      ...unknownBlockers(requirement),
+      ...(setsAgain ? rebootBlockers(node, apiTime) : []),
+      ...blockersOf(requirement, startup),
+    ];
     if (blockers.length === 0) {
       removable.push({ taint, policies: requirement.policies, reason: readyText(requirement) });
     } else if (isGivenUp(requirement) && blockers.every(mayBeGivenUp)) {
       const reason = givenUpText(requirement, blockers);
       removable.push({ taint, policies: requirement.policies, reason, isOverdue: true });
     } else {
-      const isOverdue = ageMs > requirement.progressDeadlineMs;
-      waiting.push({ requirement, blockers, forMs: ageMs, isOverdue });
+      const forMs = waitedMs(requirement);
+      const isOverdue = forMs > requirement.progressDeadlineMs;
+      waiting.push({ requirement, blockers, forMs, isOverdue });
       after.push({ requirement, unrequiredSince: undefined });
     }
   }
@@ -217,11 +234,16 @@ export function startupStep(
     }
     after.push({ requirement, unrequiredSince: since });
   }
-  return { removable, late, waiting, awaited: after };
+  return { removable, late, boot, again, waiting, awaited: after };
 
   /** Whether the policies no longer keep the taint on a node of this age. */
-  function isGivenUp({ removeAfterMs }: StartupRequirement): boolean {
-    return removeAfterMs !== undefined && ageMs > removeAfterMs;
+  function waitedMs({ setsAgain }: StartupRequirement): number {
+    return setsAgain ? Math.max(0, apiTime - waitsSince(node, apiTime)) : ageMs;
+  }
+
+  function isGivenUp(requirement: StartupRequirement): boolean {
+    const { removeAfterMs } = requirement;
+    return removeAfterMs !== undefined && waitedMs(requirement) > removeAfterMs;
   }
 
   function isKeptOff({ taint, policies: names, values }: StartupRequirement): boolean {

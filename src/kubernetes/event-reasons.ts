@@ -25,7 +25,7 @@ export const EVENT_REASONS = {
   TaintAdded: {
     on: NODE_AND_POLICY,
     meaning:
-      'A taint of `ensure` was set, in a request or later by the leader. A startup taint that the leader sets has it on the Node only.',
+      'A taint of `ensure` was set, in a request or later by the leader, also after a reboot. A startup taint that the leader sets has it on the Node only.',
   },
   TaintMissing: {
     on: NODE_AND_POLICY,
@@ -35,7 +35,7 @@ export const EVENT_REASONS = {
   TaintConflict: {
     on: NODE_AND_POLICY,
     meaning:
-      'Another writer removes a taint repeatedly, or sets a startup taint that the leader removes. The leader leaves the taint alone for some minutes.',
+      'Another writer removes a taint repeatedly, or sets a startup taint that the leader removes; or the boot ID of a node changes repeatedly. The leader leaves the taint alone for some minutes.',
   },
   RemovalAnnotationExpired: {
     on: 'Node',

@@ -1,7 +1,13 @@
 import { all, any, bind, cel, type Expression, not, type Variable } from '../cel/expression.ts';
-import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_CHANGES } from '../conditions/node-update.ts';
+import {
+  ALLOW_REMOVAL_AFTER,
+  ALLOW_REMOVAL_BEFORE,
+  ALLOW_REMOVAL_CHANGES,
+  annotationOf,
+} from '../conditions/node-update.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import { STARTUP_BOOT_ANNOTATION } from '../judge/startup/reboot.ts';
 import type { NativeManifest, ResourceRule } from './native-policy.ts';
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
@@ -46,13 +52,31 @@ const SAME_ANNOTATION: Expression = bind(
   not(ALLOW_REMOVAL_CHANGES),
 );
 
+/** The API server stores at most 1.5 MiB, and compares texts of equal length. */
+const TEXT_COST = 160_000;
+
+/** A kubelet that sets its own taints at registration may say for which boot it did. */
+const STARTUP_BOOT_BEFORE: Variable = {
+  name: 'oldStartupBoot',
+  definition: cel(40)`${IS_CREATION} ? ""\n  : ${annotationOf('oldObject', STARTUP_BOOT_ANNOTATION)}`,
+};
+const STARTUP_BOOT_AFTER: Variable = {
+  name: 'startupBoot',
+  definition: annotationOf('object', STARTUP_BOOT_ANNOTATION),
+};
+const SAME_OR_OWN_BOOT: Expression = bind(
+  [STARTUP_BOOT_BEFORE, STARTUP_BOOT_AFTER],
+  any([
+    cel(TEXT_COST)`${STARTUP_BOOT_AFTER} == ${STARTUP_BOOT_BEFORE}`,
+    all([IS_CREATION, cel(TEXT_COST)`${STARTUP_BOOT_AFTER} == object.?status.?nodeInfo.?bootID.orValue("")`]),
+  ]),
+);
+
 function generateNameOf(object: 'object' | 'oldObject'): Expression {
   const name = `${object}.metadata.generateName`;
   return cel(5)`has(${name}) ? ${name} : ""`;
 }
 
-/** The API server stores at most 1.5 MiB, and compares texts of equal length. */
-const TEXT_COST = 160_000;
 const SAME_GENERATE_NAME: Expression = any([
   IS_CREATION,
   cel(TEXT_COST)`(${generateNameOf('object')}) == (${generateNameOf('oldObject')})`,
@@ -73,6 +97,8 @@ const SAME_OR_VALID_SWAP: Expression = any([
 /**
  * The ValidatingAdmissionPolicy and its binding that deny, by kubelets and through `nodes/status`:
  * - changes of the annotation `allow-removal`;
+ * - changes of the annotation `startup-boot`: a node could keep off the taints that the leader sets after a reboot. When it registers, a kubelet may only
+ *   write its own boot ID, which mutation writes as well;
  * - changes of the owners of a Node. The garbage collector deletes a Node whose owners do not exist (CVE-2025-5187): a right to `nodes/status` would
  *   be one to delete nodes, and their taints with them;
  * - changes of `generateName`, and a swap capacity that is not positive. The API server checks both in each update of the Node itself (`ValidateNode` in
@@ -104,6 +130,13 @@ export function nodeMetadataManifests(): NativeManifest[] {
           `"node " + object.metadata.name + ": changing annotation ${ALLOW_REMOVAL_ANNOTATION} ` +
           'through nodes/status or as a kubelet is not allowed. ' +
           `To allow the removal of a taint: kubectl annotate --overwrite node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: SAME_OR_OWN_BOOT.text,
+        messageExpression:
+          `"node " + object.metadata.name + ": changing annotation ${STARTUP_BOOT_ANNOTATION} through nodes/status or as a kubelet is not allowed, ` +
+          'because startup taints would not be set again after a reboot. A kubelet that registers may only write its own boot ID"',
         reason: 'Forbidden',
       },
       {

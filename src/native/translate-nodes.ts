@@ -3,6 +3,7 @@ import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { REMOVES_TAINTS } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/allow-removal.ts';
 import { resultKey } from '../judge/outcomes.ts';
+import { setsTaintsAgain } from '../judge/startup/reboot.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -140,6 +141,8 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       },
     policy.untilReady.length > 0 &&
       !audit && { field: 'spec.taints', message: 'no startup taint is removed when its DaemonSets are ready' },
+    setsTaintsAgain(policy) &&
+      !audit && { field: 'spec.taints', message: 'no startup taint is set again after a reboot' },
     allowsRemovalByAnnotation &&
       purpose === 'Alone' && {
         field: 'spec.removalByAnnotation',

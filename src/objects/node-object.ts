@@ -5,6 +5,13 @@ import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import type { NodeResources } from '../judge/startup/allocatable.ts';
 import type { NodeConditions } from '../judge/startup/conditions.ts';
+import {
+  formatStartupBoot,
+  type NodeBoot,
+  parseStartupBoot,
+  STARTUP_BOOT_ANNOTATION,
+  validBootId,
+} from '../judge/startup/reboot.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -74,6 +81,14 @@ export function viewNodeStatus(node: NodeObject): NodeResources & NodeConditions
   };
 }
 
+/** The boot of the node, and that for which its startup taints were set. Neither is there if it is not like a boot ID. */
+export function viewNodeBoot(node: NodeObject): Pick<NodeBoot, 'bootId' | 'startupBoot'> {
+  const { status } = node as { readonly status?: { readonly nodeInfo?: { readonly bootID?: unknown } | null } | null };
+  const bootId = validBootId(status?.nodeInfo?.bootID);
+  const startupBoot = parseStartupBoot(own(node.metadata.annotations ?? {}, STARTUP_BOOT_ANNOTATION));
+  return { ...(bootId === undefined ? {} : { bootId }), ...(startupBoot === undefined ? {} : { startupBoot }) };
+}
+
 /** `Unknown` is the longest status. */
 const MAX_STATUS = 7;
 
@@ -103,7 +118,13 @@ export function taintedSince(node: NodeObject): number | undefined {
 
 /** The JSON patch (RFC 6902) that changes the Node to the desired state. */
 export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
-  return [...patchTaints(spec, desired.taints), ...patchAllowRemoval(metadata, desired.allowRemoval)];
+  const annotations = [
+    { name: ALLOW_REMOVAL_ANNOTATION, value: desired.allowRemoval },
+    ...(desired.startupBoot === undefined
+      ? []
+      : [{ name: STARTUP_BOOT_ANNOTATION, value: formatStartupBoot(desired.startupBoot) }]),
+  ];
+  return [...patchTaints(spec, desired.taints), ...patchAnnotations(metadata, annotations)];
 }
 
 function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operation[] {
@@ -112,11 +133,22 @@ function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operat
   return listPatch('/spec/taints', spec.taints, taints);
 }
 
+interface DesiredAnnotation {
+  readonly name: string;
+  /** Undefined: it is deleted. */
+  readonly value: string | undefined;
+}
+
 /** Without a map of annotations, one must be added before anything can be added to it. */
-function patchAllowRemoval({ annotations }: NodeObject['metadata'], value: string | undefined): Operation[] {
-  const before = own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION);
-  if (value === before) return [];
-  if (!annotations) return [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL_ANNOTATION]: value } }];
-  const path = jsonPointer('metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION);
-  return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
+function patchAnnotations({ annotations }: NodeObject['metadata'], desired: readonly DesiredAnnotation[]): Operation[] {
+  const changed = desired.filter(({ name, value }) => value !== own(annotations ?? {}, name));
+  if (changed.length === 0) return [];
+  if (!annotations) {
+    const value = Object.fromEntries(changed.map((one) => [one.name, one.value]));
+    return [{ op: 'add', path: '/metadata/annotations', value }];
+  }
+  return changed.map(({ name, value }): Operation => {
+    const path = jsonPointer('metadata', 'annotations', name);
+    return value === undefined ? { op: 'remove', path } : { op: 'add', path, value };
+  });
 }

@@ -79,6 +79,8 @@ export interface UntilReadyTaint {
   readonly progressDeadlineMs: number;
   /** Undefined: the taint stays after the deadline. */
   readonly removeAfterMs: number | undefined;
+  /** Whether the leader sets it again after a reboot of the node. */
+  readonly setsAgain: boolean;
 }
 
 /** A TolerationPolicy as it is enforced. */
@@ -188,6 +190,7 @@ export function compileTaintPolicy(
         unknownParts: unknownParts.filter((part) => part.rule === index).map((part) => part.field),
         progressDeadlineMs: progressDeadlineMsOf(readyWhen),
         removeAfterMs: removeAfterMsOf(readyWhen),
+        setsAgain: rule.afterReboot === 'SetAgain',
       };
       return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({
         value: { taint, anyValue, ...common },

@@ -54,7 +54,8 @@ export interface ConstrainedRule {
   readonly effect?: string;
   readonly ensure?: string;
   readonly except?: readonly string[];
-  readonly readyWhen?: unknown;
+  readonly readyWhen?: object;
+  readonly afterReboot?: string;
 }
 
 /** When taintkeeper sets a taint. AtRegistration and UntilReady: in the request that creates the Node. */
@@ -70,6 +71,12 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** The taints that Kubernetes itself sets and removes. */
 const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SERVICE);
+
+/** The parts of `readyWhen` of which no field says from which boot of the node they are. */
+const PARTS_OF_NO_BOOT = ['conditions', 'csiDrivers'] as const;
+
+/** The parts of `readyWhen` that are never true of a node on which nothing runs yet. A node may have no DaemonSet of `allDaemonSets`. */
+const PARTS_OF_A_BOOT = ['daemonSets', 'allocatable'] as const;
 
 const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
@@ -107,6 +114,26 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     cel: "has(self.readyWhen) == (has(self.ensure) && self.ensure == 'UntilReady')",
     message: 'ensure: UntilReady needs readyWhen, and no other rule has it',
     field: 'readyWhen',
+  },
+  {
+    holds: ({ ensure, afterReboot }) => afterReboot === undefined || ensure === 'UntilReady',
+    cel: "!has(self.afterReboot) || (has(self.ensure) && self.ensure == 'UntilReady')",
+    message: 'afterReboot is only for ensure: UntilReady',
+    field: 'afterReboot',
+  },
+  {
+    holds: ({ afterReboot, readyWhen = {} }) =>
+      afterReboot !== 'SetAgain' || PARTS_OF_NO_BOOT.every((part) => !(part in readyWhen)),
+    cel: `!has(self.afterReboot) || self.afterReboot != 'SetAgain' || !has(self.readyWhen) || !(${PARTS_OF_NO_BOOT.map((part) => `has(self.readyWhen.${part})`).join(' || ')})`,
+    message: `afterReboot: SetAgain is not allowed with ${PARTS_OF_NO_BOOT.map((part) => `readyWhen.${part}`).join(' or ')}: after a reboot, these are those of the earlier boot, and no field says so`,
+    field: 'afterReboot',
+  },
+  {
+    holds: ({ afterReboot, readyWhen }) =>
+      afterReboot !== 'SetAgain' || readyWhen === undefined || PARTS_OF_A_BOOT.some((part) => part in readyWhen),
+    cel: `!has(self.afterReboot) || self.afterReboot != 'SetAgain' || !has(self.readyWhen) || ${PARTS_OF_A_BOOT.map((part) => `has(self.readyWhen.${part})`).join(' || ')}`,
+    message: `afterReboot: SetAgain needs ${PARTS_OF_A_BOOT.map((part) => `readyWhen.${part}`).join(' or ')}`,
+    field: 'afterReboot',
   },
   {
     holds: ({ key, except = [] }) =>
@@ -168,6 +195,15 @@ export const TaintRuleSchema = Type.Object(
       }),
     ),
     readyWhen: Type.Optional(ReadyWhenSchema),
+    // No default, because the API server would write it into every rule.
+    afterReboot: Type.Optional(
+      Type.Enum(['Ignore', 'SetAgain'], {
+        description:
+          'For ensure: UntilReady: what happens when the boot ID in the status of the Node changes. Without it, Ignore: nothing. SetAgain: the leader sets the ' +
+          'taint again, and removes it when `readyWhen` holds, at the earliest 30 seconds later. In the meantime, the scheduler may bind pods to the node, ' +
+          'and pods that were bound before the reboot start in any case.',
+      }),
+    ),
   },
   { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },
 );

@@ -1,11 +1,12 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
-import { rulesOf } from '../conditions/node-policies.ts';
-import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, onUpdate } from '../conditions/node-update.ts';
+import { conditionsOf, rulesOf } from '../conditions/node-policies.ts';
+import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, annotationOf, onUpdate } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
+import { STARTUP_BOOT_ANNOTATION, setsTaintsAgain } from '../judge/startup/reboot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -45,10 +46,10 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   ];
 }
 
-/** A node registers that lacks a required taint, or allows removals itself. */
+/** A node registers that lacks a required taint, allows removals itself, or does not say for which boot it gets startup taints. */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksPresentTaint(binding)]),
+    any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksPresentTaint(binding), lacksBoot(binding)]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',
@@ -57,6 +58,25 @@ function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
     conditions: { 'concerns-a-policy': concerns.expression },
   });
 }
+
+/** True for a node that registers with a boot ID that its annotation does not have, and whose startup taints are set again after a reboot. */
+function lacksBoot(policies: readonly CompiledTaintPolicy[]): Expression {
+  const selected = policies.filter(setsTaintsAgain).map((policy) => conditionsOf(policy).selects.after);
+  return all([any(selected), OTHER_BOOT]);
+}
+
+const BOOT_ID: Variable = {
+  name: 'bootId',
+  definition: cel(
+    30,
+  )`has(object.status) && has(object.status.nodeInfo) && has(object.status.nodeInfo.bootID)\n  ? object.status.nodeInfo.bootID : ""`,
+};
+const STARTUP_BOOT: Variable = { name: 'startupBoot', definition: annotationOf('object', STARTUP_BOOT_ANNOTATION) };
+/** The API server limits all annotations of an object to 256 KiB. */
+const OTHER_BOOT: Expression = bind(
+  [BOOT_ID, STARTUP_BOOT],
+  all([cel(4)`${BOOT_ID} != ""`, cel(26_300)`${STARTUP_BOOT} != ${BOOT_ID}`]),
+);
 
 /** A node registers that still lacks a required taint. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/startup/reboot.ts';
 import { NODE_METADATA_POLICY } from '../../src/native/node-metadata.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -76,6 +77,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
   }
 
   const statusOf = (name: string) => `${path(name)}/status`;
+  const nodeInfo = (bootID: string) => ({ nodeInfo: { bootID } });
 
   /** A write of annotations by way of nodes/status. */
   const forge = (name: string, annotations: Record<string, string | null>, dryRun = false): Promise<Attempt> =>
@@ -113,6 +115,26 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       const apply = `${statusOf(own)}?fieldManager=agent&force=true`;
       expect(await attempt(cp(), agent, 'PATCH', apply, applied, APPLY_PATCH)).toMatchObject(denied);
       expect(await annotationsOf(own)).toEqual({});
+    });
+
+    it('no user changes for which boot startup taints were set', async () => {
+      const own = 'b-1';
+      await createNodes(cp(), [own], 'team', [TEAM]);
+      const denied = {
+        passed: false,
+        error:
+          `nodes "${own}" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-metadata' with binding 'taintkeeper-node-metadata' denied request: ` +
+          `node ${own}: changing annotation ${STARTUP_BOOT_ANNOTATION} through nodes/status or as a kubelet is not allowed, ` +
+          'because startup taints would not be set again after a reboot. A kubelet that registers may only write its own boot ID',
+      };
+      const body = { metadata: { annotations: { [STARTUP_BOOT_ANNOTATION]: 'boot-2' } }, status: nodeInfo('boot-2') };
+      for (const user of [agent, developer, admin, node(own)]) {
+        expect(await attempt(cp(), user, 'PATCH', statusOf(own), body, MERGE_PATCH), user.name).toMatchObject(denied);
+      }
+      expect(await patchNode(cp(), node(own), own, { metadata: body.metadata })).toMatchObject(denied);
+      expect(await patchNode(cp(), admin, own, { metadata: body.metadata })).toMatchObject({ passed: true });
+      const removal = { metadata: { annotations: { [STARTUP_BOOT_ANNOTATION]: null } } };
+      expect(await attempt(cp(), agent, 'PATCH', statusOf(own), removal, MERGE_PATCH)).toMatchObject(denied);
     });
 
     it('names no owner, by any kind of write and any user', async () => {
@@ -161,6 +183,25 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         error: expect.stringContaining(
           `changing annotation ${RELEASE} through nodes/status or as a kubelet is not allowed`,
         ),
+      });
+    });
+
+    it.each([
+      { why: 'its own boot', name: 'b-own', annotation: 'boot-1', status: nodeInfo('boot-1'), passed: true },
+      { why: 'another boot', name: 'b-other', annotation: 'boot-2', status: nodeInfo('boot-1'), passed: false },
+      {
+        why: 'its own with a time',
+        name: 'b-time',
+        annotation: 'boot-1 2099-01-01T00:00:00Z',
+        status: nodeInfo('boot-1'),
+        passed: false,
+      },
+      { why: 'a boot, and reports none', name: 'b-none', annotation: 'boot-1', status: {}, passed: false },
+    ])('a kubelet registers with $why: $passed', async ({ name, annotation, status, passed }) => {
+      const body = { metadata: { name, annotations: { [STARTUP_BOOT_ANNOTATION]: annotation } }, status };
+      expect(await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body)).toMatchObject({
+        passed,
+        error: passed ? '' : expect.stringContaining(`changing annotation ${STARTUP_BOOT_ANNOTATION} through`),
       });
     });
 

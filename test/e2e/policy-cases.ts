@@ -167,6 +167,61 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     { taints: [{ ...UNTIL_READY, readyWhen: { allocatable: [{ resource: 'cpu' }] } }] },
     'spec.taints[0].readyWhen.allocatable[0].resource',
   ),
+  taint('a taint that is set again after a reboot', {
+    taints: [
+      {
+        ...UNTIL_READY,
+        readyWhen: { daemonSets: [CILIUM], allocatable: [{ resource: 'nvidia.com/gpu' }] },
+        afterReboot: 'SetAgain',
+      },
+      { ...UNTIL_READY, key: 'b', readyWhen: EVERY_PART, afterReboot: 'Ignore' },
+    ],
+  }),
+  taint(
+    'a taint that is set again after a reboot, by a condition',
+    {
+      taints: [
+        {
+          ...UNTIL_READY,
+          readyWhen: { daemonSets: [CILIUM], conditions: [{ type: 'A' }] },
+          afterReboot: 'SetAgain',
+        },
+      ],
+    },
+    'spec.taints[0].afterReboot',
+    'afterReboot: SetAgain is not allowed with readyWhen.conditions or readyWhen.csiDrivers: after a reboot, these are those of the earlier boot, and no field says so',
+  ),
+  taint(
+    'a taint that is set again after a reboot, by a CSI driver',
+    {
+      taints: [
+        {
+          ...UNTIL_READY,
+          readyWhen: { daemonSets: [CILIUM], csiDrivers: [{ name: 'a.com' }] },
+          afterReboot: 'SetAgain',
+        },
+      ],
+    },
+    'spec.taints[0].afterReboot',
+    'afterReboot: SetAgain is not allowed with readyWhen.conditions or readyWhen.csiDrivers: after a reboot, these are those of the earlier boot, and no field says so',
+  ),
+  taint(
+    'a taint that is set again after a reboot, by whatever DaemonSets there are',
+    { taints: [{ ...UNTIL_READY, readyWhen: { allDaemonSets: { namespaces: ['a'] } }, afterReboot: 'SetAgain' }] },
+    'spec.taints[0].afterReboot',
+    'afterReboot: SetAgain needs readyWhen.daemonSets or readyWhen.allocatable',
+  ),
+  taint(
+    'a required taint that is set again after a reboot',
+    { taints: [present({ afterReboot: 'SetAgain' })] },
+    'spec.taints[0].afterReboot',
+    'afterReboot is only for ensure: UntilReady',
+  ),
+  taint(
+    'a taint that does something unknown after a reboot',
+    { taints: [{ ...UNTIL_READY, afterReboot: 'Drain' }] },
+    'spec.taints[0].afterReboot',
+  ),
   taint(
     'a taint until DaemonSets are ready that evicts',
     { taints: [{ ...UNTIL_READY, effect: 'NoExecute' }] },

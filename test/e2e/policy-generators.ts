@@ -190,12 +190,34 @@ const taint = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fields({ key, value, effect: fc.constant('NoSchedule'), ensure: fc.constant('UntilReady'), readyWhen }, [
-      'key',
-      'effect',
-      'ensure',
-      'readyWhen',
-    ]),
+    arbitrary: fields(
+      {
+        key,
+        value,
+        effect: fc.constant('NoSchedule'),
+        ensure: fc.constant('UntilReady'),
+        readyWhen,
+        afterReboot: oneOf('Ignore', 'SetAgain'),
+      },
+      ['key', 'effect', 'ensure', 'readyWhen'],
+    ),
+  },
+  {
+    // With parts that are allowed with it.
+    weight: 1,
+    arbitrary: fields(
+      {
+        key,
+        effect: fc.constant('NoSchedule'),
+        ensure: fc.constant('UntilReady'),
+        readyWhen: fc.constantFrom(
+          { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+          { allocatable: [{ resource: 'a.com/gpu' }] },
+        ),
+        afterReboot: fc.constant('SetAgain'),
+      },
+      ['key', 'effect', 'ensure', 'readyWhen'],
+    ),
   },
   {
     weight: 1,

@@ -4,11 +4,19 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
-import { isBlank, isInConflict, memoryAfterRestoration, type NodeMemory, newMemory } from '../../judge/node-memory.ts';
+import {
+  isBlank,
+  isInConflict,
+  memoryAfterReboot,
+  memoryAfterRestoration,
+  type NodeMemory,
+  newMemory,
+} from '../../judge/node-memory.ts';
 import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
+import { spacedTurns } from '../../runtime/rate-limit.ts';
 import type { Source } from '../../runtime/source.ts';
 import { takeTurns } from '../../runtime/turns.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
@@ -23,6 +31,8 @@ import { checkStartupChanges, startStartupWaits } from './startup-waits.ts';
 /** All nodes are checked again at this interval, whatever the watch shows. */
 const SWEEP_MS = 600_000;
 const CONCURRENCY = 8;
+/** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
+const BOOT_WRITES_MS = 200;
 type NodeEntry = Entry<ClusterNode>;
 
 export interface NodeRepairOptions {
@@ -58,6 +68,9 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const problems = trackRepairProblems({ client, onChange: () => changes.next() });
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const writer = nodeWriter(client, signal);
+  const bootTurns = spacedTurns(BOOT_WRITES_MS);
+  /** The nodes whose reboots the watch has shown: nothing keeps pods off them, so they have no turn to wait for. */
+  const rebooting = new Set<string>();
   const queue = startControllerQueue(run, 'node-repair', { work: repair, concurrency: CONCURRENCY });
   const startup = startStartupWaits(run, {
     ...options,
@@ -93,6 +106,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       // A repair that is in progress may report something of it.
       queue.add(name);
     } else if (isNews(change)) {
+      if (isReboot(change)) rebooting.add(name);
       check(change.entry);
     } else if (change.type === 'modified' && writer.outdatedForMs(change.previous) !== undefined) {
       // After a conflict, a heartbeat shows that the watch has a newer version.
@@ -113,16 +127,23 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   function takeStep(entry: NodeEntry): NodeStep {
+    const { name } = entry;
     const node = keptNode(entry);
-    const step = nodeStep(node, memories.get(entry.name), {
+    let asksForTurn = false;
+    const step = nodeStep(node, memories.get(name), {
       policies: compiled(),
       blockers: startup.blockersOn(node),
       isComplete: policies.isComplete('TaintPolicy'),
       now: performance.now(),
       apiTime: client.now().getTime(),
+      bootDueInMs(kind) {
+        asksForTurn = true;
+        return kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name);
+      },
     });
-    startup.settled(entry.name);
-    remember(entry.name, step.memory);
+    if (!asksForTurn) forgetBoot(name);
+    startup.settled(name);
+    remember(name, step.memory);
     return step;
   }
 
@@ -172,7 +193,13 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     return result === 'Outdated' ? CONFLICT_PAUSE_MS : step.nextInMs;
   }
 
+  function forgetBoot(name: string): void {
+    rebooting.delete(name);
+    bootTurns.forget(name);
+  }
+
   function forget(name: string): void {
+    forgetBoot(name);
     memories.delete(name);
     writer.forget(name);
     nodeReports.forget(name);
@@ -183,7 +210,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep): Promise<NodeWrite> {
     const { name, uid } = entry;
     const { drift, startup: changed, ended } = step;
-    const changesStartup = changed.late.length + changed.removable.length > 0;
+    const changesStartup = changed.late.length + changed.again.length + changed.removable.length > 0;
     const verify = (stored: readonly Taint[]) => checkStartupChanges(changed, stored);
     const result = await writer.write(entry, desired, changesStartup ? verify : undefined).catch((error) => {
       if (isFinal(error)) {
@@ -193,20 +220,33 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       throw error;
     });
     if (result !== 'Written') return result;
+    // A further write is another turn.
+    if (changed.boot) forgetBoot(name);
     const now = performance.now();
     // The watch may have shown the write already, or another Node of that name.
     const known = memories.get(name);
     const memory = known?.uid === uid ? known : newMemory(uid);
     const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy ? [] : [taint]));
     const atStartup = [...changed.late, ...changed.removable].map(({ taint }) => taint);
+    const setAgain = [...changed.again, ...changed.waiting.map(({ requirement }) => requirement)]
+      .filter(({ setsAgain }) => setsAgain)
+      .map(({ taint }) => taint);
+    const rebooted = changed.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
     remember(name, {
-      ...memoryAfterRestoration(memory, [...restored, ...atStartup], now),
+      ...memoryAfterRestoration(rebooted, [...restored, ...atStartup], now),
       ...(ended.length > 0 ? { entriesEndedAt: now } : {}),
     });
     nodeReports.written(entry, step);
     startup.written(entry, changed);
     return result;
   }
+}
+
+/** A watch, and not a list, shows that the node has another boot ID. */
+function isReboot(change: Change<ClusterNode>): boolean {
+  if (change.type !== 'modified' || change.isListed) return false;
+  const { bootId } = change.entry.value;
+  return bootId !== undefined && bootId !== change.previous.value.bootId;
 }
 
 function keptNode({ uid, value }: Pick<NodeEntry, 'uid' | 'value'>): KeptNode {

@@ -72,6 +72,9 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
     },
     contested(entry, contested) {
       const notes = contested.map(({ taint, change }) => {
+        if (change === 'setAgain') {
+          return `pauses setting startup taint ${formatTaint(taint)} again: the boot ID of the node changes repeatedly`;
+        }
         const [pausing, opposing] = change === 'set' ? ['setting', 'removes'] : ['removing', 'sets'];
         const otherWriter = problems.otherWriterOf(entry.name, taint);
         const by = otherWriter === undefined ? '' : `, last by ${otherWriter}`;

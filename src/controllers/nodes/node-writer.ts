@@ -4,6 +4,7 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
+import { formatStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../judge/startup/reboot.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
@@ -82,8 +83,14 @@ interface StoredNode {
 }
 
 /** A merge patch of what changes, for this version of this Node. The list of taints is atomic: unseen changes must not be overwritten. */
-function patchOf({ uid, resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode): object {
-  const annotations = allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null };
+function patchOf(
+  { uid, resourceVersion, value }: NodeEntry,
+  { taints, allowRemoval, startupBoot }: DesiredNode,
+): object {
+  const annotations = {
+    ...(allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null }),
+    ...(startupBoot === undefined ? {} : { [STARTUP_BOOT_ANNOTATION]: formatStartupBoot(startupBoot) }),
+  };
   const spec = taints === value.taints ? {} : { spec: { taints } };
   return { metadata: { uid, resourceVersion, annotations }, ...spec };
 }

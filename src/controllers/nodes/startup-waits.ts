@@ -54,7 +54,7 @@ const REPLICAS_MS = 60_000;
 const MAX_NODE_TEXT = 600;
 
 type NodeEntry = Entry<ClusterNode>;
-type StartupChanges = Pick<StartupStep, 'late' | 'removable'>;
+type StartupChanges = Pick<StartupStep, 'late' | 'again' | 'removable'>;
 
 /** A node whose startup taints wait. */
 interface Wait {
@@ -139,9 +139,13 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       endReading(node);
       if (waits.delete(node)) onChange();
     },
-    written(entry, { late, removable }) {
+    written(entry, { late, again, removable }) {
       for (const { taint } of late) {
         const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
+        report(entry, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
+      }
+      for (const { taint } of again) {
+        const note = `added startup taint ${formatTaint(taint)} again: the node has rebooted`;
         report(entry, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
       }
       for (const { taint, reason, isOverdue } of removable) {
@@ -150,10 +154,10 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
         report(entry, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
       }
     },
-    refused(node, { late, removable }, error) {
+    refused(node, { late, again, removable }, error) {
       refusals.set(
         node,
-        [...late, ...removable].flatMap(({ policies: names }) => names),
+        [...late, ...again, ...removable].flatMap(({ policies: names }) => names),
         error,
       );
     },
@@ -260,11 +264,11 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
  * Throws if what the API server stored is not what was written: mutating webhooks are called, too.
  * @param stored the taints of the Node after the write
  */
-export function checkStartupChanges({ late, removable }: StartupChanges, stored: readonly Taint[]): void {
+export function checkStartupChanges({ late, again, removable }: StartupChanges, stored: readonly Taint[]): void {
   const undone = [
     ...stored.filter((taint) => removable.some((one) => sameTaint(one.taint, taint))),
     ...removedTaints(
-      late.map(({ taint }) => taint),
+      [...late, ...again].map(({ taint }) => taint),
       stored,
     ),
   ];

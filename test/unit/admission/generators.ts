@@ -72,6 +72,7 @@ export const presentRule = (all: fc.Arbitrary<string>) => {
           effect: fc.constant('NoSchedule' as const),
           ensure: fc.constant('UntilReady' as const),
           readyWhen: fc.constant({ daemonSets: CILIUM }),
+          afterReboot: fc.constantFrom('Ignore' as const, 'SetAgain' as const),
         },
         { requiredKeys: ['key', 'effect', 'ensure', 'readyWhen'] },
       ),

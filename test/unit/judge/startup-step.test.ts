@@ -146,6 +146,7 @@ describe('a taint until DaemonSets are ready', () => {
         unknownParts: [],
         progressDeadlineMs: 60_000,
         removeAfterMs: undefined,
+        setsAgain: false,
       },
     ]);
   });
@@ -338,6 +339,8 @@ describe('a startup taint whose policy was deleted', () => {
     expect(gone({ awaited: [], now: 10 * POLICY_GONE_MS })).toEqual({
       removable: [],
       late: [],
+      boot: undefined,
+      again: [],
       waiting: [],
       awaited: [],
     });

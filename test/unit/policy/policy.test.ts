@@ -138,7 +138,7 @@ describe('parsePolicy says what is wrong, and where', () => {
         mode: 'Deny',
         taints: [{ key: 'a', efect: 'NoSchedule' }],
       }),
-      ['spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen'],
+      ['spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, afterReboot'],
     ],
     [
       'no taints',

@@ -52,6 +52,43 @@ describe('a rule of a TaintPolicy', () => {
       rule: { ...startup, effect: 'NoExecute' },
       problems: [`spec.taints[0].effect: ${ONLY_NO_SCHEDULE}`],
     },
+    ...['Ignore', 'SetAgain'].flatMap((afterReboot) => [
+      { why: `sets until ready, and after a reboot: ${afterReboot}`, rule: { ...startup, afterReboot }, problems: [] },
+      {
+        why: `sets at registration, and after a reboot: ${afterReboot}`,
+        rule: { ...required, ensure: 'AtRegistration', afterReboot },
+        problems: ['spec.taints[0].afterReboot: afterReboot is only for ensure: UntilReady'],
+      },
+      {
+        why: `protects, and after a reboot: ${afterReboot}`,
+        rule: { key: 'a', afterReboot },
+        problems: ['spec.taints[0].afterReboot: afterReboot is only for ensure: UntilReady'],
+      },
+    ]),
+    ...[{ conditions: [{ type: 'A' }] }, { csiDrivers: [{ name: 'a.com' }] }].flatMap((part) => [
+      {
+        why: `sets again after a reboot, by what no boot is known of: ${Object.keys(part)}`,
+        rule: { ...startup, readyWhen: { ...readyWhen, ...part }, afterReboot: 'SetAgain' },
+        problems: ['spec.taints[0].afterReboot: afterReboot: SetAgain is not allowed with readyWhen.conditions or '],
+      },
+      {
+        why: `ignores a reboot, and waits for ${Object.keys(part)}`,
+        rule: { ...startup, readyWhen: part, afterReboot: 'Ignore' },
+        problems: [],
+      },
+    ]),
+    {
+      why: 'sets again after a reboot, by whatever DaemonSets there are',
+      rule: { ...startup, readyWhen: { allDaemonSets: { namespaces: ['a'] } }, afterReboot: 'SetAgain' },
+      problems: [
+        'spec.taints[0].afterReboot: afterReboot: SetAgain needs readyWhen.daemonSets or readyWhen.allocatable',
+      ],
+    },
+    {
+      why: 'sets again after a reboot, by allocatable resources',
+      rule: { ...startup, readyWhen: { allocatable: [{ resource: 'nvidia.com/gpu' }] }, afterReboot: 'SetAgain' },
+      problems: [],
+    },
     {
       why: 'waits for nothing',
       rule: { ...startup, readyWhen: {} },

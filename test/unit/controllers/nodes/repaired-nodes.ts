@@ -6,6 +6,7 @@ import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects
 import { startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
+import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../../../src/judge/startup/reboot.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
@@ -129,10 +130,12 @@ export function startRepair(
     const node = cluster.get(name);
     if (!node) throw absent(method, path);
     if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
-    const { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval } = patch.metadata.annotations;
+    const { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval, [STARTUP_BOOT_ANNOTATION]: boot } = patch.metadata.annotations;
+    const startupBoot = parseStartupBoot(boot);
     change(name, {
       ...(patch.spec ? { taints: mutation(patch.spec.taints) } : {}),
       ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
+      ...(startupBoot === undefined ? {} : { startupBoot }),
     });
     return nodeObject(cluster.get(name) ?? node) as T;
   }

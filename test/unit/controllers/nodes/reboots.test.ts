@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
+import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
+import type { Policies } from '../../judge/node-drifts.ts';
+import { nodeEntry } from './node-entries.ts';
+import { startRepair } from './repaired-nodes.ts';
+
+const ANNOTATION = 'taintkeeper.dev/startup-boot';
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const RULE: TaintRule = {
+  ...TAINT,
+  ensure: 'UntilReady',
+  readyWhen: { allocatable: [{ resource: 'example.com/gpu' }] },
+  afterReboot: 'SetAgain',
+};
+const POLICIES: Policies = { p: { mode: 'Restore', taints: [RULE] } };
+
+const entry = (name: string, value: Partial<ClusterNode>): Entry<ClusterNode> => {
+  const bare = nodeEntry(name);
+  return { ...bare, value: { ...bare.value, resources: ['example.com/gpu'], ...value } };
+};
+const named = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+
+beforeEach(() => void vi.useFakeTimers({ now: Date.parse('2026-11-28T12:00:00Z') }));
+afterEach(() => void vi.useRealTimers());
+
+it.each([
+  { why: 'nodes without a record, under a new policy: no taint', startupBoot: undefined, taints: 0 },
+  { why: 'records of earlier boots, under a policy that was created again', startupBoot: { bootId: 'A' }, taints: 1 },
+])('writes five boots a second of those that a list shows: $why', async ({ startupBoot, taints }) => {
+  const value = { bootId: 'B', ...(startupBoot ? { startupBoot } : {}) };
+  const { writes } = startRepair(
+    POLICIES,
+    named(1_000).map((name) => entry(name, value)),
+  );
+  const perSecond: number[] = [];
+  for (let second = 0; second < 10; second++) {
+    const before = writes.length;
+    await vi.advanceTimersByTimeAsync(1_000);
+    perSecond.push(writes.length - before);
+  }
+  // The first one waits for no turn.
+  expect(Math.max(...perSecond.slice(1))).toBeLessThanOrEqual(5);
+  expect(writes.length).toBeGreaterThanOrEqual(45);
+  expect(writes.length).toBeLessThanOrEqual(51);
+  for (const { patch } of writes) {
+    expect(patch.metadata.annotations[ANNOTATION]?.split(' ')[0]).toBe('B');
+    expect(patch.spec?.taints ?? []).toHaveLength(taints);
+  }
+});
+
+it('writes the reboots that the watch shows at once, however many wait for their turns', async () => {
+  const { writes, change } = startRepair(POLICIES, [
+    ...named(100).map((name) => entry(name, { bootId: 'B' })),
+    entry('rebooting', { bootId: 'A', startupBoot: { bootId: 'A' } }),
+  ]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  writes.splice(0);
+  change('rebooting', { bootId: 'B' });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(writes.filter(({ name }) => name === 'rebooting').map(({ patch }) => patch)).toMatchObject([
+    {
+      metadata: { annotations: { [ANNOTATION]: expect.stringMatching(/^B 2026-11-28T12:00:0[12]Z$/) } },
+      spec: { taints: [TAINT] },
+    },
+  ]);
+});
+
+it('a list shows one after a lost watch: it waits for its turn', async () => {
+  const { writes, change } = startRepair(POLICIES, [
+    ...named(20).map((name) => entry(name, { bootId: 'B' })),
+    entry('rebooting', { bootId: 'A', startupBoot: { bootId: 'A' } }),
+  ]);
+  await vi.advanceTimersByTimeAsync(10);
+  change('rebooting', { bootId: 'B' }, { isListed: true });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(writes.some(({ name }) => name === 'rebooting')).toBe(false);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(writes.some(({ name }) => name === 'rebooting')).toBe(true);
+});
+
+it('removes the taint 30 seconds after it has set it again, and tells of both', async () => {
+  const { change, events, taintsOf } = startRepair(
+    POLICIES,
+    [entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' } })],
+    { now: () => new Date() },
+  );
+  await vi.advanceTimersByTimeAsync(10);
+  change('n1', { bootId: 'B' });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(taintsOf('n1')).toEqual([TAINT]);
+  await vi.advanceTimersByTimeAsync(30_500);
+  expect(taintsOf('n1')).toEqual([TAINT]);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(taintsOf('n1')).toEqual([]);
+  expect(events.map(({ reason, note }) => `${reason}: ${note}`)).toEqual([
+    'TaintAdded: added startup taint example.com/network:NoSchedule again: the node has rebooted',
+    'StartupTaintRemoved: removed startup taint example.com/network:NoSchedule: resource example.com/gpu is allocatable',
+  ]);
+});
+
+it('a kubelet that restarts without a reboot, and a boot that is not reported, change nothing', async () => {
+  const { writes, change } = startRepair(POLICIES, [entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' } })]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  change('n1', { ready: false });
+  change('n1', { ready: true, resources: [] });
+  const { bootId: _, ...without } = entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' } }).value;
+  change('n1', { ...without, bootId: undefined } as never);
+  change('n1', { bootId: 'A' });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(writes).toEqual([]);
+});
