@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -24,6 +25,8 @@ const SOCKET_TIMEOUT_MS = 30_000;
 const SHUTDOWN_TIMEOUT_MS = 60_000;
 /** What all nodes would share in one file system: network namespaces of pods, locks, sockets of plugins, links to logs. */
 const OWN_FOLDERS = ['/run', '/var/lib', '/var/log'];
+/** Where the kubelet reads `status.nodeInfo.bootID` (cAdvisor's flag `boot_id_file`). */
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 /** A node with a kernel that it shares with this machine, and all else its own. */
 export interface RealNode {
@@ -139,6 +142,10 @@ export function createRealNode(options: NodeOptions): RealNode {
       namespaces = made;
       makeCgroup(cgroup);
       await made.run(['hostname', name]);
+      // The kernel is that of this machine, and has not booted.
+      const bootId = join(folder, 'boot-id');
+      writeFileSync(bootId, `${randomUUID()}\n`);
+      await made.run(['mount', '--bind', bootId, BOOT_ID]);
       for (const own of OWN_FOLDERS) await made.run(['mount', '-t', 'tmpfs', 'tmpfs', own]);
       await made.run(['mkdir', '-p', '/run/netns', '/run/lock', '/run/dbus']);
       await connectNode(lab, made, number, nodes);
