@@ -178,7 +178,7 @@ spec:
       'a.yaml:6:3: spec.mode: expected Deny or Restore or Audit, got "deny"',
       'a.yaml:9:7: spec.taints[0].effect: expected NoSchedule or PreferNoSchedule or NoExecute, got "NoSchedul"',
       'a.yaml:10:7: spec.taints[1]: key is missing',
-      'a.yaml:10:7: spec.taints[1].kye: unknown field; known here: key, except, value, effect, ensure, readyWhen',
+      'a.yaml:10:7: spec.taints[1].kye: unknown field; known here: key, except, value, effect, ensure, readyWhen, afterReboot',
       expect.stringMatching(/^b\.yaml:1:\d: Flow sequence/),
       'c.yaml:1:1: kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Pod"',
       'd.yaml:1:1: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing',
