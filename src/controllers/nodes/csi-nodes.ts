@@ -1,15 +1,16 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { watchResource } from '../../cluster/watch/watch-cache.ts';
-import type { WatchCache } from '../../cluster/watch/watch-options.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
 import type { Run } from '../controller.ts';
 import { watchNodes } from './node-watches.ts';
+import { type GroupedWatch, watchGroup } from './watch-group.ts';
 
 export const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 /** One label of the metric for all watches. */
 const RESOURCE = 'startup-csinodes';
+/** The key of the watch that nodes share. */
+const ALL = '';
 
 /** The CSINodes of the nodes that wait. */
 export interface CsiNodes {
@@ -24,7 +25,6 @@ export interface CsiNodes {
  * @param onChange called with the name of a node whose CSINode has changed
  */
 export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: string) => void): CsiNodes {
-  const { metrics, log, signal } = run;
   const single = watchNodes<CsiNodeView>(run, {
     client,
     resource: RESOURCE,
@@ -35,54 +35,36 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
   });
   /** The nodes without a watch of their own. */
   const sharing = new Set<string>();
-  let shared: Pick<WatchCache<CsiNodeView>, 'get' | 'isSynced' | 'stop'> | undefined;
-  let ending: Promise<unknown> = Promise.resolve();
-  signal.addEventListener('abort', endShared, { once: true });
+  const shared = watchGroup<CsiNodeView>(run, client, `${RESOURCE}-all`);
 
   return {
     on(node) {
       const found = sharing.has(node) ? undefined : single.on(node);
       if (found === undefined) {
         sharing.add(node);
-        shared ??= beginShared();
-        return shared.isSynced() ? { value: shared.get(node)?.value } : 'Unread';
+        const { objects } = shared.get(ALL) ?? beginShared();
+        return objects.isSynced() ? { value: objects.get(node)?.value } : 'Unread';
       }
       return typeof found === 'string' ? found : { value: found.value[0] };
     },
     end(node) {
       single.end(node);
-      if (sharing.delete(node) && sharing.size === 0) endShared();
+      if (sharing.delete(node) && sharing.size === 0) shared.end(ALL);
     },
-    async stop() {
-      endShared();
-      await Promise.all([single.stop(), ending]);
-    },
+    stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
 
-  function beginShared() {
-    const all = watchResource<CsiNodeView>({
-      client,
+  function beginShared(): GroupedWatch<CsiNodeView> {
+    const all = shared.begin(ALL, {
       path: CSI_NODES,
       project: viewCsiNode,
       onChange({ entry }) {
-        if (all.isSynced() && sharing.has(entry.name)) onChange(entry.name);
+        if (all.objects.isSynced() && sharing.has(entry.name)) onChange(entry.name);
       },
-      onState: ({ connected }) => metrics.watchState(`${RESOURCE}-all`, connected),
-      log,
-    });
-    all.synced.then(
-      () => {
+      onSynced() {
         for (const node of [...sharing]) onChange(node);
       },
-      () => {},
-    );
+    });
     return all;
-  }
-
-  function endShared(): void {
-    if (!shared) return;
-    ending = Promise.all([ending, shared.stop()]);
-    shared = undefined;
-    metrics.watchEnded(`${RESOURCE}-all`);
   }
 }

@@ -2,29 +2,19 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { watchResource } from '../../cluster/watch/watch-cache.ts';
-import type { WatchCache } from '../../cluster/watch/watch-options.ts';
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
-import { daemonSetName } from '../../judge/startup-step.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
 import type { DaemonSets } from '../sources.ts';
+import { type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */
 interface StartupPod extends DaemonPodOnNode {
   /** The node that it is bound to; '' for none. */
   readonly node: string;
-}
-
-interface WatchedDaemonSet {
-  readonly uid: string;
-  readonly pods: Pick<WatchCache<StartupPod>, 'get' | 'stop'>;
-  /** The names of the pods on each node. */
-  readonly onNode: ReadonlyMap<string, ReadonlySet<string>>;
-  isSynced: boolean;
 }
 
 /** The pods of the DaemonSets that nodes wait for. */
@@ -46,16 +36,15 @@ const RESOURCE = 'startup-daemonset-pods';
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchDaemonSetPods(
-  { metrics, log, signal }: Run,
+  run: Run,
   client: ApiClient,
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): DaemonSetPods {
-  const watched = new Map<string, WatchedDaemonSet>();
-  /** The names of DaemonSets whose watches have no connection. */
-  const disconnected = new Set<string>();
-  const ending = new Set<Promise<void>>();
-  signal.addEventListener('abort', endAll, { once: true });
+  /** By the uid of the DaemonSet. */
+  const group = watchGroup<StartupPod>(run, client, RESOURCE);
+  /** The names of the pods on each node, by the same. */
+  const onNodes = new Map<string, Map<string, Set<string>>>();
 
   return {
     on(node, awaited) {
@@ -64,42 +53,30 @@ export function watchDaemonSetPods(
       for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);
         if (!daemonSet) continue;
-        const { pods, onNode, isSynced: isListed } = watchOf(daemonSet);
-        isSynced &&= isListed;
-        for (const name of onNode.get(node) ?? []) {
-          const pod = pods.get(name, one.namespace);
+        const { objects } = group.get(daemonSet.uid) ?? begin(daemonSet);
+        isSynced &&= objects.isSynced();
+        for (const name of onNodes.get(daemonSet.uid)?.get(node) ?? []) {
+          const pod = objects.get(name, one.namespace);
           if (pod) found.push(pod.value);
         }
       }
       return isSynced ? { value: found } : 'Unread';
     },
     retain(named) {
-      const names = new Set(named.map(daemonSetName));
-      for (const [name, { uid }] of watched) {
-        const [namespace = '', ofDaemonSet = ''] = name.split('/');
-        if (!names.has(name) || daemonSets.get(ofDaemonSet, namespace)?.uid !== uid) end(name);
+      const uids = new Set(named.map(({ namespace, name }) => daemonSets.get(name, namespace)?.uid));
+      for (const uid of group.keys()) {
+        if (uids.has(uid)) continue;
+        group.end(uid);
+        onNodes.delete(uid);
       }
     },
-    async stop() {
-      endAll();
-      await Promise.all(ending);
-    },
+    stop: group.stop,
   };
 
-  function watchOf(daemonSet: Entry<ClusterDaemonSet>): WatchedDaemonSet {
-    const name = daemonSetName(daemonSet);
-    const known = watched.get(name);
-    if (known?.uid === daemonSet.uid) return known;
-    end(name);
-    const begun = begin(name, daemonSet);
-    watched.set(name, begun);
-    return begun;
-  }
-
-  function begin(name: string, { uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>): WatchedDaemonSet {
+  function begin({ uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>): GroupedWatch<StartupPod> {
     const onNode = new Map<string, Set<string>>();
-    const pods = watchResource<StartupPod>({
-      client,
+    onNodes.set(uid, onNode);
+    return group.begin(uid, {
       path: `/api/v1/namespaces/${namespace}/pods`,
       labelSelector: formatSelector(podSelector),
       project: viewStartupPod,
@@ -112,39 +89,8 @@ export function watchDaemonSetPods(
         if (change.type !== 'deleted' && node) onNode.set(node, (onNode.get(node) ?? new Set()).add(entry.name));
         if (node) onChange(node);
       },
-      onState({ connected }) {
-        if (watched.get(name) !== begun) return;
-        if (connected) disconnected.delete(name);
-        else disconnected.add(name);
-        metrics.watchState(RESOURCE, disconnected.size === 0);
-      },
-      log,
+      onSynced: () => onChange(),
     });
-    const begun: WatchedDaemonSet = { uid, pods, onNode, isSynced: false };
-    pods.synced.then(
-      () => {
-        begun.isSynced = true;
-        onChange();
-      },
-      // The watch ended before it was synced.
-      () => {},
-    );
-    return begun;
-  }
-
-  function end(name: string): void {
-    const found = watched.get(name);
-    if (!found) return;
-    watched.delete(name);
-    disconnected.delete(name);
-    const ended: Promise<void> = found.pods.stop().finally(() => ending.delete(ended));
-    ending.add(ended);
-    if (watched.size === 0) metrics.watchEnded(RESOURCE);
-    else metrics.watchState(RESOURCE, disconnected.size === 0);
-  }
-
-  function endAll(): void {
-    for (const name of [...watched.keys()]) end(name);
   }
 }
 

@@ -1,0 +1,104 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { watchResource } from '../../cluster/watch/watch-cache.ts';
+import type { WatchCache, WatchOptions, WatchState } from '../../cluster/watch/watch-options.ts';
+import type { Run } from '../controller.ts';
+
+export interface GroupedWatch<T> {
+  readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced'>;
+  /** Undefined until it was connected, or has failed, for the first time. */
+  readonly state: WatchState | undefined;
+}
+
+export interface GroupedWatchOptions<T>
+  extends Pick<WatchOptions<T>, 'path' | 'fieldSelector' | 'labelSelector' | 'project'> {
+  /** Called for each object of the first list, too. */
+  readonly onChange: NonNullable<WatchOptions<T>['onChange']>;
+  /** The first list is complete. Not called once the watch was ended. */
+  readonly onSynced: () => void;
+  /** The same for the state of the connection. */
+  readonly onState?: (state: WatchState, before: WatchState | undefined) => void;
+}
+
+/** Watches that begin and end one by one, each with a key. The metric has one label for all of them: it is connected if each of them is. */
+export interface WatchGroup<T> {
+  get(key: string): GroupedWatch<T> | undefined;
+  /** The key must have no watch. */
+  begin(key: string, options: GroupedWatchOptions<T>): GroupedWatch<T>;
+  /** Does nothing if there is none. */
+  end(key: string): void;
+  keys(): readonly string[];
+  readonly size: number;
+  /** Ends all. No callback is called once this has resolved. */
+  stop(): Promise<void>;
+}
+
+interface Begun<T> {
+  readonly objects: WatchCache<T>;
+  state: WatchState | undefined;
+}
+
+/** @param resource the label of the metric */
+export function watchGroup<T>({ metrics, log, signal }: Run, client: ApiClient, resource: string): WatchGroup<T> {
+  const watched = new Map<string, Begun<T>>();
+  const ending = new Set<Promise<void>>();
+  signal.addEventListener('abort', endAll, { once: true });
+
+  return {
+    get: (key) => watched.get(key),
+    begin(key, { onSynced, onState, ...options }) {
+      const isWatched = () => watched.get(key) === begun;
+      const objects = watchResource<T>({
+        ...options,
+        client,
+        log,
+        onState(state) {
+          if (!isWatched()) return;
+          const before = begun.state;
+          begun.state = state;
+          onState?.(state, before);
+          reportState();
+        },
+      });
+      const begun: Begun<T> = { objects, state: undefined };
+      watched.set(key, begun);
+      objects.synced.then(
+        () => {
+          if (isWatched()) onSynced();
+        },
+        // The watch ended before it was synced.
+        () => {},
+      );
+      return begun;
+    },
+    end,
+    keys: () => [...watched.keys()],
+    get size() {
+      return watched.size;
+    },
+    async stop() {
+      endAll();
+      await Promise.all(ending);
+    },
+  };
+
+  function end(key: string): void {
+    const found = watched.get(key);
+    if (!found) return;
+    watched.delete(key);
+    const ended: Promise<void> = found.objects.stop().finally(() => ending.delete(ended));
+    ending.add(ended);
+    if (watched.size === 0) metrics.watchEnded(resource);
+    else reportState();
+  }
+
+  function endAll(): void {
+    for (const key of [...watched.keys()]) end(key);
+  }
+
+  function reportState(): void {
+    metrics.watchState(
+      resource,
+      [...watched.values()].every(({ state }) => state?.connected !== false),
+    );
+  }
+}
