@@ -13,15 +13,12 @@ export interface DaemonSetsOnNode {
   readonly leftOut: readonly { readonly daemonSet: ReadyDaemonSet; readonly why: string }[];
 }
 
-/** Until these taints are gone, labels are missing, by which DaemonSets select the node. */
-const UNINITIALIZED: ReadonlyMap<string, string> = new Map([
-  ['node.cloudprovider.kubernetes.io/uninitialized', 'the cloud provider has not initialized the node'],
-  ['karpenter.sh/unregistered', 'Karpenter has not registered the node'],
-]);
+/** The taint of a node that the cloud provider has not initialized: labels are missing, by which DaemonSets select the node. */
+const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized';
 
-/** Why it is not known yet which DaemonSets run on the node. */
-export function whyUninitialized({ taints }: Pick<SchedulingNode, 'taints'>): string | undefined {
-  return taints.map(({ key }) => UNINITIALIZED.get(key)).find((why) => why !== undefined);
+/** Whether it is not known yet which DaemonSets run on the node. */
+export function isUninitialized({ taints }: Pick<SchedulingNode, 'taints'>): boolean {
+  return taints.some(({ key }) => key === UNINITIALIZED);
 }
 
 /**

@@ -4,7 +4,7 @@ import { conditionBlockers } from '../judge/startup/conditions.ts';
 import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
 import { daemonSetName, type StartupNode, type StartupTaints } from '../judge/startup-step.ts';
 import { needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
-import { daemonSetsOnNode, whyUninitialized } from './all-daemon-sets.ts';
+import { daemonSetsOnNode, isUninitialized } from './all-daemon-sets.ts';
 import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
 
 /** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
@@ -69,13 +69,15 @@ function ofDaemonSets(
 ): Blocker[] {
   const known = daemonSets();
   if (typeof known === 'string') return [unfound('DaemonSets', 'DaemonSets', known)];
-  const uninitialized = allDaemonSets.length > 0 ? whyUninitialized(node) : undefined;
-  const running = uninitialized === undefined ? runningOn(allDaemonSets, node, known.value, startup) : [];
+  const isUnknown = allDaemonSets.length > 0 && isUninitialized(node);
+  const running = isUnknown ? [] : runningOn(allDaemonSets, node, known.value, startup);
   const awaited = [...new Map([...named, ...running].map((one) => [daemonSetName(one), one])).values()];
   const onNode = awaited.length === 0 ? { value: [] } : pods(awaited);
   if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
   return [
-    ...(uninitialized === undefined ? [] : [unmet(`all DaemonSets: ${uninitialized}, so labels are missing`)]),
+    ...(isUnknown
+      ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
+      : []),
     ...daemonSetBlockers(awaited, node, onNode.value, known.value.get),
   ];
 }

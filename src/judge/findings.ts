@@ -1,4 +1,4 @@
-import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import { enforcedPolicies, isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
@@ -6,6 +6,7 @@ import type { PolicyFindings } from '../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../policy/recovery-policy.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from './allow-removal.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
+import { isRequiredTaint } from './declared-taints.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
 import type { NodeView } from './node-view.ts';
@@ -60,11 +61,6 @@ export function startupWarnings(waiting: number, outcome: 'will' | 'may'): strin
   return [`${nodes}, and ${outcome} lose the startup taint of this policy in 10 seconds`];
 }
 
-/** Whether the node carries a startup taint of the policy, and so waits until the policy removes it. */
-export function waitsFor(policy: CompiledTaintPolicy, node: Pick<NodeView, 'labels' | 'taints'>): boolean {
-  return startupTaintsOf(policy, node).length > 0;
-}
-
 /**
  * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
  * @param after the other policies, and the changed one
@@ -97,12 +93,7 @@ function startupTaintsOf(
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): Taint[] {
   if (policy.mode === 'Audit' || policy.untilReady.length === 0 || !policy.selectsNode(labels)) return [];
-  return taints.filter((carried) =>
-    policy.untilReady.some(
-      ({ value: { taint, anyValue } }) =>
-        sameTaint(taint, carried) && (anyValue || (taint.value ?? '') === (carried.value ?? '')),
-    ),
-  );
+  return taints.filter((carried) => policy.untilReady.some(({ value }) => isRequiredTaint(carried, value)));
 }
 
 /**
@@ -151,7 +142,7 @@ export function nodeFindings(
     (node) => policy.selectsNode(node.labels),
     (node) => {
       if (allowsRemovalOn(node, policy)) removalAllowed++;
-      if (waitsFor(policy, node)) waiting++;
+      if (startupTaintsOf(policy, node).length > 0) waiting++;
       return nodeDrift(node, alone).losses.length > 0;
     },
     ({ name }) => name,

@@ -2,7 +2,13 @@ import { equalTaints, identity, type Taint, valuesOf, withTaints } from '../kube
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
-import { type DeclaredTaint, missingRequired, requiredTaints, taintsToSet } from './declared-taints.ts';
+import {
+  type DeclaredTaint,
+  isRequiredTaint,
+  missingRequired,
+  requiredTaints,
+  taintsToSet,
+} from './declared-taints.ts';
 import type { NodeUpdate, NodeView } from './node-view.ts';
 import { isEnforcing } from './rulings.ts';
 
@@ -49,9 +55,9 @@ export function nodeDrift(
   policies: readonly CompiledTaintPolicy[],
   isInConflict: (taint: Taint) => boolean = () => false,
 ): NodeDrift {
-  const selecting = selectingPolicies(policies, node.labels);
-  const missing = missingRequired(node, selecting);
+  const missing = missingRequired(node, policies);
   if (missing.length === 0) return { losses: [], keptOff: [], taints: node.taints };
+  const selecting = selectingPolicies(policies, node.labels);
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const isOff = (one: DeclaredTaint) => one.policy.allowsRemovalByAnnotation && keepsOff(allowed, one);
   const groups = [
@@ -86,7 +92,7 @@ export function nodeDrift(
 
   /** How many values of the taint enforced policies require on the node. */
   function valuesRequiredOf(taint: Taint): number {
-    const required = requiredTaints(node.labels, selecting).filter(
+    const required = requiredTaints(node.labels, policies).filter(
       (one) => isEnforcing(one) && !one.anyValue && identity(one.taint) === identity(taint),
     );
     return new Set(required.map((one) => one.taint.value ?? '')).size;
@@ -96,11 +102,10 @@ export function nodeDrift(
 /** What to report of one taint that policies miss. A policy that only reports misses nothing once the node gets the taint. */
 function lossesOf(group: readonly DeclaredTaint[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
   return group.flatMap((one): Loss[] => {
-    const { policy, field, taint, anyValue } = one;
+    const { policy, field, taint } = one;
     if (blockedBy !== undefined) return [{ policy, field, taint, blockedBy }];
     if (isEnforcing(one)) return [{ policy, field, taint: target, blockedBy }];
-    const isMet = anyValue || (taint.value ?? '') === (target.value ?? '');
-    return isMet ? [] : [{ policy, field, taint, blockedBy: 'ModeDoesNotRestore' }];
+    return isRequiredTaint(target, one) ? [] : [{ policy, field, taint, blockedBy: 'ModeDoesNotRestore' }];
   });
 }
 

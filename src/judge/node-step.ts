@@ -62,9 +62,10 @@ export interface NodeStep {
 export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
   const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
   const known = before?.uid === node.uid ? before : newMemory(node.uid);
-  const drift = nodeDrift(node, policies, (taint) => isInConflict(known, taint, now));
+  const isContested = (taint: Taint) => isInConflict(known, taint, now);
+  const drift = nodeDrift(node, policies, isContested);
   const { late, removable, boot, again, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
-  const isLeft = ({ taint }: { readonly taint: Taint }) => isInConflict(known, taint, now);
+  const isLeft = ({ taint }: { readonly taint: Taint }) => isContested(taint);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   const startup: StartupStep = {
@@ -73,15 +74,8 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
     late: late.filter((one) => !isLeft(one)),
     removable: removable.filter((one) => !isLeft(one)),
   };
-  const contested = [
-    ...late.filter(isLeft).map(({ taint, policies: by }): ContestedTaint => ({ taint, change: 'set', policies: by })),
-    ...removable
-      .filter(isLeft)
-      .map(({ taint, policies: by }): ContestedTaint => ({ taint, change: 'remove', policies: by })),
-  ];
-  const paused = (pausedForMs === 0 ? [] : again).map(
-    ({ taint, policies: by }): ContestedTaint => ({ taint, change: 'setAgain', policies: by }),
-  );
+  const contested = [...contestedBy('set', late.filter(isLeft)), ...contestedBy('remove', removable.filter(isLeft))];
+  const paused = contestedBy('setAgain', pausedForMs === 0 ? [] : again);
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
@@ -122,6 +116,13 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
     memory: { ...known, conflicts, standing, awaited: startup.awaited },
     nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
   };
+}
+
+function contestedBy(
+  change: ContestedTaint['change'],
+  left: readonly Pick<ContestedTaint, 'taint' | 'policies'>[],
+): ContestedTaint[] {
+  return left.map(({ taint, policies }) => ({ taint, change, policies }));
 }
 
 /** The taints of the node that stand together with their entry, and since when the leader has seen that. */

@@ -2,6 +2,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { enforcedPolicies, isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import type { NodeView } from './node-view.ts';
 import { allocatableText, type NodeResources } from './startup/allocatable.ts';
@@ -104,8 +105,8 @@ export interface WaitingTaint {
   readonly isOverdue: boolean;
 }
 
-/** The taints of `ensure: UntilReady` that these policies have on a node, each once. */
-function startupRequirements(selecting: readonly CompiledTaintPolicy[]): StartupRequirement[] {
+/** The taints of `ensure: UntilReady` that these policies have on a node, each once. Many nodes have the same policies. */
+const startupRequirements = oncePer((selecting: readonly CompiledTaintPolicy[]): readonly StartupRequirement[] => {
   const stated = selecting.flatMap((policy) =>
     policy.untilReady.map(({ value }) => ({ policy: policy.name, ...value })),
   );
@@ -127,7 +128,7 @@ function startupRequirements(selecting: readonly CompiledTaintPolicy[]): Startup
       setsAgain: alike.some(({ setsAgain }) => setsAgain),
     };
   });
-}
+});
 
 /** The startup taints that policies have set on the node. */
 export function startupTaintsBy(node: NodeView, selecting: readonly CompiledTaintPolicy[]): StartupTaints {
@@ -135,25 +136,28 @@ export function startupTaintsBy(node: NodeView, selecting: readonly CompiledTain
     const waiting = new Set(untilReady.map(({ field }) => field));
     return startup.flatMap(({ value, field }) => (waiting.has(field) ? [] : value.taint));
   });
-  const untilReady = startupRequirements(selecting).filter((one) => isCarried(one, node, selecting));
+  const untilReady = requirementsCarried(node, selecting);
   return { untilReady: untilReady.map(({ taint }) => taint), atRegistration };
 }
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
 export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
-  const selecting = enforcedPolicies(policies, node.labels);
-  return startupRequirements(selecting).filter((requirement) => isCarried(requirement, node, selecting));
+  return requirementsCarried(node, enforcedPolicies(policies, node.labels));
 }
 
 /** Another policy that protects the taint wins. With another value, it is the taint of another writer. */
-function isCarried(
-  requirement: StartupRequirement,
+function requirementsCarried(
   { taints }: Pick<NodeView, 'taints'>,
   selecting: readonly CompiledTaintPolicy[],
-): boolean {
-  const { taint } = requirement;
-  const value = valuesOf(taints).get(identity(taint));
-  return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
+): StartupRequirement[] {
+  const requirements = startupRequirements(selecting);
+  if (requirements.length === 0) return [];
+  const carried = valuesOf(taints);
+  return requirements.filter((requirement) => {
+    const { taint } = requirement;
+    const value = carried.get(identity(taint));
+    return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
+  });
 }
 
 const NOTHING: StartupStep = { removable: [], late: [], boot: undefined, again: [], waiting: [], awaited: [] };
@@ -191,9 +195,11 @@ export function startupStep(
     if (isProtectedBy(selecting, { ...taint, value: value ?? taint.value })) continue;
     if (value === undefined) {
       // A policy with an unknown part is left to a version that knows it.
-      const withTaint = { ...startup, untilReady: [...startup.untilReady, taint] };
-      const isUnready = () => blockersOf(requirement, withTaint).some(({ state }) => state === 'Unmet');
       if (requirement.unknownParts.length > 0) continue;
+      const isUnready = () => {
+        const withTaint = { ...startup, untilReady: [...startup.untilReady, taint] };
+        return blockersOf(requirement, withTaint).some(({ state }) => state === 'Unmet');
+      };
       if (boot?.kind === 'SetAgain' && requirement.setsAgain) {
         if (!isKeptOff(requirement)) again.push(requirement);
       } else if (isRegistering && !isGivenUp(requirement) && isUnready() && !isKeptOff(requirement)) {
@@ -236,11 +242,11 @@ export function startupStep(
   }
   return { removable, late, boot, again, waiting, awaited: after };
 
-  /** Whether the policies no longer keep the taint on a node of this age. */
   function waitedMs({ setsAgain }: StartupRequirement): number {
     return setsAgain ? Math.max(0, apiTime - waitsSince(node, apiTime)) : ageMs;
   }
 
+  /** Whether the policies no longer keep the taint on a node of this age. */
   function isGivenUp(requirement: StartupRequirement): boolean {
     const { removeAfterMs } = requirement;
     return removeAfterMs !== undefined && waitedMs(requirement) > removeAfterMs;

@@ -1,4 +1,4 @@
-import { atMost } from '../kubernetes/text.ts';
+import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Violation } from './decision.ts';
 import type { TooManyChanges } from './node-changes.ts';
@@ -19,7 +19,7 @@ export function validateTooManyChanges(
     (policy) => isEnforcing({ policy }) && !policy.exempts(requester) && policy.protectionRules.length > 0,
   );
   if (mayRemove === 0 || protecting.length === 0) return allow([], [`node ${name}: ${what}; ${limit}`]);
-  const subject = mayRemove === 1 ? '1 taint' : `${mayRemove} taints`;
+  const subject = count(mayRemove, 'taint');
   const names = atMost(
     MAX_NAMED,
     protecting.map((policy) => `"${policy.name}"`),

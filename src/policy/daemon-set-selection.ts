@@ -1,6 +1,11 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { compileSelector, type LabelSelectorRequirement, type StringMap } from '../kubernetes/label-selector.ts';
+import {
+  compileSelector,
+  DNS_LABEL,
+  type LabelSelectorRequirement,
+  type StringMap,
+} from '../kubernetes/label-selector.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -26,8 +31,7 @@ export const DaemonSetSelectionSchema = Type.Object(
 
 export type DaemonSetSelection = Static<typeof DaemonSetSelectionSchema>;
 
-/** A valid name of a namespace (RFC 1123). */
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const NAMESPACE = new RegExp(`^${DNS_LABEL}$`);
 
 export function isNamespaceName(name: string): boolean {
   return NAMESPACE.test(name);

@@ -21,9 +21,11 @@ export function selectingPolicies(policies: Policies, labels: StringMap): Polici
 }
 
 /** The same without policies that only report. */
-export function enforcedPolicies(policies: Policies, labels: StringMap): CompiledTaintPolicy[] {
-  return selectingPolicies(policies, labels).filter(({ mode }) => mode !== 'Audit');
+export function enforcedPolicies(policies: Policies, labels: StringMap): Policies {
+  return enforcedAmong(selectingPolicies(policies, labels));
 }
+
+const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
 
 const selectionFrom = oncePer((policies: Policies) => {
   const byLabel = new Map<string, Map<string, number[]>>();

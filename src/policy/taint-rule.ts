@@ -30,7 +30,7 @@ import {
 const DOMAIN_PATTERN = new RegExp(`^${DNS_SUBDOMAIN}/\\*$`);
 
 /** Whether the key of a rule stands for all keys of its domain. */
-export function isDomainPattern(key: string): boolean {
+function isDomainPattern(key: string): boolean {
   return DOMAIN_PATTERN.test(key) && key.indexOf('/') <= DNS_SUBDOMAIN_LENGTH;
 }
 
