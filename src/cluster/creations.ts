@@ -5,7 +5,7 @@ import { messageOf } from '../runtime/error-message.ts';
 import { createFairMap } from '../runtime/fair-map.ts';
 import { takeTurn, throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { startWorkQueue } from '../runtime/work-queue.ts';
-import type { ApiClient, RequestOptions } from './client/api-client.ts';
+import type { ApiClient } from './client/api-client.ts';
 import { isFinal } from './client/api-error.ts';
 import { type ExistingObject, existingObjects } from './events/existing-objects.ts';
 
@@ -96,8 +96,8 @@ export function followCreations({ client, log }: { client: ApiClient; log: Logge
   }
 
   /** @returns whether nothing is left to do */
-  async function confirm(one: Waiting, options: RequestOptions = {}): Promise<boolean> {
-    const limits = { timeoutMs: READ_TIMEOUT_MS, signal: ending.signal, ...options };
+  async function confirm(one: Waiting): Promise<boolean> {
+    const limits = { timeoutMs: READ_TIMEOUT_MS, signal: ending.signal };
     const found = await objects.find(one.object, one.dueAt, limits);
     if (!found) {
       const inMs = READS_AFTER_MS[++one.reads];

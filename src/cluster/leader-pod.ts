@@ -1,3 +1,4 @@
+import type { PodObject } from '../objects/pod-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { findObject } from './client/find-object.ts';
 import { replicaOf } from './lease/leadership.ts';
@@ -11,15 +12,6 @@ export interface LeaderPod {
 
 /** The name of the container's port in the chart. */
 const ADMIN_PORT = 'admin';
-
-/** The fields of a Pod that name its ports. */
-interface PodPorts {
-  readonly spec?: {
-    readonly containers?: readonly {
-      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
-    }[];
-  };
-}
 
 /**
  * Finds the pod that holds the Lease. It needs the rights to `get` the Lease and the pod.
@@ -39,7 +31,7 @@ export async function findLeaderPod(
     throw new Error(`no replica leads (Lease ${namespace}/${name}); to see why: taintkeeper doctor`);
   const pod = replicaOf(holder);
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
-  const found = await findObject<PodPorts>(client, path);
+  const found = await findObject<PodObject>(client, path);
   if (found === undefined) throw new Error(`the leader's pod ${namespace}/${pod} does not exist`);
   const ports = (found.spec?.containers ?? []).flatMap(({ ports = [] }) => ports);
   const port = ports.find(({ name }) => name === ADMIN_PORT)?.containerPort;

@@ -31,7 +31,7 @@ export interface StepFacts extends Omit<StartupFacts, 'awaited'> {
 /**
  * A startup taint that another writer sets or removes each time that the leader does the opposite; or one of a node whose boot ID changes repeatedly.
  */
-export interface ContestedTaint {
+export interface ConflictingChange {
   readonly taint: Taint;
   /** What the leader leaves. */
   readonly change: 'set' | 'remove' | 'setAgain';
@@ -44,7 +44,7 @@ export interface NodeStep {
   /** Without what another writer undoes repeatedly. */
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
-  readonly contested: readonly ContestedTaint[];
+  readonly conflicting: readonly ConflictingChange[];
   /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long. */
   readonly ended: readonly Taint[];
   /** The node as it should be made; undefined when there is nothing to do. */
@@ -62,10 +62,10 @@ export interface NodeStep {
 export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
   const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
   const known = before?.uid === node.uid ? before : newMemory(node.uid);
-  const isContested = (taint: Taint) => isInConflict(known, taint, now);
-  const drift = nodeDrift(node, policies, isContested);
+  const isConflicting = (taint: Taint) => isInConflict(known, taint, now);
+  const drift = nodeDrift(node, policies, isConflicting);
   const { late, removable, boot, again, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
-  const isLeft = ({ taint }: { readonly taint: Taint }) => isContested(taint);
+  const isLeft = ({ taint }: { readonly taint: Taint }) => isConflicting(taint);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   const startup: StartupStep = {
@@ -74,8 +74,11 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
     late: late.filter((one) => !isLeft(one)),
     removable: removable.filter((one) => !isLeft(one)),
   };
-  const contested = [...contestedBy('set', late.filter(isLeft)), ...contestedBy('remove', removable.filter(isLeft))];
-  const paused = contestedBy('setAgain', pausedForMs === 0 ? [] : again);
+  const conflicting = [
+    ...conflictingBy('set', late.filter(isLeft)),
+    ...conflictingBy('remove', removable.filter(isLeft)),
+  ];
+  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : again);
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
@@ -83,7 +86,7 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
     known,
     [
       ...drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict'),
-      ...contested.flatMap(({ taint, policies: by }) => by.map((name) => ({ taint, policy: { name } }))),
+      ...conflicting.flatMap(({ taint, policies: by }) => by.map((name) => ({ taint, policy: { name } }))),
     ],
     now,
   );
@@ -110,7 +113,7 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   return {
     drift,
     startup,
-    contested: [...contested, ...paused],
+    conflicting: [...conflicting, ...paused],
     ended,
     desired: changes ? desired : undefined,
     memory: { ...known, conflicts, standing, awaited: startup.awaited },
@@ -118,10 +121,10 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   };
 }
 
-function contestedBy(
-  change: ContestedTaint['change'],
-  left: readonly Pick<ContestedTaint, 'taint' | 'policies'>[],
-): ContestedTaint[] {
+function conflictingBy(
+  change: ConflictingChange['change'],
+  left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
+): ConflictingChange[] {
   return left.map(({ taint, policies }) => ({ taint, change, policies }));
 }
 

@@ -12,6 +12,9 @@ export function policyReference({ kind, name }: PolicyName): ObjectReference {
   return { apiVersion: POLICY_API_VERSION, kind, name };
 }
 
+/** One thing, told of the object and of the policy. */
+export type EventPair = readonly [onObject: RecordedEvent, onPolicy: RecordedEvent];
+
 /**
  * What a policy did to an object, or found on it: one Event on the object and one on the policy.
  * @param note names neither of them, such as `restored taint dedicated=gpu:NoSchedule`
@@ -23,7 +26,7 @@ export function eventsOnBoth(
   { type, reason, action }: Pick<RecordedEvent, 'type' | 'reason' | 'action'>,
   note: string,
   noteOnObject = `${policy.kind} ${policy.name} ${note}`,
-): RecordedEvent[] {
+): EventPair {
   const title = printable(`${object.kind} ${object.namespace ? `${object.namespace}/` : ''}${object.name}`);
   return [
     { regarding: object, type, reason, action, note: noteOnObject },

@@ -279,13 +279,13 @@ describeWithControlPlane(
           `Warning: the pods of taintkeeper do not tolerate taint ${TEXT}\n` +
           `Warning: TaintPolicy protecting (spec.taints[0]) protects startup taint ${TEXT}, which stays\n`,
       );
-      await register('contested', 'ready', `TaintPolicy ready added taint ${TEXT}`);
-      await setReady(cp(), 'contested');
-      await setPodReady(await waitForPod('network', 'contested'));
-      expect(await taintsOf(cp(), 'contested')).toEqual([TEXT]);
+      await register('conflict', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await setReady(cp(), 'conflict');
+      await setPodReady(await waitForPod('network', 'conflict'));
+      expect(await taintsOf(cp(), 'conflict')).toEqual([TEXT]);
       await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/protecting`);
       await stalledBy('ready', own);
-      await waitForTaints(cp(), 'contested');
+      await waitForTaints(cp(), 'conflict');
     });
 
     it('that waits for a DaemonSet that does not exist is reported, and is removed ten seconds after its policy', async () => {

@@ -4,7 +4,7 @@ import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 
 export interface EventTimings {
-  /** How long a new Event waits: for equal ones, and for its object, which is being created. */
+  /** How long a new Event waits for equal ones. */
   readonly settleMs: number;
   /** How often the count of one Event is written while it grows. */
   readonly patchIntervalMs: number;
@@ -50,8 +50,6 @@ export interface EventSeries {
   readonly source: EntrySource;
   /** Milliseconds since the epoch. */
   readonly firstAt: number;
-  /** The same by the monotonic clock. */
-  readonly recordedAt: number;
   lastAt: number;
   count: number;
   /** The count that the API server knows. */
@@ -189,18 +187,17 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const combinedGrown = combined ? grow(shared, source) : undefined;
       if (combinedGrown !== undefined) return combinedGrown;
 
-      const [now, recordedAt] = [Date.now(), performance.now()];
+      const now = Date.now();
       const series: EventSeries = {
         event: combined ? { ...event, note: `(combined from similar events) ${event.note}` } : event,
         source,
         firstAt: now,
-        recordedAt,
         lastAt: now,
         count: 1,
         written: 0,
         name: eventName(event.regarding.name),
         created: false,
-        dueAt: recordedAt + settleMs,
+        dueAt: performance.now() + settleMs,
         attempts: 0,
       };
       keys.set(series, combined ? { key: shared, similar: undefined } : { key: ownKey, similar: shared });

@@ -47,8 +47,8 @@ export function startReplicaSpread(
     const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
     // Also while a replica does not serve: a node may get a replica and lose it again before all of them do.
-    const free = new Set(replicas.flatMap((replica) => freeNodes(replica, replicas, known)));
-    tried = new Set([...tried].filter((name) => free.has(name)));
+    const before = known.filter(({ name }) => tried.has(name));
+    tried = new Set(replicas.flatMap((replica) => freeNodes(replica, replicas, before)));
     const move = replicaToMove(replicas, known, self);
     if (!move) return CHECK_AGAIN_MS;
     const { replica, nodes: others } = move;

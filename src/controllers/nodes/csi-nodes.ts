@@ -3,6 +3,7 @@ import type { Found } from '../../judge/startup/blocker.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
 import type { Run } from '../controller.ts';
+import { isNews } from '../sources.ts';
 import { watchNodes } from './node-watches.ts';
 import { type GroupedWatch, watchGroup } from './watch-group.ts';
 
@@ -25,6 +26,7 @@ export interface CsiNodes {
  * @param onChange called with the name of a node whose CSINode has changed
  */
 export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: string) => void): CsiNodes {
+  const shared = watchGroup<CsiNodeView>(run, client, `${RESOURCE}-all`);
   const single = watchNodes<CsiNodeView>(run, {
     client,
     resource: RESOURCE,
@@ -32,25 +34,19 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
     fieldSelector: (node) => `metadata.name=${node}`,
     project: viewCsiNode,
     onChange,
+    endShared: () => shared.end(ALL),
   });
-  /** The nodes without a watch of their own. */
-  const sharing = new Set<string>();
-  const shared = watchGroup<CsiNodeView>(run, client, `${RESOURCE}-all`);
 
   return {
     on(node) {
-      const found = sharing.has(node) ? undefined : single.on(node);
+      const found = single.on(node);
       if (found === undefined) {
-        sharing.add(node);
         const { objects } = shared.get(ALL) ?? beginShared();
         return objects.isSynced() ? { value: objects.get(node)?.value } : 'Unread';
       }
       return typeof found === 'string' ? found : { value: found.value[0] };
     },
-    end(node) {
-      single.end(node);
-      if (sharing.delete(node) && sharing.size === 0) shared.end(ALL);
-    },
+    end: single.end,
     stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
 
@@ -58,11 +54,12 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
     const all = shared.begin(ALL, {
       path: CSI_NODES,
       project: viewCsiNode,
-      onChange({ entry }) {
-        if (all.objects.isSynced() && sharing.has(entry.name)) onChange(entry.name);
+      onChange(change) {
+        const { name } = change.entry;
+        if (isNews(change) && all.objects.isSynced() && single.sharing.has(name)) onChange(name);
       },
       onSynced() {
-        for (const node of [...sharing]) onChange(node);
+        for (const node of [...single.sharing]) onChange(node);
       },
     });
     return all;

@@ -8,7 +8,7 @@ import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
-import type { DaemonSets } from '../sources.ts';
+import { type DaemonSets, isNews } from '../sources.ts';
 import { type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */
@@ -23,8 +23,8 @@ export interface DaemonSetPods {
    * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. Unread until all of them have been listed.
    */
   on(node: string, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
-  /** Ends the watches of other DaemonSets, and of those that were deleted. */
-  retain(named: readonly ReadyDaemonSet[]): void;
+  /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */
+  retain(awaited: () => Iterable<{ readonly uid: string }>): void;
   stop(): Promise<void>;
 }
 
@@ -62,8 +62,9 @@ export function watchDaemonSetPods(
       }
       return isSynced ? { value: found } : 'Unread';
     },
-    retain(named) {
-      const uids = new Set(named.map(({ namespace, name }) => daemonSets.get(name, namespace)?.uid));
+    retain(listAwaited) {
+      if (group.size === 0) return;
+      const uids = new Set(Array.from(listAwaited(), ({ uid }) => uid));
       for (const uid of group.keys()) {
         if (uids.has(uid)) continue;
         group.end(uid);
@@ -76,21 +77,23 @@ export function watchDaemonSetPods(
   function begin({ uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>): GroupedWatch<StartupPod> {
     const onNode = new Map<string, Set<string>>();
     onNodes.set(uid, onNode);
-    return group.begin(uid, {
+    const watch = group.begin(uid, {
       path: `/api/v1/namespaces/${namespace}/pods`,
       labelSelector: formatSelector(podSelector),
       project: viewStartupPod,
       onChange(change) {
         const { entry } = change;
         const { node } = entry.value;
-        if (change.type === 'modified' && change.previous.value === entry.value) return;
+        if (!isNews(change)) return;
         const before = change.type === 'modified' ? change.previous.value.node : node;
         if (change.type === 'deleted' || before !== node) remove(onNode, before, entry.name);
         if (change.type !== 'deleted' && node) onNode.set(node, (onNode.get(node) ?? new Set()).add(entry.name));
-        if (node) onChange(node);
+        // The first list is one change.
+        if (node && watch.objects.isSynced()) onChange(node);
       },
       onSynced: () => onChange(),
     });
+    return watch;
   }
 }
 

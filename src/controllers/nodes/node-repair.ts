@@ -117,8 +117,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
   function check(entry: NodeEntry, add = queue.add): void {
     const { name } = entry;
-    const { drift, startup: waits, contested, desired, nextInMs } = takeStep(entry);
-    const isWrong = drift.losses.length + waits.waiting.length + contested.length > 0 || desired !== undefined;
+    const { drift, startup: waits, conflicting, desired, nextInMs } = takeStep(entry);
+    const isWrong = drift.losses.length + waits.waiting.length + conflicting.length > 0 || desired !== undefined;
     // What was reported may have ended, also by a repair in progress.
     const isKnown =
       nodeReports.has(name) || problems.has(name) || startup.startupOn(name) !== undefined || queue.isInProgress(name);
@@ -189,7 +189,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
     await problems.inConflict(name, step.memory.conflicts);
     nodeReports.staying(entry, step.drift.losses);
-    nodeReports.contested(entry, step.contested);
+    nodeReports.conflicting(entry, step.conflicting);
     return result === 'Outdated' ? CONFLICT_PAUSE_MS : step.nextInMs;
   }
 

@@ -4,11 +4,11 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import { blockedText } from '../../judge/blocked.ts';
 import type { Loss } from '../../judge/node-drift.ts';
-import type { ContestedTaint, NodeStep } from '../../judge/node-step.ts';
+import type { ConflictingChange, NodeStep } from '../../judge/node-step.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import { eventsOnBoth } from '../../policy/policy-events.ts';
+import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import { reportOnNode } from './report-on-node.ts';
@@ -31,7 +31,7 @@ export interface NodeReports {
   /** Reports once for each loss why the taint is not set. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
   /** Reports once which startup taints the leader leaves to another writer. */
-  contested(entry: Entry<ClusterNode>, contested: readonly ContestedTaint[]): void;
+  conflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
   /** Reports the taints that a write has set, and the entries that it has deleted. */
   written(entry: Entry<ClusterNode>, step: Pick<NodeStep, 'drift' | 'ended'>): void;
 }
@@ -40,20 +40,21 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
   /** The losses that were reported, by the name of the node. */
   const reported = new Map<string, ReadonlySet<string>>();
   /** The same for startup taints that are left to another writer. */
-  const reportedContested = new Map<string, ReadonlySet<string>>();
+  const reportedConflicts = new Map<string, ReadonlySet<string>>();
   const report = reportOnNode(recordEvent, log);
-  const reportLoss = (entry: Entry<ClusterNode>, loss: Loss) => {
+  /** @returns what the Event on the Node says */
+  const reportLoss = (entry: Entry<ClusterNode>, loss: Loss): string => {
     const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
-    for (const event of eventsOfLoss(nodeReference(entry), loss, otherWriter, otherValue(entry, loss))) {
-      recordEvent(event);
-    }
+    const [onNode, onPolicy] = eventsOfLoss(nodeReference(entry), loss, otherWriter, otherValue(entry, loss));
+    for (const event of [onNode, onPolicy]) recordEvent(event);
+    return onNode.note;
   };
 
   return {
-    has: (name) => reported.has(name) || reportedContested.has(name),
+    has: (name) => reported.has(name) || reportedConflicts.has(name),
     forget(name) {
       reported.delete(name);
-      reportedContested.delete(name);
+      reportedConflicts.delete(name);
     },
     staying(entry, losses) {
       const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined);
@@ -61,17 +62,14 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
       for (const loss of staying) {
         if (before?.has(keyOf(loss))) continue;
-        reportLoss(entry, loss);
         // The number of Events is limited: if many nodes lose taints, only the log has all of them.
-        const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
-        const { note } = wordingOfLoss(entry.name, loss, otherWriter, otherValue(entry, loss));
-        log.warn(`Node ${entry.name}: TaintPolicy ${loss.policy.name} ${note}`);
+        log.warn(`Node ${entry.name}: ${reportLoss(entry, loss)}`);
       }
       if (staying.length === 0) reported.delete(entry.name);
       else reported.set(entry.name, new Set(staying.map(keyOf)));
     },
-    contested(entry, contested) {
-      const notes = contested.map(({ taint, change }) => {
+    conflicting(entry, conflicting) {
+      const notes = conflicting.map(({ taint, change }) => {
         if (change === 'setAgain') {
           return `pauses setting startup taint ${formatTaint(taint)} again: the boot ID of the node changes repeatedly`;
         }
@@ -80,12 +78,12 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
         const by = otherWriter === undefined ? '' : `, last by ${otherWriter}`;
         return `pauses ${pausing} startup taint ${formatTaint(taint)}: another writer ${opposing} it repeatedly${by}`;
       });
-      const before = reportedContested.get(entry.name);
+      const before = reportedConflicts.get(entry.name);
       for (const note of notes.filter((one) => !before?.has(one))) {
         report(entry, { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note });
       }
-      if (notes.length === 0) reportedContested.delete(entry.name);
-      else reportedContested.set(entry.name, new Set(notes));
+      if (notes.length === 0) reportedConflicts.delete(entry.name);
+      else reportedConflicts.set(entry.name, new Set(notes));
     },
     written(entry, { drift, ended }) {
       const set = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
@@ -113,7 +111,7 @@ export function eventsOfLoss(
   loss: Loss,
   otherWriter: string | undefined,
   carried?: Taint,
-): RecordedEvent[] {
+): EventPair {
   const wording = wordingOfLoss(node.name, loss, otherWriter, carried);
   return eventsOnBoth(node, { kind: 'TaintPolicy', name: loss.policy.name }, wording, wording.note);
 }

@@ -3,6 +3,7 @@ import type { WatchState } from '../../cluster/watch/watch-options.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import type { Run } from '../controller.ts';
+import { isNews } from '../sources.ts';
 import { type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /**
@@ -21,31 +22,50 @@ export interface NodeWatchesOptions<T> {
   readonly project: (object: unknown) => T;
   /** Called with the name of a node whose objects have changed, or have been read. */
   readonly onChange: (node: string) => void;
+  /** Called when no node waits any more of those that were too many. */
+  readonly endShared: () => void;
 }
 
 /** Watches of the objects of single nodes: what they cost depends on the nodes that wait, and not on the size of the cluster. */
 export interface NodeWatches<T> {
-  /** The objects of the node. Starts to watch them, until {@link end}. Undefined if too many nodes are watched. */
+  /**
+   * The objects of the node. Starts to watch them, until {@link end}. Undefined if too many nodes are watched: until its end, the node is one of
+   * {@link sharing}.
+   */
   on(node: string): Found<readonly T[]> | undefined;
   end(node: string): void;
+  /** The nodes without a watch of their own, which have to share one. */
+  readonly sharing: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
 export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWatches<T> {
-  const { client, resource, path, fieldSelector, project, onChange } = options;
+  const { client, resource, path, fieldSelector, project, onChange, endShared } = options;
   const group = watchGroup<T>(run, client, resource);
+  const sharing = new Set<string>();
 
   return {
     on(node) {
-      const watch = group.get(node) ?? (group.size < MAX_NODE_WATCHES ? begin(node) : undefined);
-      if (watch === undefined) return undefined;
+      const watch = sharing.has(node) ? undefined : watchOf(node);
+      if (watch === undefined) {
+        sharing.add(node);
+        return undefined;
+      }
       const { objects, state } = watch;
       if (objects.isSynced()) return { value: Array.from(objects.entries(), ({ value }) => value) };
       return isRefused(state) ? 'Refused' : 'Unread';
     },
-    end: group.end,
+    end(node) {
+      group.end(node);
+      if (sharing.delete(node) && sharing.size === 0) endShared();
+    },
+    sharing,
     stop: group.stop,
   };
+
+  function watchOf(node: string): GroupedWatch<T> | undefined {
+    return group.get(node) ?? (group.size < MAX_NODE_WATCHES ? begin(node) : undefined);
+  }
 
   function begin(node: string): GroupedWatch<T> {
     // A comma or an equals sign would change the selector.
@@ -56,9 +76,8 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
       fieldSelector: fieldSelector(node),
       project,
       onChange(change) {
-        const isSame = change.type === 'modified' && change.previous.value === change.entry.value;
         // The first list is one change.
-        if (!isSame && watch.objects.isSynced()) onChange(node);
+        if (isNews(change) && watch.objects.isSynced()) onChange(node);
       },
       onState(state, before) {
         if (isRefused(before) !== isRefused(state) && !watch.objects.isSynced()) onChange(node);

@@ -5,7 +5,7 @@ import type { Found } from '../../judge/startup/blocker.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
 import type { DaemonSets } from '../sources.ts';
-import { watchDaemonSetPods } from './daemon-set-pods.ts';
+import { type DaemonSetPods, watchDaemonSetPods } from './daemon-set-pods.ts';
 import { watchNodes } from './node-watches.ts';
 
 /** The pods on the nodes that wait. */
@@ -17,7 +17,7 @@ export interface StartupPods {
   /** The node no longer waits. */
   end(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
-  retain(named: readonly ReadyDaemonSet[]): void;
+  retain: DaemonSetPods['retain'];
   stop(): Promise<void>;
 }
 
@@ -32,6 +32,7 @@ export function watchStartupPods(
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): StartupPods {
+  const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
   const single = watchNodes<DaemonPodOnNode>(run, {
     client,
     resource: 'startup-pods',
@@ -39,23 +40,13 @@ export function watchStartupPods(
     fieldSelector: (node) => `spec.nodeName=${node}`,
     project: viewDaemonPod,
     onChange,
+    endShared: () => shared.retain(() => []),
   });
-  const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
-  /** The nodes without a watch of their own. */
-  const sharing = new Set<string>();
 
   return {
-    on(node, awaited) {
-      const found = sharing.has(node) ? undefined : single.on(node);
-      if (found !== undefined) return found;
-      sharing.add(node);
-      return shared.on(node, awaited);
-    },
-    end(node) {
-      single.end(node);
-      if (sharing.delete(node) && sharing.size === 0) shared.retain([]);
-    },
-    retain: (named) => shared.retain(sharing.size > 0 ? named : []),
+    on: (node, awaited) => single.on(node) ?? shared.on(node, awaited),
+    end: single.end,
+    retain: shared.retain,
     stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
 }

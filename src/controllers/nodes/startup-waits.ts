@@ -225,8 +225,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }
 
   function retainPods(): void {
-    const named = [...daemonSets.entries()].filter(isAwaited);
-    pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
+    pods.retain(() => (rights.permits('listPods') ? [...daemonSets.entries()].filter(isAwaited) : []));
   }
 
   async function readReplicas(): Promise<number | undefined> {

@@ -1,7 +1,7 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import { eventsOnBoth } from '../../policy/policy-events.ts';
+import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
 import type { LeftBecause } from '../../recovery/recovery.ts';
 import type { ReportedProblem } from '../reports.ts';
 
@@ -128,7 +128,7 @@ export interface RecoverySubject {
 }
 
 /** An Event on the DaemonSet and one on the policy. */
-export function recoveryEvents(news: RecoveryNews, subject: RecoverySubject): RecordedEvent[] {
+export function recoveryEvents(news: RecoveryNews, subject: RecoverySubject): EventPair {
   const policy = { kind: 'RecoveryPolicy', name: subject.policy } as const;
   return eventsOnBoth(daemonSetReference(subject.daemonSet), policy, WORDINGS[news], noteOf(news, subject));
 }

@@ -150,13 +150,13 @@ describe('a startup taint that another writer does not leave as it is', () => {
     let { memory } = step(node([]), {});
     for (let times = 0; times < CONFLICT.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
-      expect(found).toMatchObject({ desired: { taints: after }, contested: [] });
+      expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
       memory = memoryAfterRestoration(found.memory, [NETWORK], times);
     }
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
       desired: undefined,
-      contested: [{ taint: NETWORK, change, policies: ['p'] }],
+      conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
       nextInMs: CONFLICT.windowMs - 5_000,
     });
     expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);

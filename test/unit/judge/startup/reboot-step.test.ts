@@ -184,10 +184,10 @@ describe('a boot ID that changes back and forth', () => {
 
   it('sets the taint as often as the limit on conflicts allows, and says so', () => {
     expect(written(node(), { now }, times(CONFLICT.limit - 1))).toBe(SET_AGAIN);
-    const { desired, contested, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
-    expect({ desired, contested, nextInMs }).toEqual({
+    const { desired, conflicting, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
+    expect({ desired, conflicting, nextInMs }).toEqual({
       desired: undefined,
-      contested: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
+      conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
       nextInMs: CONFLICT.windowMs - now,
     });
     expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
