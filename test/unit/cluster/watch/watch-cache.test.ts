@@ -78,6 +78,9 @@ describe('the first list', () => {
     expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
     const watch = await watchNumber(things, 1);
     expect(watch.query.resourceVersion).toBe('104');
+    // The client has the watch: one that ends as soon as it began is a failure, after which a list is not due.
+    watch.send('MODIFIED', things.set('b', 'b1', 'old'));
+    await eventually(() => expect(cache.get('b')?.resourceVersion).toBe('105'));
     const now = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => now() + 61_000);
     onTestFinished(() => void vi.restoreAllMocks());
