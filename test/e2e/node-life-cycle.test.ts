@@ -24,7 +24,7 @@ spec:
 const PROTECTED = 'dedicated=gpu:NoSchedule';
 /** Of the domain that the policies protect. */
 const TEAM_TEXT = 'example.com/team=a:NoSchedule';
-const NOT_READY = 'node.kubernetes.io/not-ready:NoSchedule';
+const NOT_READY = 'node.kubernetes.io/not-ready';
 
 describeWithControlPlane(
   'taintkeeper beside the real node controllers',
@@ -62,7 +62,7 @@ describeWithControlPlane(
         async () => {
           const taints = await allTaintsOf(cp(), name);
           expect(taints).toContain(PROTECTED);
-          return taints.includes(NOT_READY) === expected ? true : undefined;
+          return taints.some((taint) => taint.startsWith(NOT_READY)) === expected ? true : undefined;
         },
         {
           timeoutMs: CONTROLLER_TIMEOUT_MS,
@@ -119,7 +119,8 @@ describeWithControlPlane(
         await setReady(name, 'True');
         await waitForNotReady(name, false);
         expect(await remove('driver')).toEqual({ passed: true, error: '', warnings: [] });
-        expect(await allTaintsOf(cp(), name)).toEqual([PROTECTED]);
+        // The controllers set one taint for each effect, in loops of their own: the other one may still come and go.
+        expect((await allTaintsOf(cp(), name)).filter((taint) => !taint.startsWith(NOT_READY))).toEqual([PROTECTED]);
       },
     );
 
