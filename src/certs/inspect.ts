@@ -87,6 +87,9 @@ export function joinBundles(...bundles: readonly (string | undefined)[]): string
   return added.length === 0 ? first : [first.trimEnd(), ...added.map((ca) => ca.toString().trimEnd()), ''].join('\n');
 }
 
+/** A serving certificate that expires within this time is reported: it is renewed when a third of its life is left. */
+export const EXPIRES_SOON_MS = 14 * 86_400_000;
+
 /** A third of the serving certificate's 90 days. */
 export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
 

@@ -1,15 +1,15 @@
 import { Document, type YAMLMap } from 'yaml';
 import { KUBECTL_YAML, readDocuments, type SourceDocument } from '../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../files/kubernetes-objects.ts';
+import { commentText, manifestOf, policiesAsObject } from '../files/policy-manifest.ts';
 import { yamlText } from '../files/printed-data.ts';
 import { InputError } from '../files/text-files.ts';
 import { type NodePolicy, policyOfNode } from '../judge/node-policy.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { printable } from '../kubernetes/text.ts';
 import { removerOf } from '../kubernetes/transient-taints.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
-import { POLICY_API_VERSION, parsePolicy, type TaintPolicy } from '../policy/policy.ts';
+import { parsePolicy, type TaintPolicy } from '../policy/policy.ts';
 import { asComments, asJson, tell } from './output.ts';
 
 interface FoundNode {
@@ -29,14 +29,7 @@ export async function exportNodePolicies(paths: readonly string[], output: 'yaml
   refuse(policies);
   const without = found.filter(({ derived }) => derived.policy === undefined);
   if (output === 'json') {
-    const [only, ...others] = policies.map(manifestOf);
-    process.stdout.write(
-      asJson(
-        only && others.length === 0
-          ? only
-          : { apiVersion: 'v1', kind: 'List', items: [only, ...others].filter(Boolean) },
-      ),
-    );
+    process.stdout.write(asJson(policiesAsObject(policies)));
     // JSON has no comments.
     tell(...found.flatMap(notesOn));
     return;
@@ -69,20 +62,16 @@ function refuse(policies: readonly TaintPolicy[]): void {
   if (faults.length > 0) throw new InputError(faults);
 }
 
-function manifestOf({ kind, name, spec }: TaintPolicy) {
-  return { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
-}
-
 function formatOne(node: NodeView, derived: NodePolicy, policy: TaintPolicy): string {
   const document = new Document(manifestOf(policy), KUBECTL_YAML);
-  document.commentBefore = comment([
+  document.commentBefore = commentText([
     `The taints of Node ${node.name}; written by taintkeeper export.`,
     ...notesOn({ node, derived }),
   ]);
   for (const [index, { effect }] of policy.spec.taints.entries()) {
     if (effect !== 'NoExecute') continue;
     const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
-    rule.commentBefore = comment(['Only a node that registers gets it, because it evicts pods.']);
+    rule.commentBefore = commentText(['Only a node that registers gets it, because it evicts pods.']);
   }
   return yamlText(document);
 }
@@ -100,8 +89,4 @@ function notesOn({ node, derived }: FoundNode): string[] {
       ? [`Node ${node.name} is left out: it has no label kubernetes.io/hostname that would select it.`]
       : []),
   ];
-}
-
-function comment(lines: readonly string[]): string {
-  return lines.map((line) => ` ${printable(line)}`).join('\n');
 }

@@ -2,6 +2,7 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import { STARTUP_BOOT_ANNOTATION } from '../judge/startup/reboot.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -19,8 +20,8 @@ export function annotationOf(object: 'object' | 'oldObject', name: string): Expr
   return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;
 }
 
-/** The API server limits all annotations of an object to 256 KiB. */
-const COMPARISON_COST = 26_300;
+/** What it costs to compare an annotation. The API server limits all annotations of an object to 256 KiB. */
+export const COMPARISON_COST = 26_300;
 
 /** The allow-removal annotation of the node before an update and after it. Empty if absent. */
 export const ALLOW_REMOVAL_BEFORE: Variable = {
@@ -30,6 +31,12 @@ export const ALLOW_REMOVAL_BEFORE: Variable = {
 export const ALLOW_REMOVAL_AFTER: Variable = {
   name: 'allowRemoval',
   definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
+};
+
+/** The annotation with the boot of the node, after the request. Empty if absent. */
+export const STARTUP_BOOT: Variable = {
+  name: 'startupBoot',
+  definition: annotationOf('object', STARTUP_BOOT_ANNOTATION),
 };
 
 /** True for a node that registers with an allow-removal annotation. */

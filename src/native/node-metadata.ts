@@ -4,6 +4,7 @@ import {
   ALLOW_REMOVAL_BEFORE,
   ALLOW_REMOVAL_CHANGES,
   annotationOf,
+  STARTUP_BOOT,
 } from '../conditions/node-update.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
@@ -60,15 +61,11 @@ const STARTUP_BOOT_BEFORE: Variable = {
   name: 'oldStartupBoot',
   definition: cel(40)`${IS_CREATION} ? ""\n  : ${annotationOf('oldObject', STARTUP_BOOT_ANNOTATION)}`,
 };
-const STARTUP_BOOT_AFTER: Variable = {
-  name: 'startupBoot',
-  definition: annotationOf('object', STARTUP_BOOT_ANNOTATION),
-};
 const SAME_OR_OWN_BOOT: Expression = bind(
-  [STARTUP_BOOT_BEFORE, STARTUP_BOOT_AFTER],
+  [STARTUP_BOOT_BEFORE, STARTUP_BOOT],
   any([
-    cel(TEXT_COST)`${STARTUP_BOOT_AFTER} == ${STARTUP_BOOT_BEFORE}`,
-    all([IS_CREATION, cel(TEXT_COST)`${STARTUP_BOOT_AFTER} == object.?status.?nodeInfo.?bootID.orValue("")`]),
+    cel(TEXT_COST)`${STARTUP_BOOT} == ${STARTUP_BOOT_BEFORE}`,
+    all([IS_CREATION, cel(TEXT_COST)`${STARTUP_BOOT} == object.?status.?nodeInfo.?bootID.orValue("")`]),
   ]),
 );
 

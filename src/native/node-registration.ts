@@ -27,23 +27,24 @@ const WRITTEN_TAINT = cel(80)`{
  * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`, both variables: in place of the taint of the same key and effect,
  * or at the end. {@link withTaints} in CEL. Other expressions must not use the variables earlier.
  */
-export function puttingTaints(taints: string, put: string): { variables: Variable[]; operation: Expression } {
+export function puttingTaints(taints: string, put: string): { variables: Variable[]; operations: Expression } {
   const [list, added] = [reference(taints), reference(put)];
   const before: Variable = { name: `${taints}Ids`, definition: each(taints, IDENTITY) };
   const addedIds: Variable = { name: `${put}Ids`, definition: each(put, IDENTITY) };
-  return {
-    variables: [before, addedIds],
-    operation: cel(
-      (size) =>
-        size * (2 * IDENTITY.cost(size) + 40 + size * 36) +
-        size * (IDENTITY.cost(size) + size + 25) +
-        2 * size * (WRITTEN_TAINT.cost(size) + 25) +
-        50,
-    )`JSONPatch{op: "add", path: "/spec/taints", value:
+  const operation = cel(
+    (size) =>
+      size * (2 * IDENTITY.cost(size) + 40 + size * 36) +
+      size * (IDENTITY.cost(size) + size + 25) +
+      2 * size * (WRITTEN_TAINT.cost(size) + 25) +
+      50,
+  )`JSONPatch{op: "add", path: "/spec/taints", value:
   (${list}.map(t, (${IDENTITY}) in ${addedIds}
     ? ${added}[${addedIds}.indexOf(${IDENTITY})] : t) +
   ${added}.filter(t, !((${IDENTITY}) in ${before}))
-  ).map(t, ${WRITTEN_TAINT})}`,
+  ).map(t, ${WRITTEN_TAINT})}`;
+  return {
+    variables: [before, addedIds],
+    operations: choose(isEmpty(put), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
   };
 }
 
@@ -115,9 +116,7 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
     ...onCreation(policy, 'register'),
     variables: [...CREATE_VARIABLES, { name: 'required', definition: required }, lacking(count), ...put.variables],
     reinvocationPolicy: 'Never',
-    mutations: [
-      choose(isEmpty('lacking'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`),
-    ],
+    mutations: [put.operations],
   });
 }
 

@@ -1,5 +1,5 @@
-import { all, any, cel, choose, type Expression, FALSE, LIST_COST, not } from '../cel/expression.ts';
-import { EMPTY, isEmpty, isIn, those, together } from '../cel/lists.ts';
+import { all, any, cel, choose, type Expression, FALSE, not } from '../cel/expression.ts';
+import { EMPTY, isIn, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
@@ -48,12 +48,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
     removedForGood(among, all([exempt, not(isProtectedByOthers(holders, protectionRules))])),
   );
   const put = puttingTaints('after', 'restored');
-  const operations = [
-    ...(restored === EMPTY
-      ? []
-      : [choose(isEmpty('restored'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`)]),
-    entries.operations,
-  ];
+  const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
   return mutating({
     name: `${name}.restore.taintkeeper.dev`,
     failurePolicy: 'Ignore',

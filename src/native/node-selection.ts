@@ -1,16 +1,5 @@
-import {
-  all,
-  any,
-  cel,
-  choose,
-  type Expression,
-  FALSE,
-  LIST_COST,
-  not,
-  reference,
-  type Variable,
-} from '../cel/expression.ts';
-import { EMPTY, each, isEmpty, overItems, those, together } from '../cel/lists.ts';
+import { all, any, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
+import { each, overItems, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
@@ -101,9 +90,7 @@ export function selection(context: AmongPolicies): Assembled[] {
       ...put.variables,
     ],
     reinvocationPolicy: 'Never',
-    mutations: [
-      choose(isEmpty('beginning'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`),
-    ],
+    mutations: [put.operations],
   });
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isPerson } from '../coverage/authorization.ts';
 import type { Violation } from '../judge/decision.ts';
 import { outcomeText } from '../judge/outcomes.ts';
 import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
@@ -40,8 +41,8 @@ export interface Refusals {
 /** How long a denied request counts as a problem. */
 const REFUSED_MS = 3_600_000;
 
-/** The users of kubelets, controllers and service accounts, by Kubernetes' own prefix. `system:admin` is a person. */
-const isComponent = (user: string) => user.startsWith('system:') && user !== 'system:admin';
+/** The users of kubelets, controllers and service accounts. */
+const isComponent = (user: string) => !isPerson({ user, hasController: false });
 
 const MAX_VIOLATIONS = 16;
 

@@ -2,6 +2,7 @@ import { rolloutCommand } from '../coverage/fix.ts';
 import { count as counted, shellWord } from '../kubernetes/text.ts';
 import { type Harm, harmOfCondition, worstFirst } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import type { Refusals } from './decision-log.ts';
 import type { CoverageMatrix, CoverageRow, Fix, NodeMap, NodeNote, PageProblem, PageState, Place } from './state.ts';
 
@@ -294,7 +295,8 @@ interface Cause {
 /** The cells with a problem: missing, another value, conflict. */
 const BAD = /[mdc]/;
 
-function nodeProblems({ columns, rows, notes }: NodeMap): Found[] {
+/** The map is the same until it is evaluated again, and the state is served more often. */
+const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonly Found[] => {
   const causes = new Map<string, Cause>();
   for (const row of rows) {
     let index = 0;
@@ -343,7 +345,7 @@ function nodeProblems({ columns, rows, notes }: NodeMap): Found[] {
           } satisfies Found,
         ]),
   ];
-}
+});
 
 /** The names of the states in addresses. */
 const SHOW: Readonly<Record<string, string>> = { m: 'missing', d: 'another-value', c: 'conflict' };

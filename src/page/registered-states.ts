@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { hasCa } from '../certs/inspect.ts';
+import { EXPIRES_SOON_MS, hasCa } from '../certs/inspect.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import {
   CONFIGURATIONS,
@@ -81,17 +81,8 @@ function sorted(states: readonly PolicyState[]): PolicyState[] {
   return states.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** By then a certificate should have been renewed: that happens when a third of its life is left. */
-const EXPIRY_CONCERN_MS = 14 * 86_400_000;
-
-/**
- * The served certificate.
- * @param now milliseconds since the epoch
- */
-export function certificateState(
-  certificates: Pick<CertificateKeeper, 'current'>,
-  now: number = Date.now(),
-): CertificateState {
+/** The served certificate. */
+export function certificateState(certificates: Pick<CertificateKeeper, 'current'>): CertificateState {
   const { validToDate } = certificates.current().certificate;
-  return { notAfter: validToDate.toISOString(), expiresSoon: validToDate.getTime() - now < EXPIRY_CONCERN_MS };
+  return { notAfter: validToDate.toISOString(), expiresSoon: validToDate.getTime() - Date.now() < EXPIRES_SOON_MS };
 }

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
-import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';
 import { VERSION } from '../version.ts';
@@ -37,7 +36,6 @@ export interface ClusterObjects {
 
 export interface LedCluster {
   readonly clusterState: ClusterState;
-  readonly policies: readonly Policy[];
   readonly compiled: PolicySet;
 }
 

@@ -105,7 +105,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         certificate: () => present.certificates && certificateState(present.certificates),
         webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
         policies: () => clusterPolicyStates(policies.objects(), audit),
-        cluster: () => present.work && { clusterState: present.work.clusterState, ...policies.snapshot() },
+        cluster: () =>
+          present.work && { clusterState: present.work.clusterState, compiled: policies.snapshot().compiled },
         objects: {
           read: (path) => client.request('GET', path),
           policies: policies.objects,

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { hasCa, invalidAt } from '../certs/inspect.ts';
+import { EXPIRES_SOON_MS, hasCa, invalidAt } from '../certs/inspect.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import { definitionOf } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
@@ -12,9 +12,6 @@ import type { Check } from '../server/admin-server.ts';
 
 /** How long before the end of a CA it needs attention. */
 const CA_CONCERN_MS = 365 * 86_400_000;
-
-/** How long before the end of a certificate that taintkeeper cannot renew it needs attention. */
-const FOREIGN_CONCERN_MS = 14 * 86_400_000;
 
 /** How long an API server may take to learn of a stored webhook configuration. */
 const TRUST_SETTLES_MS = 2_000;
@@ -105,7 +102,7 @@ export function certificateCheck(certificates: CertificateKeeper, now = new Date
       ? [`it is ${now.toISOString()} by the API server's clock, and this machine's clock differs`]
       : []),
     ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
-    ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
+    ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + EXPIRES_SOON_MS))
       ? ['it expires soon, and was not replaced']
       : []),
     ...(ca && renews === 'serving' && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))

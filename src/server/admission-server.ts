@@ -175,13 +175,12 @@ export function createAdmissionServer({
   // fields are read by name and never merged.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', ({ raw }, _payload, done) => {
-    const received = new Promise<ReceivedBody>((resolve, reject) => {
-      arrivals.makeRoom(raw, keptBytesOf(raw), () => receiveBody(raw).then(resolve, reject));
+    arrivals.makeRoom(raw, keptBytesOf(raw), () => {
+      receiveBody(raw).then(
+        (body) => done(null, body),
+        (error: Error) => done(error),
+      );
     });
-    received.then(
-      (body) => done(null, body),
-      (error: Error) => done(error),
-    );
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;

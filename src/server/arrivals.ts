@@ -73,7 +73,9 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
       queue.delete(arrival);
       queues.delete(from);
       if (queue.size > 0) queues.set(from, queue);
-      admit(arrival, from, size, read);
+      hold(from, size);
+      arrival.room = { bytes: size, checks: 0 };
+      read();
     }
   }
 
@@ -86,12 +88,6 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
     const sum = (heldBy.get(from) ?? 0) + size;
     if (sum > 0) heldBy.set(from, sum);
     else heldBy.delete(from);
-  }
-
-  function admit(arrival: Arrival, from: string, size: number, read: () => void): void {
-    hold(from, size);
-    arrival.room = { bytes: size, checks: 0 };
-    read();
   }
 
   function closeSlow(): void {

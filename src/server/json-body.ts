@@ -42,7 +42,6 @@ export function receiveBody(message: IncomingMessage): Promise<ReceivedBody> {
   return new Promise((resolve, reject) => {
     const keptBytes = keptBytesOf(message);
     let kept: Buffer[] = [];
-    let keptLength = 0;
     let isWhole = true;
     let length = 0;
     const refuseLength = () => reject(refusal(413, `the body is larger than ${DISCARDED_LIMIT_BYTES} bytes`));
@@ -52,8 +51,7 @@ export function receiveBody(message: IncomingMessage): Promise<ReceivedBody> {
       if (length > DISCARDED_LIMIT_BYTES) return refuseLength();
       if (!isWhole) return;
       kept.push(chunk);
-      keptLength += chunk.length;
-      if (keptLength <= keptBytes) return;
+      if (length <= keptBytes) return;
       isWhole = false;
       kept = [Buffer.from(Buffer.concat(kept).subarray(0, BEGINNING_BYTES))];
     });

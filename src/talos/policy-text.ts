@@ -1,10 +1,9 @@
 import { Document, type YAMLMap } from 'yaml';
 import { KUBECTL_YAML } from '../files/documents.ts';
+import { commentText, manifestOf } from '../files/policy-manifest.ts';
 import { yamlText } from '../files/printed-data.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { printable } from '../kubernetes/text.ts';
 import { removerOf } from '../kubernetes/transient-taints.ts';
-import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { PlacedTaint } from './declaration.ts';
 import type { DerivedPolicy } from './derived-policies.ts';
 
@@ -13,21 +12,10 @@ export function formatPolicies(derived: readonly DerivedPolicy[]): string {
   return derived.map(formatOne).join('---\n');
 }
 
-/** The policies as one object for `kubectl apply`: a List for several. */
-export function policiesAsObject(derived: readonly DerivedPolicy[]): object {
-  const items = derived.map(manifestOf);
-  const [only, ...others] = items;
-  return only && others.length === 0 ? only : { apiVersion: 'v1', kind: 'List', items };
-}
-
-function manifestOf({ policy: { kind, name, spec } }: DerivedPolicy) {
-  return { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
-}
-
 function formatOne(derived: DerivedPolicy): string {
   const { policy, taints, sources } = derived;
-  const document = new Document(manifestOf(derived), KUBECTL_YAML);
-  document.commentBefore = comment([
+  const document = new Document(manifestOf(policy), KUBECTL_YAML);
+  document.commentBefore = commentText([
     `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
     ...notesOn(derived).map(capitalized),
   ]);
@@ -35,7 +23,7 @@ function formatOne(derived: DerivedPolicy): string {
     const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
     const { effect } = policy.spec.taints[index] ?? {};
     const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit';
-    rule.commentBefore = comment([at, ...(evicts ? NO_EVICTION : [])]);
+    rule.commentBefore = commentText([at, ...(evicts ? NO_EVICTION : [])]);
   }
   return yamlText(document);
 }
@@ -64,7 +52,3 @@ const NO_EVICTION = [
   'For nodes that register with the labels above. Nodes that run already, or get the labels later, as machine.nodeLabels',
   'does it, do not get the taint, because it would evict their pods: the policy reports them.',
 ];
-
-function comment(lines: readonly string[]): string {
-  return lines.map((line) => ` ${printable(line)}`).join('\n');
-}

@@ -1,12 +1,12 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { conditionsOf, rulesOf } from '../conditions/node-policies.ts';
-import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, annotationOf, onUpdate } from '../conditions/node-update.ts';
+import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
-import { STARTUP_BOOT_ANNOTATION, setsTaintsAgain } from '../judge/startup/reboot.ts';
+import { setsTaintsAgain } from '../judge/startup/reboot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -71,11 +71,9 @@ const BOOT_ID: Variable = {
     30,
   )`has(object.status) && has(object.status.nodeInfo) && has(object.status.nodeInfo.bootID)\n  ? object.status.nodeInfo.bootID : ""`,
 };
-const STARTUP_BOOT: Variable = { name: 'startupBoot', definition: annotationOf('object', STARTUP_BOOT_ANNOTATION) };
-/** The API server limits all annotations of an object to 256 KiB. */
 const OTHER_BOOT: Expression = bind(
   [BOOT_ID, STARTUP_BOOT],
-  all([cel(4)`${BOOT_ID} != ""`, cel(26_300)`${STARTUP_BOOT} != ${BOOT_ID}`]),
+  all([cel(4)`${BOOT_ID} != ""`, cel(COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
 );
 
 /** A node registers that still lacks a required taint. */

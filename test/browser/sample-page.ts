@@ -62,7 +62,6 @@ export function samplePage({
     webhooks: () => WEBHOOKS.map((webhook) => ({ ...webhook, trusted: fault !== 'untrusted' })),
     policies: () => clusterPolicyStates(objects, audit),
     cluster: () => ({
-      policies,
       compiled,
       clusterState: {
         isSynced: () => true,

@@ -1,10 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { policiesAsObject } from '../../files/policy-manifest.ts';
 import { InputError, listFiles } from '../../files/text-files.ts';
 import { type PolicySelector, parseSelector } from '../../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../../policy/taint-policy.ts';
 import { readDeclarations } from '../../talos/declaration.ts';
 import { derivePolicies, onlyTransientTaints } from '../../talos/derived-policies.ts';
-import { capitalized, formatPolicies, noteOnLeftOut, notesOn, policiesAsObject } from '../../talos/policy-text.ts';
+import { capitalized, formatPolicies, noteOnLeftOut, notesOn } from '../../talos/policy-text.ts';
 import { filenameOption } from '../options.ts';
 import { asComments, asJson, tell } from '../output.ts';
 
@@ -55,7 +56,7 @@ Examples:
           process.stdout.write(`${asComments([...nothing, ...leftOut.map(capitalized)])}${formatPolicies(derived)}`);
           break;
         case 'json':
-          process.stdout.write(asJson(policiesAsObject(derived)));
+          process.stdout.write(asJson(policiesAsObject(derived.map(({ policy }) => policy))));
           // JSON has no comments.
           tell(...derived.flatMap(notesOn), ...nothing, ...leftOut);
       }

@@ -1,11 +1,8 @@
-import { invalidAt, namesOf, uncoveredNames } from '../../certs/inspect.ts';
+import { EXPIRES_SOON_MS, invalidAt, namesOf, uncoveredNames } from '../../certs/inspect.ts';
 import { count } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { describeGroups, renewal, type Served, servedBy, unservedReason } from './served.ts';
-
-/** Certificates should have been renewed by then: taintkeeper renews its own 30 days before they expire. */
-const SOON_MS = 14 * 86_400_000;
 
 /** Checks that the served certificates are valid, now and soon, by the API server's clock. */
 export function checkServing(facts: Facts): Finding {
@@ -37,7 +34,7 @@ export function checkServing(facts: Facts): Finding {
   }
   const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;
   const evidence = `${count(served.length, 'replica')} checked (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
-  return last.leaf.validToDate.getTime() < now.getTime() + SOON_MS
+  return last.leaf.validToDate.getTime() < now.getTime() + EXPIRES_SOON_MS
     ? finding('note', `${evidence}, which is soon`, renewal(facts))
     : finding('ok', evidence);
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
+import { policiesAsObject } from '../../../src/files/policy-manifest.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { Declaration } from '../../../src/talos/declaration.ts';
 import { type DerivationOptions, derivePolicies } from '../../../src/talos/derived-policies.ts';
-import { formatPolicies, policiesAsObject } from '../../../src/talos/policy-text.ts';
+import { formatPolicies } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
 import { registering } from './registering.ts';
 
@@ -137,8 +138,10 @@ describe('policies of machine configurations', () => {
   });
 
   it('are a List in JSON where there are several', () => {
-    expect(policiesAsObject(derivePolicies([gpu], OPTIONS))).toMatchObject({ kind: 'TaintPolicy' });
-    const both = policiesAsObject(derivePolicies([gpu, controlPlane], OPTIONS));
+    expect(policiesAsObject(derivePolicies([gpu], OPTIONS).map(({ policy }) => policy))).toMatchObject({
+      kind: 'TaintPolicy',
+    });
+    const both = policiesAsObject(derivePolicies([gpu, controlPlane], OPTIONS).map(({ policy }) => policy));
     expect(both).toMatchObject({
       apiVersion: 'v1',
       kind: 'List',
