@@ -11,9 +11,9 @@ const INDEX = 'docs/README.md';
 
 /** Where the text of a link to a test is the title of that test: the whole page, or one section of it. */
 const TITLED: Readonly<Record<string, string>> = {
-  'docs/good-practices.md': '# ',
   'docs/reliability.md': '## Known outages of other products\n',
   'test/attacks.md': '# ',
+  'test/good-practices.md': '# ',
 };
 
 interface Link {
@@ -23,7 +23,7 @@ interface Link {
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-const paths = globSync(['*.md', '{docs,bench,certs,manifests,examples,test}/**/*.md'], { cwd: ROOT }).sort();
+const paths = globSync(['*.md', '{docs,design,bench,certs,manifests,examples,test}/**/*.md'], { cwd: ROOT }).sort();
 const faults = [
   ...paths.flatMap(brokenLinks),
   ...paths.flatMap(missingPaths),
@@ -47,7 +47,9 @@ function brokenLinks(page: string): string[] {
 
 function missingPaths(page: string): string[] {
   if (page === 'CHANGELOG.md') return [];
-  const named = [...read(page).matchAll(/`((?:src|test|scripts|docs|manifests|bench|demo|examples)\/[\w./-]*[\w/])`/g)];
+  const named = [
+    ...read(page).matchAll(/`((?:src|test|scripts|docs|design|manifests|bench|demo|examples)\/[\w./-]*[\w/])`/g),
+  ];
   // NAME in capital letters stands for a name.
   return named.flatMap(([, path = '']) =>
     /[A-Z]{3}/.test(path) || existsSync(join(ROOT, path)) ? [] : `${page}: there is no ${path}`,

@@ -8,7 +8,6 @@ import { dashboard } from './dashboard.ts';
 import { eventsPage } from './events-page.ts';
 import { helmValuesPage } from './helm-values-page.ts';
 import { housePlan } from './house-plan.ts';
-import { licencesPage } from './licences-page.ts';
 import { withPart } from './marked-part.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyPage } from './policy-page.ts';
@@ -38,7 +37,6 @@ for (const [page, text] of Object.entries({
   'cli-rights.md': cliRightsPage(),
   'rights.md': rightsPage(),
   'talos-lint.md': talosLintPage(),
-  'licences.md': licencesPage(),
 })) {
   write(`docs/reference/${page}`, `${NOTICE}\n\n${text}`);
 }

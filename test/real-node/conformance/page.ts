@@ -12,10 +12,12 @@ export interface PageColumn {
  * The page with the outcome of a run, as Markdown.
  * @param command by which it is written again
  * @param version of Kubernetes, such as `1.36.1`
+ * @param date of the run, such as `2026-11-28`
  */
 export function conformancePage(
   command: string,
   version: string,
+  date: string,
   columns: readonly PageColumn[],
   specs: readonly ComparedSpec[],
 ): string {
@@ -30,7 +32,7 @@ export function conformancePage(
   return [
     `<!-- Written by \`${command}\`: run it instead of editing this page. -->`,
     "# Kubernetes' own tests",
-    `This page shows the outcome of one run. [Reliability](../reliability.md#kubernetes-own-tests) describes the nodes and the settings. The specs are those of Kubernetes ${version}: ${specs.length} specs, ${different} with another outcome in one setting than in another.`,
+    `This page shows the outcome of one run, on ${date}. [Reliability](../../../docs/reliability.md#kubernetes-own-tests) describes the nodes and the settings. The specs are those of Kubernetes ${version}: ${specs.length} specs, ${different} with another outcome in one setting than in another.`,
     ...requests,
     '## Passed specs by group',
     table(

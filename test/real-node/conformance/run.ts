@@ -19,7 +19,7 @@ import { FAIL_ON_THESE_NODES, PAGES, SETS, type SetName } from './specs.ts';
 
 /**
  * Runs Kubernetes' own end-to-end tests on three real nodes, without taintkeeper and with it, and compares the outcome spec by spec. Fails
- * when one spec differs, or fails with every setting and is not in specs.ts. Prints a page of docs/reference. Linux only, as root.
+ * when one spec differs, or fails with every setting and is not in specs.ts. Prints a page beside this file (PAGES in specs.ts). Linux only, as root.
  *
  *     npm run test:conformance                                   all settings, with the specs that taintkeeper could affect
  *     npm run test:conformance -- without strict [--focus TEXT]  these settings; only the specs whose names match
@@ -63,8 +63,9 @@ const columns = chosen.map(({ what }, index) => ({ heading: what, requests: runs
 const command = ['npm run -s test:conformance', ...(process.argv.length > 2 ? ['--'] : []), ...process.argv.slice(2)];
 process.stdout.write(
   conformancePage(
-    `${command.join(' ')} > docs/reference/${PAGES[flags.set]}`,
+    `${command.join(' ')} > test/real-node/conformance/${PAGES[flags.set]}`,
     lockedVersion(CONFORMANCE[0], 'e2e.test').slice(1),
+    new Date().toISOString().slice(0, 10),
     columns,
     specs,
   ),

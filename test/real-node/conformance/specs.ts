@@ -17,10 +17,10 @@ export const SETS = {
 
 export type SetName = keyof typeof SETS;
 
-/** Pages of docs/reference with the outcome. */
+/** The page beside this file with the outcome of each set. */
 export const PAGES: Readonly<Record<SetName, string>> = {
-  affected: 'conformance.md',
-  conformance: 'conformance-whole.md',
+  affected: 'affected.md',
+  conformance: 'conformance.md',
 };
 
 /** What is left out of both, and why. */

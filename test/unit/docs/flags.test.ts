@@ -37,7 +37,7 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
 const KNOWN = new Set([...ANY, ...Object.values(OF_OTHERS).flat()]);
 
 /** The changelog also names flags that were removed. */
-const pages = allPages().filter(({ path }) => /^(README\.md|docs\/)/.test(path));
+const pages = allPages().filter(({ path }) => /^(README\.md|docs\/|design\/)/.test(path));
 
 interface Named {
   readonly line: number;

@@ -10,9 +10,9 @@ export interface Page {
   readonly text: string;
 }
 
-/** Every page that a reader may be at: those at the root, in docs/, and beside what they are about. */
+/** Every page that a reader may be at: those at the root, in docs/ and design/, and beside what they are about. */
 export function allPages(): Page[] {
-  const paths = globSync(['*.md', '{docs,bench,certs,manifests,examples,test}/**/*.md'], { cwd: ROOT });
+  const paths = globSync(['*.md', '{docs,design,bench,certs,manifests,examples,test}/**/*.md'], { cwd: ROOT });
   return paths.sort().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 }
 

@@ -66,7 +66,8 @@ it('the page counts the specs of each group, and names what taintkeeper was aske
     { heading: 'without', requests: '' },
     { heading: 'strict', requests: '9 allowed' },
   ];
-  const page = conformancePage('npm run x', '1.36.1', columns, compareRuns(runs));
+  const page = conformancePage('npm run x', '1.36.1', '2026-11-28', columns, compareRuns(runs));
+  expect(page).toContain('one run, on 2026-11-28.');
   expect(page).toContain('1 specs, 1 with another outcome');
   expect(page).toContain('with strict, without dry runs: 9 allowed.');
   expect(page).toContain('| `[sig-apps] Daemon set` | 1 | 1 | 0 |');

@@ -6,7 +6,7 @@ import { parsePolicies, readPolicyFiles } from '../../../../src/files/policy-fil
 import type { Policy } from '../../../../src/policy/policy.ts';
 import { webhookEntries } from '../../../../src/webhooks/entries.ts';
 
-// What Kubernetes asks of every webhook (docs/good-practices.md), of all that the project's own policies lead to.
+// What Kubernetes asks of every webhook (test/good-practices.md), of all that the project's own policies lead to.
 
 interface Rule {
   readonly resources: readonly string[];
