@@ -20,7 +20,7 @@ import {
 import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
-import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
 import {
   carriedStartup,

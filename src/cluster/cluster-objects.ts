@@ -1,10 +1,10 @@
 import type { SchedulingView } from '../coverage/coverage.ts';
 import { isNodeCritical } from '../coverage/node-critical.ts';
-import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { DaemonSetView } from '../judge/daemon-set-view.ts';
+import type { NodeBoot } from '../judge/node-boot.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import type { NodeResources } from '../judge/startup/allocatable.ts';
 import type { NodeConditions } from '../judge/startup/conditions.ts';
-import type { NodeBoot } from '../judge/startup/reboot.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../objects/node-object.ts';

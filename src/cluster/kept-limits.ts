@@ -1,6 +1,6 @@
 import { READ_ANNOTATIONS } from '../judge/added-tolerations.ts';
 import { boundedAllowRemoval, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
-import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';

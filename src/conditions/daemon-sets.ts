@@ -1,7 +1,7 @@
 import { all, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
 import { literals } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
-import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
+import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { oncePer } from '../runtime/once-per.ts';

@@ -2,7 +2,7 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { STARTUP_BOOT_ANNOTATION } from '../judge/startup/reboot.ts';
+import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';

@@ -1,4 +1,4 @@
-import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
+import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';

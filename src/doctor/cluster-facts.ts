@@ -13,7 +13,7 @@ import type { NodePool } from '../coverage/node-pools.ts';
 import { isNowhere } from '../coverage/placement.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
-import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import type { PodObject } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';

@@ -7,7 +7,7 @@ import { isNodeCritical } from '../coverage/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { gapsOf } from '../coverage/report.ts';
-import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';

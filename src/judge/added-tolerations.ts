@@ -1,6 +1,6 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
-import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from './daemon-set.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from './daemon-set-view.ts';
 import type { Violation } from './decision.ts';
 
 /**

@@ -1,4 +1,3 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { MAX_WARNINGS } from '../kubernetes/text.ts';
 import {
   daemonTolerations,
@@ -10,31 +9,10 @@ import {
 } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
+import { type DaemonSetView, type DesiredDaemonSet, MAX_TOLERATIONS, optsOut } from './daemon-set-view.ts';
 import { allow, type Decision, type Phase, patch, type Violation } from './decision.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 import * as outcomes from './outcomes.ts';
-
-/** The annotation by which a DaemonSet opts out; any value but `false` counts. */
-export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
-
-/** The part of a DaemonSet that policies read. */
-export interface DaemonSetView {
-  readonly namespace: string;
-  readonly name: string;
-  readonly labels: StringMap;
-  readonly annotations: StringMap;
-  /** Of the pod template. */
-  readonly tolerations: readonly Toleration[];
-  /** Of the pod template: such pods get one toleration more. */
-  readonly hostNetwork: boolean;
-  /** True when it has a deletionTimestamp. */
-  readonly deleting: boolean;
-}
-
-/** What mutation makes of a DaemonSet: the rest of the object stays as it is. */
-export interface DesiredDaemonSet {
-  readonly tolerations: readonly Toleration[];
-}
 
 export interface DaemonSetRequest {
   readonly phase: Phase;
@@ -45,17 +23,6 @@ export interface DaemonSetRequest {
     /** True when the update leaves the pod template as it was, its tolerations not considered. */
     readonly sameTemplate: boolean;
   };
-}
-
-/**
- * A DaemonSet with more tolerations is not changed: each is compared with the required tolerations of all policies, and no real DaemonSet has as
- * many. This gives its author no new right, because the author may also opt out.
- */
-export const MAX_TOLERATIONS = 256;
-
-/** Whether the DaemonSet is to be left alone in everything. */
-export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
-  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
 }
 
 /** A toleration that a policy asks for. */

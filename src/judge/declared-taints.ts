@@ -10,6 +10,11 @@ export interface DeclaredTaint extends EnsuredTaint {
   readonly field: string;
 }
 
+/** Whether the policy does more than report. */
+export function isEnforcing({ policy }: { readonly policy: CompiledTaintPolicy }): boolean {
+  return policy.mode !== 'Audit';
+}
+
 /** The required taints that policies set on a node with these labels, in the order of the policies. */
 export function requiredTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
   return declaredTaints('required', labels, policies);

@@ -5,7 +5,8 @@ import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/po
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../policy/recovery-policy.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from './allow-removal.ts';
-import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
+import { judgeDaemonSet } from './daemon-set.ts';
+import type { DaemonSetView } from './daemon-set-view.ts';
 import { isRequiredTaint } from './declared-taints.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';

@@ -2,7 +2,7 @@ import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
 import { ADDED_ANNOTATION, addedTolerations } from './added-tolerations.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
-import { STARTUP_BOOT_ANNOTATION } from './startup/reboot.ts';
+import { STARTUP_BOOT_ANNOTATION } from './node-boot.ts';
 
 /** The annotations that taintkeeper writes on Nodes, and users who allow a removal. `taintkeeper cleanup` removes them. */
 const NODE_ANNOTATIONS = [ALLOW_REMOVAL_ANNOTATION, STARTUP_BOOT_ANNOTATION];

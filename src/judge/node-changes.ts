@@ -1,7 +1,8 @@
 import { removedTaints, type Taint, valuesOf, withoutEqualEnds } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isReplaced, requiredTaints } from './declared-taints.ts';
-import { type NodeUpdate, sameLabels } from './node-view.ts';
+import type { NodeUpdate } from './node-request.ts';
+import { sameLabels } from './node-view.ts';
 
 /**
  * The most removed taints of one update that are compared with the rules of all policies. No real node has as many. A request with thousands must

@@ -3,11 +3,11 @@ import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { readsAllowRemoval } from './allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
-import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from './declared-taints.ts';
-import type { DesiredNode, NodeCreation } from './node-view.ts';
+import { type DeclaredTaint, isEnforcing, satisfies, taintsAtRegistration, taintsToSet } from './declared-taints.ts';
+import { type StartupBoot, setsTaintsAgain } from './node-boot.ts';
+import type { NodeCreation } from './node-request.ts';
+import type { DesiredNode } from './node-view.ts';
 import * as outcomes from './outcomes.ts';
-import { isEnforcing } from './rulings.ts';
-import { type StartupBoot, setsTaintsAgain } from './startup/reboot.ts';
 
 /**
  * A node that registers gets its required and startup taints, whatever the policy's mode but Audit, and whatever the user: exemptions are about

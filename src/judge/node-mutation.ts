@@ -3,13 +3,14 @@ import { isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { rewriteAllowRemoval } from './allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
-import { isRequiredTaint, satisfies } from './declared-taints.ts';
+import { isEnforcing, isRequiredTaint, satisfies } from './declared-taints.ts';
 import type { NodeChanges } from './node-changes.ts';
-import { taintsOnSelection } from './node-drift.ts';
+import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
-import { type DesiredNode, isKubelet, type NodeUpdate } from './node-view.ts';
+import type { DesiredNode } from './node-view.ts';
 import { missing, removal } from './outcomes.ts';
-import { isEnforcing, isForbidden, type Ruling } from './rulings.ts';
+import { isForbidden, type Ruling } from './rulings.ts';
+import { taintsOnSelection } from './taints-on-selection.ts';
 
 /**
  * What mutation makes of an update: see {@link judgeNodeUpdate}.

@@ -2,7 +2,7 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals, unreadableEntries } from './allow-removal.ts';
 import { taintViolation, type Violation } from './decision.ts';
-import { isKubelet, type NodeUpdate } from './node-view.ts';
+import { isKubelet, type NodeUpdate } from './node-request.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Protection, Ruling } from './rulings.ts';
 

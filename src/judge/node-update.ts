@@ -3,8 +3,9 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision } from './decision.ts';
 import { judgedRemovals, nodeChanges } from './node-changes.ts';
 import { mutateNode } from './node-mutation.ts';
+import type { NodeUpdate } from './node-request.ts';
 import { validateNode } from './node-validation.ts';
-import { type DesiredNode, type NodeUpdate, sameLabels } from './node-view.ts';
+import { type DesiredNode, sameLabels } from './node-view.ts';
 import { removalRulings } from './rulings.ts';
 import { validateTooManyChanges } from './too-many-changes.ts';
 

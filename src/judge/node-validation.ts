@@ -1,7 +1,7 @@
 import { formatTaint } from '../kubernetes/taint.ts';
 import { allow, type Decision, deny } from './decision.ts';
+import type { NodeUpdate } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
-import type { NodeUpdate } from './node-view.ts';
 import { removal } from './outcomes.ts';
 import { isAuditOnly, isForbidden, type Ruling } from './rulings.ts';
 

@@ -1,13 +1,6 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { Requester } from '../policy/policy-set.ts';
-import type { Phase } from './decision.ts';
-import type { NodeBoot, StartupBoot } from './startup/reboot.ts';
-
-/** Whether the requester is a kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
-export function isKubelet({ username, groups }: Requester): boolean {
-  return username.startsWith('system:node:') && groups.includes('system:nodes');
-}
+import type { StartupBoot } from './node-boot.ts';
 
 /** The part of a Node that policies read. */
 export interface NodeView {
@@ -31,16 +24,4 @@ export function sameLabels(
 export interface DesiredNode extends Pick<NodeView, 'taints' | 'allowRemoval'> {
   /** The boot for which its startup taints are set. Absent: what the Node says of it stays. */
   readonly startupBoot?: StartupBoot;
-}
-
-/** A request that creates a Node. */
-export interface NodeCreation {
-  readonly phase: Phase;
-  readonly requester: Requester;
-  readonly node: NodeView & NodeBoot;
-}
-
-/** A request that updates a Node. */
-export interface NodeUpdate extends NodeCreation {
-  readonly oldNode: NodeView;
 }

@@ -2,17 +2,13 @@ import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './allow-removal.ts';
-import type { NodeUpdate } from './node-view.ts';
+import { isEnforcing } from './declared-taints.ts';
+import type { NodeUpdate } from './node-request.ts';
 
 /** A policy that protects a taint, and its field. */
 export interface Protection {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
-}
-
-/** Whether the policy does more than report. */
-export function isEnforcing({ policy }: { readonly policy: CompiledTaintPolicy }): boolean {
-  return policy.mode !== 'Audit';
 }
 
 /** Whether the policy only reports. */

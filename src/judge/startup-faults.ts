@@ -6,7 +6,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../policy/ready-when.ts';
 import { compileRules } from '../policy/taint-rule.ts';
 import { meetingOf } from './contradictions.ts';
-import type { DaemonSetView } from './daemon-set.ts';
+import type { DaemonSetView } from './daemon-set-view.ts';
 import { daemonSetName } from './startup-step.ts';
 
 /** What keeps a startup taint from being removed. */

@@ -4,12 +4,13 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
+import type { NodeBoot } from './node-boot.ts';
 import type { NodeView } from './node-view.ts';
 import { allocatableText, type NodeResources } from './startup/allocatable.ts';
 import type { Blocker } from './startup/blocker.ts';
 import { conditionText, type NodeConditions } from './startup/conditions.ts';
 import { csiDriverText } from './startup/csi-drivers.ts';
-import { type BootChange, bootChange, type NodeBoot, rebootBlockers, waitsSince } from './startup/reboot.ts';
+import { type BootChange, bootChange, rebootBlockers, waitsSince } from './startup/reboot.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;

@@ -1,10 +1,10 @@
 import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Violation } from './decision.ts';
+import { isEnforcing } from './declared-taints.ts';
 import type { TooManyChanges } from './node-changes.ts';
-import type { NodeUpdate } from './node-view.ts';
+import type { NodeUpdate } from './node-request.ts';
 import { removal } from './outcomes.ts';
-import { isEnforcing } from './rulings.ts';
 
 /** Policies that a message names. */
 const MAX_NAMED = 8;

@@ -8,7 +8,7 @@ import {
 } from '../conditions/node-update.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { STARTUP_BOOT_ANNOTATION } from '../judge/startup/reboot.ts';
+import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
 import type { NativeManifest, ResourceRule } from './native-policy.ts';
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */

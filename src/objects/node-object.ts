@@ -2,16 +2,16 @@ import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import type { DesiredNode, NodeView } from '../judge/node-view.ts';
-import type { NodeResources } from '../judge/startup/allocatable.ts';
-import type { NodeConditions } from '../judge/startup/conditions.ts';
 import {
   formatStartupBoot,
   type NodeBoot,
   parseStartupBoot,
   STARTUP_BOOT_ANNOTATION,
   validBootId,
-} from '../judge/startup/reboot.ts';
+} from '../judge/node-boot.ts';
+import type { DesiredNode, NodeView } from '../judge/node-view.ts';
+import type { NodeResources } from '../judge/startup/allocatable.ts';
+import type { NodeConditions } from '../judge/startup/conditions.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';

@@ -1,4 +1,4 @@
-import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
+import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isDeparting } from '../kubernetes/transient-taints.ts';
 import type { CompiledRecoveryPolicy, RecoveryTimings } from '../policy/recovery-policy.ts';

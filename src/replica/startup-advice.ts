@@ -3,7 +3,7 @@ import { findObject } from '../cluster/client/find-object.ts';
 import { limitDaemonSet } from '../cluster/kept-limits.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
-import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import { startupFaults, startupNotes } from '../judge/startup-faults.ts';
 import { daemonSetName } from '../judge/startup-step.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';

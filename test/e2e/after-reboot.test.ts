@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  formatStartupBoot,
-  parseStartupBoot,
-  SETTLING_MS,
-  STARTUP_BOOT_ANNOTATION,
-} from '../../src/judge/startup/reboot.ts';
+import { formatStartupBoot, parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
+import { SETTLING_MS } from '../../src/judge/startup/reboot.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, node } from '../control-plane/users.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/startup/reboot.ts';
+import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
 import { NODE_METADATA_POLICY } from '../../src/native/node-metadata.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { IGNORE_ANNOTATION } from '../../src/judge/daemon-set.ts';
+import { IGNORE_ANNOTATION } from '../../src/judge/daemon-set-view.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';

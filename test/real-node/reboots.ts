@@ -1,6 +1,6 @@
 import { RIGHTS } from '../../scripts/chart.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
-import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../src/judge/startup/reboot.ts';
+import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
 import { follow } from '../control-plane/follow.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';

@@ -20,7 +20,7 @@ import { type CoverageReport, gapsOf, reportCoverage } from '../../coverage/repo
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError } from '../../files/text-files.ts';
-import { IGNORE_ANNOTATION } from '../../judge/daemon-set.ts';
+import { IGNORE_ANNOTATION } from '../../judge/daemon-set-view.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import { repeatable } from '../options.ts';

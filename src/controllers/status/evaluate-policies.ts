@@ -1,6 +1,6 @@
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { contradictions, contradictionText, type Disagreement, VALUES_DIFFER } from '../../judge/contradictions.ts';
-import type { DaemonSetView } from '../../judge/daemon-set.ts';
+import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import type { NodeView } from '../../judge/node-view.ts';

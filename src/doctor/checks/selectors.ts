@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { policiesInForce } from '../../cluster/policy-object.ts';
-import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set-view.ts';
 import { compileSelector, type LabelSelector, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
 import { formatRequirement, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';

@@ -3,7 +3,7 @@ import jsonPatch from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
 import { admit, judge } from '../../../src/admission/admit.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../../../src/judge/allow-removal.ts';
-import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
+import type { DesiredDaemonSet } from '../../../src/judge/daemon-set-view.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import { isRequiredTaint, requiredTaints } from '../../../src/judge/declared-taints.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';

@@ -1,5 +1,5 @@
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
-import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
+import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { DaemonSetState, NodeState } from './scenarios.ts';
 

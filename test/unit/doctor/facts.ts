@@ -11,7 +11,7 @@ import type { Installation } from '../../../src/doctor/installation.ts';
 import type { PodView } from '../../../src/doctor/pod-view.ts';
 import { known, type Reading } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
-import type { DaemonSetView } from '../../../src/judge/daemon-set.ts';
+import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PoliciesOnDaemon, policiesOnDaemonSet, policiesOnPod } from '../../../src/explain/policies-on-daemon.ts';
-import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
+import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
 import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../coverage/scheduling.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DaemonSetView, judgeDaemonSet } from '../../../src/judge/daemon-set.ts';
+import { judgeDaemonSet } from '../../../src/judge/daemon-set.ts';
+import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
 import { formatSeconds, formatToleration, type Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';

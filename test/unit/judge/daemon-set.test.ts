@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type DaemonSetRequest,
-  type DaemonSetView,
-  judgeDaemonSet,
-  MAX_TOLERATIONS,
-} from '../../../src/judge/daemon-set.ts';
+import { type DaemonSetRequest, judgeDaemonSet } from '../../../src/judge/daemon-set.ts';
+import { type DaemonSetView, MAX_TOLERATIONS } from '../../../src/judge/daemon-set-view.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import { outcomeText } from '../../../src/judge/outcomes.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/node-changes.ts';
-import type { NodeUpdate } from '../../../src/judge/node-view.ts';
+import type { NodeUpdate } from '../../../src/judge/node-request.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';

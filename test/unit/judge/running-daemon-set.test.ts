@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type DaemonSetView, judgeRunningDaemonSet } from '../../../src/judge/daemon-set.ts';
+import { judgeRunningDaemonSet } from '../../../src/judge/daemon-set.ts';
+import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { policySet } from '../policy/policies.ts';
 

@@ -6,7 +6,7 @@ import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects
 import { startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
-import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../../../src/judge/startup/reboot.ts';
+import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../../../src/judge/node-boot.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';

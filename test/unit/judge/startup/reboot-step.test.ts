@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import { CONFLICT, memoryAfterReboot, memoryAfterRestoration, newMemory } from '../../../../src/judge/node-memory.ts';
 import { type KeptNode, nodeStep, type StepFacts } from '../../../../src/judge/node-step.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
-import { formatStartupBoot } from '../../../../src/judge/startup/reboot.ts';
 import { waitingText } from '../../../../src/judge/startup-step.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
 import { parseStoredPolicy } from '../../../../src/policy/policy.ts';

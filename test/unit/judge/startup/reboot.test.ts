@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { formatStartupBoot, type NodeBoot, parseStartupBoot, validBootId } from '../../../../src/judge/node-boot.ts';
 import {
   bootChange,
   bootStateOf,
-  formatStartupBoot,
-  type NodeBoot,
-  parseStartupBoot,
   rebootBlockers,
   SETTLING_MS,
   settlesInMs,
-  validBootId,
   waitsSince,
 } from '../../../../src/judge/startup/reboot.ts';
 

@@ -1,0 +1,35 @@
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
+
+/** The annotation by which a DaemonSet opts out; any value but `false` counts. */
+export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
+
+/** The part of a DaemonSet that policies read. */
+export interface DaemonSetView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  /** Of the pod template. */
+  readonly tolerations: readonly Toleration[];
+  /** Of the pod template: such pods get one toleration more. */
+  readonly hostNetwork: boolean;
+  /** True when it has a deletionTimestamp. */
+  readonly deleting: boolean;
+}
+
+/** What mutation makes of a DaemonSet: the rest of the object stays as it is. */
+export interface DesiredDaemonSet {
+  readonly tolerations: readonly Toleration[];
+}
+
+/**
+ * A DaemonSet with more tolerations is not changed: each is compared with the required tolerations of all policies, and no real DaemonSet has as
+ * many. This gives its author no new right, because the author may also opt out.
+ */
+export const MAX_TOLERATIONS = 256;
+
+/** Whether the DaemonSet is to be left alone in everything. */
+export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
+  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+}
