@@ -1,9 +1,9 @@
-import { judgeDaemonSet } from '../src/judge/daemon-set.ts';
 import { nodeDrift } from '../src/judge/node-drift.ts';
 import type { NodeView } from '../src/judge/node-view.ts';
+import { judgeDaemonSet } from '../src/judge/request/daemon-set.ts';
 import type { Policy } from '../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../src/policy/policy-set.ts';
-import { judgeNode } from '../test/unit/judge/judge-node.ts';
+import { judgeNode } from '../test/unit/judge/request/judge-node.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { median } from './statistics.ts';
 

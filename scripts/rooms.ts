@@ -16,7 +16,15 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   { cel: 'CEL as data: expressions with their cost' },
   { policy: 'what a user declares: schemas, their checks, the compiled policies' },
-  { judge: 'what the policies decide: requests, drift, memory' },
+  { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
+  {
+    'judge/request': 'what the policies decide about a request',
+    'judge/startup': 'which startup taints a node waits with, and why',
+  },
+  {
+    'judge/node': 'what a Node needs: the step of the leader, and what it remembers',
+    'judge/policy': 'what is said of a policy: findings, warnings, contradictions',
+  },
   {
     conditions: 'the same decisions as CEL expressions',
     coverage: 'which DaemonSet runs where and why not; who may tolerate; migration of roles',
@@ -47,6 +55,10 @@ export const PURE_ROOMS = [
   'cel',
   'policy',
   'judge',
+  'judge/request',
+  'judge/startup',
+  'judge/node',
+  'judge/policy',
   'conditions',
   'coverage',
   'recovery',
@@ -96,9 +108,11 @@ function isText(node: unknown): node is { readonly value: string } {
   return typeof node === 'object' && node !== null && 'value' in node && typeof node.value === 'string';
 }
 
-/** The room of a file: its folder below `src`, or its own name. */
+/** The room of a file: the first two folders below `src` if the table has them, else the first one, or its own name. */
 export function roomOf(path: string): string {
-  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace(/\.ts$/, '');
+  const folders = path.split('/').slice(0, -1);
+  const room = folders.slice(0, 2).join('/');
+  return floorOf(room) >= 0 ? room : (folders[0] ?? path.replace(/\.ts$/, ''));
 }
 
 /** The floor of a room, 0 for the ground; -1 for a room that the table does not have. */

@@ -1,10 +1,10 @@
 import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
-import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
-import { judgeNodeCreation } from '../judge/node-creation.ts';
-import { judgeNodeUpdate } from '../judge/node-update.ts';
 import type { DesiredNode } from '../judge/node-view.ts';
+import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
+import { judgeNodeCreation } from '../judge/request/node-creation.ts';
+import { judgeNodeUpdate } from '../judge/request/node-update.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { NodeObject } from '../objects/node-object.ts';
 import { asNode, patchNode, viewNode, viewNodeBoot } from '../objects/node-object.ts';

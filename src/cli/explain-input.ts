@@ -29,7 +29,7 @@ import {
   startupStep,
   startupTaintsBy,
   waitingText,
-} from '../judge/startup-step.ts';
+} from '../judge/startup/startup-step.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint } from '../kubernetes/taint.ts';

@@ -1,5 +1,5 @@
-import { secondsOf } from '../judge/needed-tolerations.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import { secondsOf } from '../judge/request/needed-tolerations.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import {
   compileNodeAffinity,

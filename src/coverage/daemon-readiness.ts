@@ -1,5 +1,5 @@
 import { type Blocker, unmet } from '../judge/startup/blocker.ts';
-import { daemonSetName } from '../judge/startup-step.ts';
+import { daemonSetName } from '../judge/startup/startup-step.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
 import type { ReadyDaemonSet } from '../policy/ready-when.ts';
 import { compiledCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';

@@ -7,8 +7,8 @@ import {
   type SchedulingView,
   summarizeObstacle,
 } from '../coverage/coverage.ts';
-import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
+import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';

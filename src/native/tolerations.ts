@@ -12,7 +12,7 @@ import {
 import { indented } from '../cel/layout.ts';
 import { listOf } from '../cel/lists.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../conditions/daemon-sets.ts';
-import { askedRanges, inOrder, type RequiredToleration } from '../judge/needed-tolerations.ts';
+import { askedRanges, inOrder, type RequiredToleration } from '../judge/request/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { alwaysTolerated, type TaintRange } from '../kubernetes/toleration.ts';

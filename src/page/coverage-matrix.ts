@@ -3,8 +3,8 @@ import { type Coverage, compileCoverage, summarizeObstacle } from '../coverage/c
 import { type GapRemedy, gapRemedy } from '../coverage/fix.ts';
 import { type NodeGroup as Alike, findGaps, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
 import { type StartupWaits, startupWaits } from '../coverage/startup-deadlock.ts';
-import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
+import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';

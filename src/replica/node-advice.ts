@@ -1,7 +1,13 @@
-import { contradictionWarnings, rivalsOf } from '../judge/contradictions.ts';
-import { isLeft, losesStartupRule, policyWarnings, selectionWarnings, waitingWarnings } from '../judge/findings.ts';
-import { collectKeys } from '../judge/misspelled-keys.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import { contradictionWarnings, rivalsOf } from '../judge/policy/contradictions.ts';
+import {
+  isLeft,
+  losesStartupRule,
+  policyWarnings,
+  selectionWarnings,
+  waitingWarnings,
+} from '../judge/policy/findings.ts';
+import { collectKeys } from '../judge/policy/misspelled-keys.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { takeTurns } from '../runtime/turns.ts';
 

@@ -7,7 +7,7 @@ import { type ClusterNode, keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
-import { mayLeaveStartupTaints, startupWarnings } from '../judge/findings.ts';
+import { mayLeaveStartupTaints, startupWarnings } from '../judge/policy/findings.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';

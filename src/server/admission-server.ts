@@ -6,7 +6,7 @@ import { nameOf, objectToCreate } from '../admission/request-events.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
 import { groupViolations, PHASES, type Phase } from '../judge/decision.ts';
-import { judgeTooLarge } from '../judge/too-large.ts';
+import { judgeTooLarge } from '../judge/request/too-large.ts';
 import type { ObjectReference } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';

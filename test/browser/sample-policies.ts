@@ -1,6 +1,6 @@
 import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/cluster-objects.ts';
 import { type PolicyObject, viewPolicy } from '../../src/cluster/policy-object.ts';
-import { daemonSetFindings, nodeFindings } from '../../src/judge/findings.ts';
+import { daemonSetFindings, nodeFindings } from '../../src/judge/policy/findings.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { nextPolicyStatus } from '../../src/policy/policy-status.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
-import { POLICY_GONE_MS } from '../../src/judge/startup-step.ts';
+import { POLICY_GONE_MS } from '../../src/judge/startup/startup-step.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -9,7 +9,7 @@ import { succeeded } from '../control-plane/rest.ts';
 import { admin, developer, nodeController, node as nodeUser, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { isExploring, seed } from '../seed.ts';
-import { textOf } from '../unit/judge/declared-state.ts';
+import { textOf } from '../unit/judge/node/declared-state.ts';
 import {
   elapse,
   type ModelCluster,
@@ -21,7 +21,7 @@ import {
   update,
   withNode,
   withoutNode,
-} from '../unit/judge/model-cluster.ts';
+} from '../unit/judge/node/model-cluster.ts';
 import {
   type Action,
   action,
@@ -31,7 +31,7 @@ import {
   OWNER,
   type Policies,
   taintPolicies,
-} from '../unit/judge/node-sequences.ts';
+} from '../unit/judge/node/node-sequences.ts';
 import { createTaintPolicy, metricOf } from './drift.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { attempt, getNode, type Node, path } from './nodes.ts';

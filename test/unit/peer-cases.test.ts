@@ -5,7 +5,7 @@ import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Requester } from '../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { TolerationRestrictionSpec } from '../../src/policy/toleration-restriction.ts';
-import { admitted, KUBELET } from './judge/node-updates.ts';
+import { admitted, KUBELET } from './judge/request/node-updates.ts';
 import { policySet } from './policy/policies.ts';
 
 /*

@@ -2,8 +2,8 @@ import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-object
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
-import { judgeRunningDaemonSet } from '../../judge/daemon-set.ts';
 import { IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set-view.ts';
+import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';

@@ -11,8 +11,8 @@ import {
   memoryAfterRestoration,
   type NodeMemory,
   newMemory,
-} from '../../judge/node-memory.ts';
-import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
+} from '../../judge/node/node-memory.ts';
+import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { Taint } from '../../kubernetes/taint.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ApiError } from '../../cluster/client/api-error.ts';
+import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
 import type { Loss } from '../../judge/node-drift.ts';
-import type { Conflict, NodeMemory } from '../../judge/node-memory.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';

@@ -8,8 +8,8 @@ import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
 import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
+import { startupFaults } from '../../judge/policy/startup-faults.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
-import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   overdueAdvice,
   type StartupFacts,
@@ -17,7 +17,7 @@ import {
   type StartupStep,
   type WaitingTaint,
   waitingText,
-} from '../../judge/startup-step.ts';
+} from '../../judge/startup/startup-step.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import type { StuckPod } from '../../judge/findings.ts';
+import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../policy/recovery-policy.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';

@@ -1,10 +1,15 @@
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { contradictions, contradictionText, type Disagreement, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
-import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
-import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import type { NodeView } from '../../judge/node-view.ts';
-import { startupNotes } from '../../judge/startup-faults.ts';
+import {
+  contradictions,
+  contradictionText,
+  type Disagreement,
+  VALUES_DIFFER,
+} from '../../judge/policy/contradictions.ts';
+import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
+import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/policy/misspelled-keys.ts';
+import { startupNotes } from '../../judge/policy/startup-faults.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';

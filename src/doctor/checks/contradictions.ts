@@ -1,6 +1,6 @@
 import { policiesInForce } from '../../cluster/policy-object.ts';
-import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/contradictions.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
+import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/policy/contradictions.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';

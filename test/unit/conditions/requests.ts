@@ -1,5 +1,5 @@
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
-import { isKubelet } from '../../../src/judge/node-request.ts';
+import { isKubelet } from '../../../src/judge/request/node-request.ts';
 import type { WebhookOperation } from '../../../src/webhooks/entry.ts';
 import { daemonSetObject, type GeneratedObject, nodeObject, taintsOf } from './objects.ts';
 import { DAEMON_SET_PLACES, type DaemonSetState, edited, NEW_NODE, type NodeState, type Request } from './scenarios.ts';

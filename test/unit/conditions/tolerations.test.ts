@@ -9,7 +9,7 @@ import {
   secondsLiteral,
   TOLERATIONS,
 } from '../../../src/conditions/daemon-sets.ts';
-import { cutShortBy } from '../../../src/judge/needed-tolerations.ts';
+import { cutShortBy } from '../../../src/judge/request/needed-tolerations.ts';
 import { covers, equalToleration, rangesOf, type Toleration } from '../../../src/kubernetes/toleration.ts';
 import { parseCel } from './evaluate.ts';
 

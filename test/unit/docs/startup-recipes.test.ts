@@ -5,7 +5,7 @@ import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
-import { judgeNode } from '../judge/judge-node.ts';
+import { judgeNode } from '../judge/request/judge-node.ts';
 import { ROOT } from './pages.ts';
 
 const FOLDER = join(ROOT, 'examples/startup');

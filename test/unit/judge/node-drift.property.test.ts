@@ -8,7 +8,7 @@ import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../..
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from '../policy/policies.ts';
-import { judgeNode } from './judge-node.ts';
+import { judgeNode } from './request/judge-node.ts';
 
 const RUNS = { numRuns: 500 };
 

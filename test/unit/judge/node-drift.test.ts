@@ -3,7 +3,7 @@ import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import { driftOf, lossesOf, nodeOf, type Policies, rule } from './node-drifts.ts';
-import { cpu, gpu, other } from './node-updates.ts';
+import { cpu, gpu, other } from './request/node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';

@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-problems.ts';
+import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import type { Loss } from '../../../../src/judge/node-drift.ts';
-import type { NodeMemory } from '../../../../src/judge/node-memory.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };

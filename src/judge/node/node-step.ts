@@ -1,0 +1,164 @@
+import { identity, type Taint, withTaints } from '../../kubernetes/taint.ts';
+import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import {
+  ALLOW_REMOVAL_LIFE_MS,
+  isRemovalAllowed,
+  parseAllowedRemovals,
+  rewriteAllowRemoval,
+} from '../allow-removal.ts';
+import { type NodeDrift, nodeDrift } from '../node-drift.ts';
+import type { DesiredNode } from '../node-view.ts';
+import { type BootChange, settlesInMs } from '../startup/reboot.ts';
+import {
+  POLICY_GONE_MS,
+  type StartupFacts,
+  type StartupNode,
+  type StartupStep,
+  startupStep,
+} from '../startup/startup-step.ts';
+import {
+  conflictChangesInMs,
+  conflictsNow,
+  isInConflict,
+  type NodeMemory,
+  newMemory,
+  rebootsPausedForMs,
+} from './node-memory.ts';
+import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
+
+/** A Node that the leader keeps as the policies declare it. */
+export interface KeptNode extends StartupNode {
+  readonly uid: string;
+}
+
+/** What a step depends on besides the Node and what the leader knows of it. */
+export interface StepFacts extends Omit<StartupFacts, 'awaited'> {
+  readonly policies: readonly CompiledTaintPolicy[];
+  /** In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write. */
+  readonly bootDueInMs?: (kind: BootChange['kind']) => number;
+}
+
+/**
+ * A startup taint that another writer sets or removes each time that the leader does the opposite; or one of a node whose boot ID changes repeatedly.
+ */
+export interface ConflictingChange {
+  readonly taint: Taint;
+  /** What the leader leaves. */
+  readonly change: 'set' | 'remove' | 'setAgain';
+  readonly policies: readonly string[];
+}
+
+/** What the leader has to do for a Node. */
+export interface NodeStep {
+  readonly drift: NodeDrift;
+  /** Without what another writer undoes repeatedly. */
+  readonly startup: StartupStep;
+  /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
+  readonly conflicting: readonly ConflictingChange[];
+  /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long. */
+  readonly ended: readonly Taint[];
+  /** The node as it should be made; undefined when there is nothing to do. */
+  readonly desired: DesiredNode | undefined;
+  /** What the leader knows after the step, if it writes nothing. */
+  readonly memory: NodeMemory;
+  /** In how many milliseconds the step changes without an event. Undefined for never. */
+  readonly nextInMs: number | undefined;
+}
+
+/**
+ * Compares a Node with the policies. Any leader determines the same step from the same objects: see {@link NodeMemory}.
+ * @param before what the leader knows of the Node of that name, if anything
+ */
+export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
+  const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
+  const known = before?.uid === node.uid ? before : newMemory(node.uid);
+  const isConflicting = (taint: Taint) => isInConflict(known, taint, now);
+  const drift = nodeDrift(node, policies, isConflicting);
+  const { late, removable, boot, again, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
+  const isLeft = ({ taint }: { readonly taint: Taint }) => isConflicting(taint);
+  const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
+  const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
+  const startup: StartupStep = {
+    ...waits,
+    ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
+    late: late.filter((one) => !isLeft(one)),
+    removable: removable.filter((one) => !isLeft(one)),
+  };
+  const conflicting = [
+    ...conflictingBy('set', late.filter(isLeft)),
+    ...conflictingBy('remove', removable.filter(isLeft)),
+  ];
+  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : again);
+  const standing = standingTaints(node, policies, known.standing, now);
+  const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
+  const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
+  const conflicts = conflictsNow(
+    known,
+    [
+      ...drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict'),
+      ...conflicting.flatMap(({ taint, policies: by }) => by.map((name) => ({ taint, policy: { name } }))),
+    ],
+    now,
+  );
+  const desired: DesiredNode = {
+    taints: withStartup(drift.taints, startup),
+    allowRemoval: rewriteAllowRemoval(node.allowRemoval, { ended }),
+    ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
+  };
+  const timers = [
+    ...standing.map((one) => endsAt(one) - now),
+    ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
+    ...startup.waiting.flatMap(({ requirement, forMs, isOverdue }) => [
+      ...(isOverdue ? [] : [requirement.progressDeadlineMs - forMs + 1]),
+      ...(requirement.removeAfterMs === undefined ? [] : [requirement.removeAfterMs - forMs + 1]),
+    ]),
+    ...startup.waiting.map(({ requirement }) => (requirement.setsAgain ? settlesInMs(node, apiTime) : undefined)),
+    bootInMs,
+    ...startup.awaited.map(({ unrequiredSince }) =>
+      unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
+    ),
+  ].filter((ms): ms is number => ms !== undefined && ms > 0);
+  const changes =
+    desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval || startup.boot !== undefined;
+  return {
+    drift,
+    startup,
+    conflicting: [...conflicting, ...paused],
+    ended,
+    desired: changes ? desired : undefined,
+    memory: { ...known, conflicts, standing, awaited: startup.awaited },
+    nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
+  };
+}
+
+function conflictingBy(
+  change: ConflictingChange['change'],
+  left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
+): ConflictingChange[] {
+  return left.map(({ taint, policies }) => ({ taint, change, policies }));
+}
+
+/** The taints of the node that stand together with their entry, and since when the leader has seen that. */
+function standingTaints(
+  { labels, taints, allowRemoval }: KeptNode,
+  policies: readonly CompiledTaintPolicy[],
+  before: TaintTimes,
+  now: number,
+): TaintTimes {
+  const allowed = parseAllowedRemovals(allowRemoval);
+  if (allowed.taints.size === 0) return NO_TIMES;
+  const selecting = selectingPolicies(policies, labels);
+  return taints
+    .filter((taint) => isRemovalAllowed(allowed, taint) && isProtectedBy(selecting, taint))
+    .map((taint) => ({ taint, at: timeOf(before, taint) ?? now }));
+}
+
+function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {
+  if (removable.length + late.length + again.length === 0) return taints;
+  const removed = new Set(removable.map(({ taint }) => identity(taint)));
+  return withTaints(
+    taints.filter((taint) => !removed.has(identity(taint))),
+    [...late, ...again].map(({ taint }) => taint),
+  );
+}

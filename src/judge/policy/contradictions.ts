@@ -1,0 +1,178 @@
+import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
+import { equalTaints, formatTaint, identity } from '../../kubernetes/taint.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
+import { byName, type CompiledTaintPolicy, type EnsuredTaint } from '../../policy/policy-set.ts';
+import { TAINT_MODES } from '../../policy/taint-policy.ts';
+import { oncePer } from '../../runtime/once-per.ts';
+import type { DeclaredTaint } from '../declared-taints.ts';
+import type { NodeView } from '../node-view.ts';
+
+const MAX_NAMED = 3;
+
+/** The reason of the condition Stalled of policies that contradict each other. */
+export const VALUES_DIFFER = 'RequiredValuesDiffer';
+
+/** A taint as a policy requires it. */
+interface RequiredByPolicy {
+  readonly policy: CompiledTaintPolicy;
+  /** For example `spec.taints[0]`. */
+  readonly field: string;
+  /** The taint, as kubectl writes it. */
+  readonly text: string;
+}
+
+/** Two policies that require different values of one taint, of nodes that both select or could select. A node can have only one of them. */
+export interface Disagreement {
+  /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
+  readonly first: RequiredByPolicy;
+  readonly second: RequiredByPolicy;
+  readonly meeting: Meeting;
+  /** Whether one of the policies only reports. */
+  readonly isAudited: boolean;
+}
+
+/** Whether the policies set different values on the same nodes, each of which can have only one. */
+export function isContradiction({ meeting, isAudited }: Disagreement): boolean {
+  return meeting.isCertain && !isAudited;
+}
+
+/** All disagreements among the policies: taint by taint. Policies count by the mode that they declare. One that names no value accepts any. */
+export function disagreements(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
+  return disagreementsAmong(policies, sharedAmong(nodes));
+}
+
+/** The names of the nodes that both policies select. */
+type SharedNodes = (one: CompiledTaintPolicy, other: CompiledTaintPolicy) => readonly string[];
+
+/** Evaluates each selector once for each node: a policy may have one of thousands of values, and disagree with all others. */
+function sharedAmong(nodes: readonly Named[]): SharedNodes {
+  const selectedBy = oncePer(
+    ({ selectsNode }: CompiledTaintPolicy) => new Set(nodes.filter(({ labels }) => selectsNode(labels))),
+  );
+  return (one, other) => {
+    const selected = selectedBy(other);
+    return [...selectedBy(one)].filter((node) => selected.has(node)).map(({ name }) => name);
+  };
+}
+
+function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: SharedNodes): Disagreement[] {
+  // Two policies may disagree about many taints, and meet on the same nodes every time.
+  const meetings = oncePer((one: CompiledTaintPolicy) =>
+    oncePer((other: CompiledTaintPolicy) => ({ meeting: meetingOf(one, other, shared(one, other)) })),
+  );
+  const required = policies
+    .toSorted(byDeclaredStrength)
+    .flatMap((policy) => policy.required.map(({ value, field }) => ({ ...value, policy, field })));
+  return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
+    alike.flatMap((first, index) =>
+      alike.slice(index + 1).flatMap((second): Disagreement[] => {
+        if (first.policy === second.policy) return [];
+        const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
+        if (!meeting) return [];
+        const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
+        return [{ first: asText(first), second: asText(second), meeting, isAudited }];
+      }),
+    ),
+  );
+}
+
+function differ(a: EnsuredTaint, b: EnsuredTaint): boolean {
+  return !a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint);
+}
+
+function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
+  return { policy, field, text: formatTaint(taint) };
+}
+
+type Named = Pick<NodeView, 'name' | 'labels'>;
+
+/** All contradictions among the policies. A node that registers gets the value of the first policy; the leader leaves a running node alone. */
+export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
+  // Not those that only report, and are compared with all others for nothing.
+  return disagreements(policies.filter(isEnforced), nodes).filter(isContradiction);
+}
+
+const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
+
+/** Those of the other policies that require another value of one of the policy's taints. */
+export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
+  if (!isEnforced(policy)) return [];
+  const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
+  return others.filter(
+    (other) =>
+      isEnforced(other) &&
+      other.required.some(({ value }) => own.get(identity(value.taint))?.some((mine) => differ(mine.value, value))),
+  );
+}
+
+/**
+ * Warnings for the author of a policy, each in few words: which other policies require another value.
+ * @param shared the rivals of the policy ({@link rivalsOf}), each with the nodes that both select
+ */
+export function contradictionWarnings(
+  policy: CompiledTaintPolicy,
+  shared: ReadonlyMap<CompiledTaintPolicy, readonly string[]>,
+): string[] {
+  const found = [...shared].flatMap(([rival, nodes]) => disagreementsAmong([policy, rival], () => nodes));
+  return found.filter(isContradiction).map(({ first, second, meeting }) => {
+    const [other, outcome] =
+      first.policy === policy ? [second, 'but this policy wins'] : [first, 'and wins over this policy'];
+    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(meeting.nodes)}, ${outcome}`;
+  });
+}
+
+function placeOf(nodes: readonly string[]): string {
+  if (nodes.length === 0) return 'the same nodes';
+  return nodes.length === 1 ? `node ${nodes[0]}` : count(nodes.length, 'node');
+}
+
+/** For the status of each policy of a contradiction: the nodes, and which value they get. */
+export function contradictionText({ first, second, meeting: { nodes } }: Disagreement): string {
+  const where =
+    nodes.length === 0
+      ? 'select the same nodes'
+      : `select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
+  return (
+    `TaintPolicies ${first.policy.name} and ${second.policy.name} ${where} and require ${first.text} and ${second.text}: ` +
+    `a node that registers gets ${first.text}, because ${whyFirst(first.policy, second.policy)}; a running node keeps what it carries`
+  );
+}
+
+/** Which of two policies names the value that a node gets: the first. In words, why. */
+export function whyFirst(first: CompiledTaintPolicy, second: CompiledTaintPolicy): string {
+  return first.declared === second.declared
+    ? `both are in mode ${first.declared}, and ${first.name} comes first by name`
+    : `mode ${first.declared} wins over mode ${second.declared}`;
+}
+
+/** Without --audit, this is the order of a PolicySet. */
+function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): number {
+  return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || byName(a, b);
+}
+
+/** The nodes that two policies both select. */
+export interface Meeting {
+  /** The existing ones. */
+  readonly nodes: readonly string[];
+  /** Without existing ones: the policy whose nodes the other policy selects as well. */
+  readonly within?: CompiledTaintPolicy;
+  /** False if a node with the labels of both could be added, but need not. */
+  readonly isCertain: boolean;
+}
+
+/**
+ * Undefined if no node can have the labels of both.
+ * @param nodes the existing nodes that both select
+ */
+export function meetingOf(
+  one: CompiledTaintPolicy,
+  other: CompiledTaintPolicy,
+  nodes: readonly string[],
+): Meeting | undefined {
+  if (nodes.length > 0) return { nodes, isCertain: true };
+  const [a, b] = [requirementsOf(one.nodeSelector), requirementsOf(other.nodeSelector)];
+  if (!satisfiable([...a, ...b])) return undefined;
+  if (implies(a, b)) return { nodes: [], within: one, isCertain: true };
+  if (implies(b, a)) return { nodes: [], within: other, isCertain: true };
+  return { nodes: [], isCertain: false };
+}

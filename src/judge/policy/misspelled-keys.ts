@@ -1,0 +1,105 @@
+import { lettersOf, looksMisspelled } from '../../kubernetes/misspelling.ts';
+import { isPattern } from '../../kubernetes/pattern.ts';
+import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { NodeView } from '../node-view.ts';
+
+/** Users who may write `nodes/status` can give nodes any number of labels, and every pod can have a policy compared with them. */
+const MAX_KEYS = 2_000;
+/** Keys of a policy. With more than that, most are in a list that a program wrote. */
+const MAX_COMPARED = 32;
+
+/** The labels or the taints that nodes have, by their keys. */
+interface KnownKeys {
+  add(key: string): void;
+  /** The first key that the key is a misspelling of. Undefined if nodes have the key, or too many keys to say. */
+  meantBy(key: string): string | undefined;
+}
+
+/** The keys that nodes have. */
+export interface NodeKeys {
+  readonly labels: KnownKeys;
+  readonly taints: KnownKeys;
+}
+
+export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
+  const { keys, add } = collectKeys();
+  for (const node of nodes) add(node);
+  return keys;
+}
+
+/** The keys of the nodes that were added. */
+export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView): void } {
+  const keys = { labels: knownKeys(), taints: knownKeys() };
+  return {
+    keys,
+    add(node) {
+      for (const key of Object.keys(node.labels)) keys.labels.add(key);
+      for (const { key } of node.taints) keys.taints.add(key);
+    },
+  };
+}
+
+function knownKeys(): KnownKeys {
+  const known = new Set<string>();
+  let isComplete = true;
+  /** By the number of their letters: only keys with about as many are compared. */
+  const byLength = new Map<number, { readonly key: string; readonly letters: string }[]>();
+
+  return {
+    add(key) {
+      if (known.has(key)) return;
+      isComplete &&= known.size < MAX_KEYS;
+      if (!isComplete) return;
+      known.add(key);
+      const letters = lettersOf(key);
+      const alike = byLength.get(letters.length) ?? [];
+      byLength.set(letters.length, alike);
+      alike.push({ key, letters });
+    },
+    meantBy(key) {
+      if (!isComplete || known.has(key)) return undefined;
+      const letters = lettersOf(key);
+      return [letters.length - 1, letters.length, letters.length + 1]
+        .flatMap((length) => byLength.get(length) ?? [])
+        .filter((other) => looksMisspelled(letters, other.letters))
+        .map((other) => other.key)
+        .sort()
+        .at(0);
+    },
+  };
+}
+
+/** A key of a policy that looks misspelled: no node has it, and nodes have one that is almost the same. */
+export interface Misspelling {
+  /** For example `spec.taints[0].key`. */
+  readonly field: string;
+  readonly key: string;
+  /** What it probably should be. */
+  readonly meant: string;
+  readonly of: 'label' | 'taint';
+}
+
+/** The keys of the policy that look misspelled, in words. */
+export function misspelledKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
+  return misspellingsIn(policy, nodes).map(
+    ({ field, key, meant, of }) =>
+      `${field}: ${of === 'label' ? 'no node has label' : 'no node carries a taint'} ${key}; did you mean ${meant}?`,
+  );
+}
+
+export function misspellingsIn({ protectionRules, nodeSelector }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
+  // With NotIn or DoesNotExist, it is correct that no node has the label.
+  const labels = requirementsOf(nodeSelector).filter(({ operator }) => operator === 'In' || operator === 'Exists');
+  // A required taint comes from the policy itself.
+  const exact = protectionRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
+  return [
+    ...labels.map(({ key }) => ({ field: 'spec.nodeSelector', key, of: 'label' as const })),
+    ...exact.map(({ key, field }) => ({ field: `${field}.key`, key, of: 'taint' as const })),
+  ]
+    .slice(0, MAX_COMPARED)
+    .flatMap((one) => {
+      const meant = (one.of === 'label' ? nodes.labels : nodes.taints).meantBy(one.key);
+      return meant === undefined ? [] : [{ ...one, meant }];
+    });
+}

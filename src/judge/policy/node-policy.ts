@@ -1,0 +1,46 @@
+import { own } from '../../kubernetes/label-selector.ts';
+import { formatTaint, type TAINT_EFFECTS, type Taint } from '../../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
+import type { TaintPolicy } from '../../policy/policy.ts';
+import type { NodeView } from '../node-view.ts';
+
+/** A label that the kubelet sends in the request that creates its Node (initialNode of k8s.io/kubernetes/pkg/kubelet). */
+const HOSTNAME = 'kubernetes.io/hostname';
+
+/** The policy for one node, by its present taints. */
+export interface NodePolicy {
+  /** Undefined if there is no taint for it, or no label that selects the node. */
+  readonly policy: TaintPolicy | undefined;
+  /** Taints that Kubernetes or an agent sets and removes: a policy would restore them. */
+  readonly leftOut: readonly Taint[];
+  readonly hasHostname: boolean;
+}
+
+/**
+ * A policy that requires the taints which the node carries, so that a Node that is deleted gets them when it registers again.
+ */
+export function policyOfNode({ name, labels, taints }: NodeView): NodePolicy {
+  const hostname = own(labels, HOSTNAME);
+  const [leftOut, lasting] = [true, false].map((isTransient) =>
+    taints.filter(({ key }) => isTransientTaintKey(key) === isTransient),
+  ) as [Taint[], Taint[]];
+  const rules = lasting.toSorted((a, b) => (formatTaint(a) < formatTaint(b) ? -1 : 1)).map(ruleFor);
+  const policy: TaintPolicy | undefined =
+    hostname && rules.length > 0
+      ? {
+          kind: 'TaintPolicy',
+          name: `node-${name}`,
+          spec: { mode: 'Restore', nodeSelector: { matchLabels: { [HOSTNAME]: hostname } }, taints: rules },
+        }
+      : undefined;
+  return { policy, leftOut, hasHostname: Boolean(hostname) };
+}
+
+function ruleFor({ key, value, effect }: Taint) {
+  return {
+    key,
+    ...(value ? { value } : {}),
+    effect: effect as (typeof TAINT_EFFECTS)[number],
+    ensure: 'Always' as const,
+  };
+}

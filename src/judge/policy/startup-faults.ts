@@ -1,0 +1,155 @@
+import { isPattern } from '../../kubernetes/pattern.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { compileRules } from '../../policy/taint-rule.ts';
+import type { DaemonSetView } from '../daemon-set-view.ts';
+import { daemonSetName } from '../startup/startup-step.ts';
+import { meetingOf } from './contradictions.ts';
+
+/** What keeps a startup taint from being removed. */
+export interface StartupFault {
+  readonly reason:
+    | 'DaemonSetNotFound'
+    | 'DaemonSetDoesNotTolerate'
+    | 'TaintkeeperDoesNotTolerate'
+    | 'UnknownPart'
+    | 'StartupTaintProtected';
+  readonly message: string;
+  /** The same for a warning on apply, which is short. */
+  readonly warning: string;
+}
+
+export interface StartupSurroundings {
+  readonly others: readonly CompiledTaintPolicy[];
+  readonly daemonSetOf: (
+    one: ReadyDaemonSet,
+  ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | undefined;
+  /** Taintkeeper's own pods. */
+  readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
+}
+
+/** The problems of a policy with startup taints, and of one that protects them. */
+export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
+  if (policy.mode === 'Audit') return [];
+  return [
+    ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
+    ...[policy, ...surroundings.others].flatMap((other) => conflictsBetween(policy, other)),
+  ];
+}
+
+function waitingFaults(
+  { value: { taint, parts, unknownParts }, field }: CompiledTaintPolicy['untilReady'][number],
+  { daemonSetOf, replicas }: StartupSurroundings,
+): StartupFault[] {
+  const short = `taint ${formatTaint(taint)}`;
+  const long = `${short} (${field})`;
+  const ofParts = unknownParts.map((unknown): StartupFault => {
+    const text = (what: string) => `${unknown} is not known to this version of taintkeeper: nodes keep ${what}`;
+    const message = `${text(long)}. Run the version that the CustomResourceDefinition belongs to, or remove the field`;
+    return { reason: 'UnknownPart', message, warning: text(short) };
+  });
+  const ofDaemonSets = parts.daemonSets.flatMap((one): StartupFault[] => {
+    const name = `DaemonSet ${daemonSetName(one)}`;
+    const daemonSet = daemonSetOf(one);
+    if (!daemonSet) {
+      const text = (what: string) => `${name} does not exist: new nodes keep ${what}`;
+      return [{ reason: 'DaemonSetNotFound', message: text(long), warning: text(short) }];
+    }
+    if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
+    const text = (what: string) => `${name} does not tolerate ${what}, which waits for it`;
+    const message = `${text(long)}: new nodes keep the taint. Add the toleration to the DaemonSet`;
+    return [{ reason: 'DaemonSetDoesNotTolerate', message, warning: text(short) }];
+  });
+  if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return [...ofParts, ...ofDaemonSets];
+  const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
+  const message = `${text(long)}: in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment`;
+  return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
+}
+
+/** What may surprise of a policy with startup taints, and is no fault. */
+export interface StartupNotes {
+  /** For a warning on apply, which is short. */
+  readonly warnings: readonly string[];
+  /** For the status of the policy. */
+  readonly notes: readonly string[];
+}
+
+/** DaemonSets that one text names. */
+const MAX_NAMED = 3;
+
+/** @param daemonSets as many of the cluster as are known */
+export function startupNotes(
+  { mode, untilReady }: Pick<CompiledTaintPolicy, 'mode' | 'untilReady'>,
+  daemonSets: readonly DaemonSetView[],
+): StartupNotes {
+  if (mode === 'Audit') return { warnings: [], notes: [] };
+  const found = untilReady.flatMap(({ value: { taint, parts }, field }) =>
+    parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
+  );
+  const leftOut = found.flatMap(({ leftOut: names, field, taint }) => {
+    if (names.length === 0) return [];
+    const [is, them] = names.length === 1 ? ['does', 'DaemonSet'] : ['do', 'DaemonSets'];
+    const text = (most: number, of: string) =>
+      `${field} does not wait for ${them} ${atMost(most, names).join(', ')}, which ${is} not tolerate ${of}`;
+    return [{ warning: text(2, 'the taint'), note: text(MAX_NAMED, `taint ${formatTaint(taint)}`) }];
+  });
+  const open = found
+    .filter(({ all }) => all.namespaces === undefined)
+    .map(
+      ({ field }) => `${field}: without namespaces, every user who may create a DaemonSet can keep new nodes tainted`,
+    );
+  return {
+    warnings: [...open, ...leftOut.map(({ warning }) => warning)],
+    notes: leftOut.map(({ note }) => note),
+  };
+}
+
+/** The DaemonSets that do not tolerate the taint that waits for all. */
+function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly DaemonSetView[]): string[] {
+  return daemonSets
+    .filter((one) => isAmong(all, one) && !tolerate(daemonTolerations(one.tolerations, one.hostNetwork), taint))
+    .map(daemonSetName)
+    .sort();
+}
+
+/** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */
+function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
+  if (other.mode === 'Audit') return [];
+  const own = protectedBy(other, policy);
+  const theirs = policy === other ? [] : protectedBy(policy, other);
+  // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
+  if (own.length + theirs.length === 0 || meetingOf(policy, other, []) === undefined) return [];
+  const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
+    const what = `startup taint ${formatTaint(one.taint)}`;
+    const warning =
+      by === policy
+        ? `${one.by} protects ${what} of TaintPolicy ${of.name}, which stays`
+        : `TaintPolicy ${by.name} (${one.by}) protects ${what}, which stays`;
+    const message = `${one.by} of TaintPolicy ${by.name} protects ${what} (${one.field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${one.by}`;
+    return { reason: 'StartupTaintProtected', message, warning };
+  };
+  return [...own.map((one) => conflict(one, policy, other)), ...theirs.map((one) => conflict(one, other, policy))];
+}
+
+/** A startup taint with its field, and the field of the policy that protects it. */
+interface Protected {
+  readonly taint: Taint;
+  readonly field: string;
+  readonly by: string;
+}
+
+/** No pattern counts: a policy that is about to be applied makes the key a startup key, and patterns leave those out. */
+function protectedBy({ protectionRules }: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
+  const protectingRule = compileRules(protectionRules.filter(({ key }) => !isPattern(key)));
+  return startup.flatMap(({ value: { taint }, field }) => {
+    const by = protectingRule(taint)?.field;
+    return by === undefined ? [] : [{ taint, field, by }];
+  });
+}
+
+function tolerate(tolerations: readonly Toleration[], taint: Taint): boolean {
+  return tolerations.some((toleration) => tolerates(toleration, taint));
+}

@@ -1,0 +1,209 @@
+import { MAX_WARNINGS } from '../../kubernetes/text.ts';
+import {
+  daemonTolerations,
+  equalToleration,
+  formatSeconds,
+  formatToleration,
+  hasUnknownOperator,
+  type Toleration,
+} from '../../kubernetes/toleration.ts';
+import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
+import { oncePer } from '../../runtime/once-per.ts';
+import { type DaemonSetView, type DesiredDaemonSet, MAX_TOLERATIONS, optsOut } from '../daemon-set-view.ts';
+import { allow, type Decision, type Phase, patch, type Violation } from '../decision.ts';
+import * as outcomes from '../outcomes.ts';
+import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
+
+export interface DaemonSetRequest {
+  readonly phase: Phase;
+  readonly daemonSet: DaemonSetView;
+  /** For mutation: the DaemonSet before an update; undefined when the request creates it. */
+  readonly running?: {
+    readonly tolerations: readonly Toleration[];
+    /** True when the update leaves the pod template as it was, its tolerations not considered. */
+    readonly sameTemplate: boolean;
+  };
+}
+
+/** A toleration that a policy asks for. */
+interface DeclaredToleration extends RequiredToleration {
+  readonly policy: CompiledTolerationPolicy;
+  readonly field: string;
+}
+
+/**
+ * Judges the creation or the update of a DaemonSet, in one of the two phases of admission. It is never refused. Tolerations
+ * are added only where they change what its pods can run on, and only where pods start anyway: otherwise a label, or a manifest
+ * applied again, would restart a network plugin on every node.
+ */
+export function judgeDaemonSet(
+  { phase, daemonSet, running }: DaemonSetRequest,
+  { tolerationPolicies }: Pick<PolicySet, 'tolerationPolicies'>,
+): Decision<DesiredDaemonSet> {
+  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
+
+  const { tolerations, hostNetwork } = daemonSet;
+  if (Math.max(tolerations.length, running?.tolerations.length ?? 0) > MAX_TOLERATIONS) {
+    const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
+    return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
+  }
+  const { declared, needs } = requirementsOf(
+    tolerationPolicies,
+    (policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet),
+  );
+  const lacking = lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
+  if (phase === 'validate') return validate(tolerations, lacking, needs);
+  if (lacking.length === 0) return allow();
+
+  const additions = (running && takenOut(tolerations, declared, running)) ?? lacking;
+  if (additions.length === 0) return allow();
+  const uncertain = uncertainAmong(tolerations);
+  return patch(
+    { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
+    additions.map((one) => report(one, outcomes.missing('Added'))),
+    additions.flatMap((one) => [`${source(one)} added toleration ${subject(one)}`, ...doubts(uncertain, one)]),
+  );
+}
+
+/**
+ * Judges a DaemonSet that runs by the policies with `existing: Patch`: as if it were created now, as it is. Of one that opts out
+ * or is on its way out there is nothing to say.
+ */
+export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
+  const tolerationPolicies = patchingExisting(policies.tolerationPolicies);
+  return judgeDaemonSet({ phase: 'mutate', daemonSet }, { ...policies, tolerationPolicies });
+}
+
+/** The same list each time: by that, {@link requirementsOf} finds what it has kept. */
+const patchingExisting = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
+  policies.filter(({ patchesExisting }) => patchesExisting),
+);
+
+/** What some policies ask for: all of it, and without what another one asks for. */
+interface Requirements {
+  readonly declared: readonly DeclaredToleration[];
+  readonly needs: readonly Need<DeclaredToleration>[];
+}
+
+/** Policies select by namespace, name and label, so few sets of them select the same DaemonSets. A set may need megabytes. */
+const MAX_SETS = 16;
+
+/** The requirements of the latest sets of these policies, by the names of the policies. */
+const latestRequirements = oncePer((_: readonly CompiledTolerationPolicy[]) => new Map<string, Requirements>());
+
+/** What the selected policies ask for. It is kept, because finding out takes longer than the rest of the judgement. */
+function requirementsOf(
+  policies: readonly CompiledTolerationPolicy[],
+  isSelected: (policy: CompiledTolerationPolicy) => boolean,
+): Requirements {
+  const selected = policies.filter(isSelected);
+  const names = selected.map(({ name }) => name).join();
+  const latest = latestRequirements(policies);
+  const known = latest.get(names);
+  if (known) return known;
+  const declared = selected.flatMap(declaredBy);
+  const requirements = { declared, needs: needsOf(declared) };
+  if (latest.size === MAX_SETS) latest.clear();
+  latest.set(names, requirements);
+  return requirements;
+}
+
+const declaredBy = oncePer((policy: CompiledTolerationPolicy): DeclaredToleration[] =>
+  policy.tolerations.map(({ value, field }) => ({ policy, field, toleration: value, rank: policy.rank })),
+);
+
+/**
+ * What a request takes out of a running DaemonSet and otherwise leaves as it runs, if that is all asked for by policies; none
+ * where it leaves all as it runs. With that put back, no pod starts anew: whatever else is lacking has to wait.
+ */
+function takenOut(
+  tolerations: readonly Toleration[],
+  declared: readonly DeclaredToleration[],
+  { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
+): DeclaredToleration[] | undefined {
+  const begins = tolerations.every((toleration, index) => {
+    const before = ran[index];
+    return before !== undefined && equalToleration(toleration, before);
+  });
+  if (!sameTemplate || !begins) return undefined;
+  const rest = ran.slice(tolerations.length);
+  const matching = rest.flatMap((toleration) => {
+    const one = declared.find((other) => equalToleration(other.toleration, toleration));
+    // Spelled as it runs: `operator: Equal` more or less would be another template.
+    return one ? [{ ...one, toleration }] : [];
+  });
+  return matching.length === rest.length ? matching : undefined;
+}
+
+function validate(
+  tolerations: readonly Toleration[],
+  lacking: readonly DeclaredToleration[],
+  needs: readonly Need<DeclaredToleration>[],
+): Decision<never> {
+  const cut = needs.flatMap((need) => {
+    const by = cutShortBy(tolerations, need);
+    return by ? [{ required: need.required, by }] : [];
+  });
+  // Tolerations that are cut short are reported in every mode, and never changed.
+  const outcomeOf = ({ policy }: DeclaredToleration) =>
+    outcomes.missing(policy.mode === 'Audit' ? 'Audited' : 'Reported');
+  const uncertain = uncertainAmong(tolerations);
+  const missing = (one: DeclaredToleration, what: string) =>
+    `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
+  // Only --audit keeps the policy from adding it.
+  const isTrial = ({ policy: { mode, declared } }: DeclaredToleration) => mode !== declared;
+  const lack = (one: DeclaredToleration) =>
+    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
+  return allow(
+    [
+      ...lacking.map((one) => report(one, isTrial(one) ? outcomes.onTrial(outcomes.missing('Added')) : outcomeOf(one))),
+      ...cut.map(({ required }) => ({
+        ...report(required, outcomeOf(required)),
+        subject: formatSeconds(required.toleration),
+      })),
+    ],
+    [
+      ...lacking.flatMap((one) => [lack(one), ...doubts(uncertain, one)]),
+      ...cut.flatMap(({ required, by }) => [
+        missing(required, formatSeconds(required.toleration)),
+        `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
+      ]),
+    ],
+  );
+}
+
+/** As many tolerations with an operator that this program does not know as there is room for in warnings. */
+function uncertainAmong(tolerations: readonly Toleration[]): Toleration[] {
+  return tolerations.filter(hasUnknownOperator).slice(0, MAX_WARNINGS);
+}
+
+/** Those that might cover the lacking one. The API server accepts an empty key only with `Exists`. */
+function doubts(uncertain: readonly Toleration[], { toleration: missing }: DeclaredToleration): string[] {
+  return uncertain
+    .filter(({ key }) => key === missing.key)
+    .map(
+      (toleration) => `toleration ${formatToleration(toleration)}: operator not supported, treated as not tolerating`,
+    );
+}
+
+function report(
+  { policy: { name, mode }, field, toleration }: DeclaredToleration,
+  outcome: outcomes.Outcome,
+): Violation {
+  return {
+    policyKind: 'TolerationPolicy',
+    policy: name,
+    field,
+    mode,
+    ...outcome,
+    subject: formatToleration(toleration),
+  };
+}
+
+function source({ policy }: DeclaredToleration): string {
+  return `TolerationPolicy ${policy.name}`;
+}
+
+function subject({ toleration }: DeclaredToleration): string {
+  return formatToleration(toleration);
+}

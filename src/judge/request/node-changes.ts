@@ -1,0 +1,70 @@
+import { removedTaints, type Taint, valuesOf, withoutEqualEnds } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { isReplaced, requiredTaints } from '../declared-taints.ts';
+import { sameLabels } from '../node-view.ts';
+import type { NodeUpdate } from './node-request.ts';
+
+/**
+ * The most removed taints of one update that are compared with the rules of all policies. No real node has as many. A request with thousands must
+ * not block the replica, nor bypass the policies: an update beyond the limit counts as one that removes protected taints.
+ */
+export const MAX_JUDGED = 128;
+
+/**
+ * The most taints of each list, without equal ends, that are compared to find those that an update removes or adds. To compare the tens of
+ * thousands that fit into a node takes longer than everything else.
+ */
+export const MAX_COMPARED = 8_192;
+
+/** What an update changes of a Node, as far as policies read it. A changed value is a removal and an addition. */
+export interface NodeChanges {
+  readonly removed: readonly Taint[];
+  readonly added: readonly Taint[];
+  readonly labelsChange: boolean;
+}
+
+/** An update of more taints than are compared, or judged. */
+export interface TooManyChanges {
+  readonly what: string;
+  readonly limit: string;
+  /** How many taints it may remove. None of them is judged. */
+  readonly mayRemove: number;
+}
+
+/** Compares the Node of a request with the stored one. */
+export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>): NodeChanges | TooManyChanges {
+  const [before, after] = withoutEqualEnds(oldNode.taints, node.taints);
+  if (Math.max(before.length, after.length) > MAX_COMPARED) {
+    return {
+      what: `${before.length} taints in a row are replaced by ${after.length} in one update`,
+      limit: `at most ${MAX_COMPARED} of each are compared`,
+      mayRemove: before.length,
+    };
+  }
+  const removed = removedTaints(oldNode.taints, node.taints);
+  if (removed.length > MAX_JUDGED) {
+    return {
+      what: `${removed.length} taints are removed in one update`,
+      limit: `at most ${MAX_JUDGED} are judged`,
+      mayRemove: removed.length,
+    };
+  }
+  const added = removedTaints(node.taints, oldNode.taints);
+  return { removed, added, labelsChange: !sameLabels(node, oldNode) };
+}
+
+/**
+ * The removed taints without those whose value changes to the one that a policy requires: that always passes.
+ * @param policies those that select the node by its labels before or after the update
+ */
+export function judgedRemovals(
+  { node }: Pick<NodeUpdate, 'node'>,
+  removed: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): readonly Taint[] {
+  if (removed.length === 0) return removed;
+  const required = requiredTaints(node.labels, policies);
+  if (required.length === 0) return removed;
+  const carried = valuesOf(node.taints);
+  return removed.filter((taint) => !isReplaced(taint, carried, required));
+}

@@ -1,0 +1,92 @@
+import { formatTaint, sameTaint, type Taint, valuesOf, withTaints } from '../../kubernetes/taint.ts';
+import { isProtectedBy } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { rewriteAllowRemoval } from '../allow-removal.ts';
+import { allow, type Decision, patch, taintViolation } from '../decision.ts';
+import { isEnforcing, isRequiredTaint, satisfies } from '../declared-taints.ts';
+import type { DesiredNode } from '../node-view.ts';
+import { missing, removal } from '../outcomes.ts';
+import type { NodeChanges } from './node-changes.ts';
+import { isKubelet, type NodeUpdate } from './node-request.ts';
+import { policyNames, violationsOf } from './node-update-reports.ts';
+import { isForbidden, type Ruling } from './rulings.ts';
+import { taintsOnSelection } from './taints-on-selection.ts';
+
+/**
+ * What mutation makes of an update: see {@link judgeNodeUpdate}.
+ * @param policies those that select the node by its labels before or after the update
+ */
+export function mutateNode(
+  request: NodeUpdate,
+  { added, labelsChange }: NodeChanges,
+  removals: readonly Ruling[],
+  policies: readonly CompiledTaintPolicy[],
+): Decision<DesiredNode> {
+  const { requester, node } = request;
+  // NodeRestriction judges the patched object as the node's own and would refuse all of it.
+  const byKubelet = isKubelet(requester);
+  const restored = byKubelet ? [] : removals.filter(({ mode }) => mode === 'Restore');
+  const restoredTaints = withTaints(node.taints, taintsOf(restored));
+  if (removals.some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny')) {
+    // Validation denies the request, and reports it.
+    return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
+  }
+  const beginning = labelsChange && !byKubelet ? taintsOnSelection(request, restoredTaints, policies) : [];
+  const taints = withTaints(restoredTaints, taintsOf(beginning));
+  const exempt = removals.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
+  const allowRemoval = byKubelet
+    ? node.allowRemoval
+    : rewriteAllowRemoval(node.allowRemoval, {
+        // A request that sets a taint ends what was said of it.
+        ended: added.filter((taint) => isProtectedBy(policies, taint)),
+        more: exempt.filter((ruling) => staysOff(ruling, request, taints, policies)).map(({ taint }) => taint),
+      });
+  const byExemption = exempt.flatMap((ruling) =>
+    violationsOf(ruling, ruling.exempt.filter(isEnforcing), removal('AllowedByExemption')),
+  );
+  if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
+  return patch(
+    { taints, allowRemoval },
+    [
+      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Restored'))),
+      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missing('Added'))),
+      ...byExemption,
+    ],
+    [
+      ...restored.map(({ taint, by }) => `${policyNames(by)} restored taint ${formatTaint(taint)}`),
+      ...beginning.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+    ],
+  );
+}
+
+/**
+ * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. A policy that reads no
+ * annotation cannot keep it off. Where a policy that requires the taint begins to select the node, the update is a registration, which knows no
+ * exemption: the entry and the taint would stand together.
+ */
+function staysOff(
+  { taint, exempt }: Ruling,
+  { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
+  taints: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): boolean {
+  const carried = valuesOf(taints);
+  const begins = (policy: CompiledTaintPolicy) =>
+    isEnforcing({ policy }) &&
+    policy.required.some(({ value }) => sameTaint(value.taint, taint)) &&
+    !policy.selectsNode(oldNode.labels) &&
+    policy.selectsNode(node.labels);
+  return (
+    exempt.some(
+      ({ policy }) =>
+        isEnforcing({ policy }) &&
+        policy.allowsRemovalByAnnotation &&
+        policy.selectsNode(node.labels) &&
+        policy.required.some(({ value }) => isRequiredTaint(taint, value) && !satisfies(carried, value)),
+    ) && !policies.some(begins)
+  );
+}
+
+function taintsOf(found: readonly { readonly taint: Taint }[]): Taint[] {
+  return found.map(({ taint }) => taint);
+}

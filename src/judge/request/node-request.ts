@@ -1,0 +1,21 @@
+import type { Requester } from '../../policy/policy-set.ts';
+import type { Phase } from '../decision.ts';
+import type { NodeBoot } from '../node-boot.ts';
+import type { NodeView } from '../node-view.ts';
+
+/** Whether the requester is a kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
+export function isKubelet({ username, groups }: Requester): boolean {
+  return username.startsWith('system:node:') && groups.includes('system:nodes');
+}
+
+/** A request that creates a Node. */
+export interface NodeCreation {
+  readonly phase: Phase;
+  readonly requester: Requester;
+  readonly node: NodeView & NodeBoot;
+}
+
+/** A request that updates a Node. */
+export interface NodeUpdate extends NodeCreation {
+  readonly oldNode: NodeView;
+}

@@ -1,0 +1,87 @@
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals, unreadableEntries } from '../allow-removal.ts';
+import { taintViolation, type Violation } from '../decision.ts';
+import type { Outcome } from '../outcomes.ts';
+import { isKubelet, type NodeUpdate } from './node-request.ts';
+import type { Protection, Ruling } from './rulings.ts';
+
+/** The text is read in a terminal. */
+const MAX_TAINTS = 8;
+
+/** Why an update is denied: the removals, the policies that deny them, and what the reader can do. */
+export function refusal({ node, oldNode, requester }: NodeUpdate, denied: readonly Ruling[]): string {
+  const removals = denied.map(
+    ({ taint, by }) => `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(by)}).`,
+  );
+  return [
+    ...atMost(MAX_TAINTS, removals),
+    ...restorationHints(denied, isKubelet(requester)),
+    ...removalHints(node.name, oldNode.allowRemoval, denied),
+  ].join(' ');
+}
+
+function byOf(by: readonly Protection[]): string {
+  return by.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
+}
+
+function restorationHints(denied: readonly Ruling[], byKubelet: boolean): string[] {
+  if (!denied.some(({ mode }) => mode === 'Restore')) return [];
+  return [
+    byKubelet
+      ? 'An update by the node itself is refused: the API server does not let nodes change their taints.'
+      : "It was not restored: taintkeeper's mutating webhook was not called, or a later webhook removed the taint again (to check: taintkeeper doctor).",
+  ];
+}
+
+function removalHints(node: string, annotation: string | undefined, denied: readonly Ruling[]): string[] {
+  const allowed = parseAllowedRemovals(annotation);
+  const unreadable = unreadableEntries(allowed);
+  const policies = denied.flatMap(({ by }) => by.map(({ policy }) => policy));
+  const closed = new Set(policies.filter((policy) => !policy.allowsRemovalByAnnotation).map(({ name }) => name));
+  const [noun, verb, object] =
+    closed.size === 1 ? ['TaintPolicy', 'does', 'policy'] : ['TaintPolicies', 'do', 'policies'];
+  const open = denied.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
+  // What is allowed already stays allowed: to overwrite it would only move the refusal to another taint.
+  const kept = allowed.entries.filter(isHarmless).map(({ text }) => text);
+  const entries = [...new Set([...kept, ...open.slice(0, MAX_TAINTS).map(({ taint }) => formatTaint(taint))])];
+  return [
+    ...(unreadable.length > 0
+      ? [
+          `Annotation ${ALLOW_REMOVAL_ANNOTATION}: cannot read "${atMost(MAX_TAINTS, unreadable).join('", "')}", expected key=value:Effect.`,
+        ]
+      : []),
+    ...(closed.size > 0
+      ? [`${noun} "${[...closed].join('", "')}" ${verb} not allow removal by annotation: change the ${object} first.`]
+      : []),
+    ...(open.length > 0
+      ? [
+          `To allow it, and then remove it: kubectl annotate --overwrite node ${shellWord(node)} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${entries.join(',')}`)}`,
+        ]
+      : []),
+  ];
+}
+
+/** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */
+function isHarmless({ text, taint }: { text: string; taint?: unknown }): boolean {
+  return taint !== undefined && /^[\w./=:-]+$/.test(text);
+}
+
+/** A violation for each of the policies. */
+export function violationsOf({ taint }: Ruling, protections: readonly Protection[], outcome: Outcome): Violation[] {
+  return protections.map(({ policy, field }) => taintViolation(policy, field, taint, outcome));
+}
+
+/** The policies, as a sentence begins with them. */
+export function policyNames(protections: readonly Protection[]): string {
+  return `TaintPolicy ${protections.map(({ policy }) => policy.name).join(', ')}`;
+}
+
+/** By what enforcing would do, where only --audit makes the policies' mode Audit. */
+export function auditWarnings({ taint, by }: Ruling): string[] {
+  const text = `taint ${formatTaint(taint)}`;
+  return [...Map.groupBy(by, ({ policy }) => policy.declared)].map(([mode, protections]) => {
+    if (mode === 'Audit') return `${policyNames(protections)}, Audit: the request removed ${text}`;
+    return `${policyNames(protections)} would ${mode === 'Deny' ? 'deny removing' : 'restore'} ${text} (--audit)`;
+  });
+}

@@ -1,0 +1,39 @@
+import { selectingPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { allow, type Decision } from '../decision.ts';
+import { type DesiredNode, sameLabels } from '../node-view.ts';
+import { judgedRemovals, nodeChanges } from './node-changes.ts';
+import { mutateNode } from './node-mutation.ts';
+import type { NodeUpdate } from './node-request.ts';
+import { validateNode } from './node-validation.ts';
+import { removalRulings } from './rulings.ts';
+import { validateTooManyChanges } from './too-many-changes.ts';
+
+/**
+ * Judges the update of a Node: its changes, what the policies say of each removed taint, and what this phase makes of that.
+ *
+ * - Mutation restores the taints that Restore policies protect, sets the required taints of policies that begin to select the node, and keeps the
+ *   entries of the annotation `allow-removal` current. It reports what exempt users remove.
+ * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find.
+ */
+export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
+  const { phase } = request;
+  const changes = nodeChanges(request);
+  const selecting = policiesOnUpdate(request, policies);
+  if ('limit' in changes) {
+    // Validation denies the request, or warns.
+    return phase === 'mutate' ? allow() : validateTooManyChanges(request, changes, selecting);
+  }
+  if (changes.removed.length + changes.added.length === 0 && !changes.labelsChange) return allow();
+  const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
+  return phase === 'mutate' ? mutateNode(request, changes, rulings, selecting) : validateNode(request, rulings);
+}
+
+/** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */
+function policiesOnUpdate(
+  { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
+  policies: readonly CompiledTaintPolicy[],
+): readonly CompiledTaintPolicy[] {
+  if (sameLabels(node, oldNode)) return selectingPolicies(policies, node.labels);
+  return policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
+}

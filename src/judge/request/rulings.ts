@@ -1,0 +1,66 @@
+import type { Taint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { TaintMode } from '../../policy/taint-policy.ts';
+import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
+import { isEnforcing } from '../declared-taints.ts';
+import type { NodeUpdate } from './node-request.ts';
+
+/** A policy that protects a taint, and its field. */
+export interface Protection {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+}
+
+/** Whether the policy only reports. */
+export function isAuditOnly(protection: Protection): boolean {
+  return !isEnforcing(protection);
+}
+
+/** What the policies say of one taint that an update removes. */
+export interface Ruling {
+  readonly taint: Taint;
+  /** The strongest mode of the policies that protect it. Undefined if each of them allows the removal, or exempts the requester. */
+  readonly mode: TaintMode | undefined;
+  /** The policies of that mode. */
+  readonly by: readonly Protection[];
+  /** Policies that allow the removal by annotation, or would without --audit. */
+  readonly allowed: readonly Protection[];
+  /** Policies that exempt the requester. */
+  readonly exempt: readonly Protection[];
+}
+
+/** Whether the request must not remove it. */
+export function isForbidden({ mode }: Ruling): boolean {
+  return mode === 'Deny' || mode === 'Restore';
+}
+
+/**
+ * What the policies say of each removed taint.
+ * @param policies those that select the node, by its labels before or after the update. The strongest mode first
+ */
+export function removalRulings(
+  { oldNode, requester }: NodeUpdate,
+  removed: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): Ruling[] {
+  if (removed.length === 0) return [];
+  // The value before the request counts, so that no single write can both allow and remove.
+  const allowedBefore = parseAllowedRemovals(oldNode.allowRemoval);
+  const exempting = new Set(policies.filter((policy) => policy.exempts(requester)));
+  return removed.map((taint) => {
+    const isNamed = isRemovalAllowed(allowedBefore, taint);
+    const protecting: Protection[] = [];
+    const allowed: Protection[] = [];
+    const exempt: Protection[] = [];
+    for (const policy of policies) {
+      const field = policy.protectedBy(taint);
+      if (field === undefined) continue;
+      if (exempting.has(policy)) exempt.push({ policy, field });
+      else if (isNamed && policy.allowsRemovalByAnnotation) allowed.push({ policy, field });
+      else protecting.push({ policy, field });
+    }
+    // Policies come with the strongest mode first.
+    const mode = protecting[0]?.policy.mode;
+    return { taint, mode, by: protecting.filter(({ policy }) => policy.mode === mode), allowed, exempt };
+  });
+}

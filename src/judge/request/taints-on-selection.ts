@@ -1,0 +1,35 @@
+import { equalTaints, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type Loss, nodeDrift } from '../node-drift.ts';
+import type { NodeUpdate } from './node-request.ts';
+
+/**
+ * The required taints that the update of a Node is to get, because it makes their policies select the node: for these policies, it is a registration.
+ * The node runs already, so a taint that would evict its pods is not among them. Where policies disagree, the leader decides after the update.
+ *
+ * @param taints of the node after the update
+ * @param policies those that select the node by its labels before or after the update
+ */
+export function taintsOnSelection(
+  { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
+  taints: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): Loss[] {
+  const isBeginning = (policy: CompiledTaintPolicy) =>
+    policy.required.length > 0 && !policy.selectsNode(oldNode.labels);
+  if (!policies.some(isBeginning)) return [];
+  const carried = valuesOf(taints);
+  const selecting = selectingPolicies(policies, node.labels);
+  // The value before the request counts, so that no single write can both allow and change.
+  const { losses } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
+  return losses.filter(({ policy, taint, blockedBy }) => {
+    if (blockedBy !== undefined || !isBeginning(policy)) return false;
+    const present = carried.get(identity(taint));
+    const others = selecting.filter((other) => other !== policy);
+    return (
+      policy.required.some(({ value }) => equalTaints(value.taint, taint)) &&
+      !(present !== undefined && isProtectedBy(others, { ...taint, value: present }))
+    );
+  });
+}

@@ -1,0 +1,34 @@
+import type { PolicySet } from '../../policy/policy-set.ts';
+import { allow, type Decision, deny, type Phase } from '../decision.ts';
+
+/** The object of a review that cannot be read whole. */
+export interface TooLarge {
+  readonly kind?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/**
+ * The decision about a request whose review is too large to parse. Its labels, its taints and its user are not known.
+ *
+ * Validation gets only those updates of a Node that violate a policy, and denies them. Mutation gets requests of exempt users, too, so it allows all of
+ * them: validation decides about the others. A DaemonSet passes, because a toleration that is missing harms less than a DaemonSet that cannot be
+ * changed.
+ */
+export function judgeTooLarge(
+  { kind = 'object', name }: TooLarge,
+  phase: Phase,
+  { taintPolicies }: PolicySet,
+): Decision<never> {
+  const isEnforced = taintPolicies.some(({ mode }) => mode !== 'Audit');
+  if (kind !== 'Node' || phase === 'mutate' || !isEnforced) {
+    return allow([], [`taintkeeper cannot check ${kind}${name ? ` ${name}` : ''}: its review is too large`]);
+  }
+  const found = name
+    ? `Find what fills the Node: kubectl get node ${name} -o json. Remove that, and try again`
+    : 'Make the Node smaller';
+  return deny(
+    `node ${name ?? '(without a name)'}: the request is denied, because its review is too large to check: ` +
+      `it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ${found}`,
+    [],
+  );
+}

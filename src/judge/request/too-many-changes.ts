@@ -1,0 +1,41 @@
+import { atMost, count } from '../../kubernetes/text.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { allow, type Decision, deny, type Violation } from '../decision.ts';
+import { isEnforcing } from '../declared-taints.ts';
+import { removal } from '../outcomes.ts';
+import type { TooManyChanges } from './node-changes.ts';
+import type { NodeUpdate } from './node-request.ts';
+
+/** Policies that a message names. */
+const MAX_NAMED = 8;
+
+/** Denies an update of more taints than are compared with the rules, if a policy in force may protect one that it removes. */
+export function validateTooManyChanges(
+  { node: { name }, requester }: NodeUpdate,
+  { what, limit, mayRemove }: TooManyChanges,
+  policies: readonly CompiledTaintPolicy[],
+): Decision<never> {
+  const protecting = policies.filter(
+    (policy) => isEnforcing({ policy }) && !policy.exempts(requester) && policy.protectionRules.length > 0,
+  );
+  if (mayRemove === 0 || protecting.length === 0) return allow([], [`node ${name}: ${what}; ${limit}`]);
+  const subject = count(mayRemove, 'taint');
+  const names = atMost(
+    MAX_NAMED,
+    protecting.map((policy) => `"${policy.name}"`),
+  );
+  return deny(
+    `node ${name}: ${what}, and ${limit} where a TaintPolicy protects taints: ${names.join(', ')}. ` +
+      'Change fewer taints in one update, or delete the node and register it again.',
+    protecting.map(
+      ({ name: policy, mode }): Violation => ({
+        policyKind: 'TaintPolicy',
+        policy,
+        field: 'spec.taints',
+        mode,
+        ...removal('Denied'),
+        subject,
+      }),
+    ),
+  );
+}

@@ -1,0 +1,29 @@
+import type { StringMap } from '../../kubernetes/label-selector.ts';
+import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import { isStartupTaintKey } from '../../kubernetes/transient-taints.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+
+/** A startup taint that stays on a Ready node for longer is reported, in milliseconds. */
+export const STARTUP_TAINT_LIMIT_MS = 900_000;
+
+/** Taints that a message names. */
+const MAX_NAMED = 5;
+
+/** The startup taints of a node: those with known keys, and those that policies set when it registered. */
+export function startupTaintsOn(
+  { labels, taints }: { readonly labels: StringMap; readonly taints: readonly Taint[] },
+  policies: readonly CompiledTaintPolicy[],
+): Taint[] {
+  const ours = new Set(
+    enforcedPolicies(policies, labels).flatMap(({ startup }) => startup.map(({ value }) => identity(value.taint))),
+  );
+  return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
+}
+
+/** In words, for example `startup taint cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 20 minutes`. */
+export function remainingText(taints: readonly Taint[], forMs: number): string {
+  const [what, has] = taints.length === 1 ? ['startup taint', 'has'] : ['startup taints', 'have'];
+  return `${what} ${atMost(MAX_NAMED, taints.map(formatTaint)).join(', ')} ${has} been on the Ready node for ${Math.floor(forMs / 60_000)} minutes`;
+}

@@ -1,0 +1,434 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
+import { CONFLICT } from '../../../../src/judge/node/node-memory.ts';
+import type { KeptNode } from '../../../../src/judge/node/node-step.ts';
+import { REGISTRATION_MS } from '../../../../src/judge/startup/startup-step.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import type { Requester } from '../../../../src/policy/policy-set.ts';
+import { checkUntilAllOccurred } from '../../../rounds.ts';
+import { declared, entriesOf, identityOf, isKeptOff, isMet, textOf, valueToSet } from './declared-state.ts';
+import {
+  elapse,
+  lead,
+  type ModelCluster,
+  type ModelLeader,
+  type ModelWrite,
+  newCluster,
+  newLeader,
+  register,
+  update,
+  withNode,
+  withoutNode,
+} from './model-cluster.ts';
+import {
+  type Action,
+  compiled,
+  KUBELET,
+  NOT_READY,
+  otherWriter,
+  type Policies,
+  type Registration,
+  registration,
+  sequence,
+  taintPolicies,
+} from './node-sequences.ts';
+
+/** Longer than everything that a leader waits for: two lives of an entry, and the window of a conflict. */
+const QUIET_MS = 3 * ALLOW_REMOVAL_LIFE_MS;
+/** A taint that is missing and one that can be removed, an entry, and what another write of the leader made possible. */
+const MAX_QUIET_WRITES = 4;
+
+interface World {
+  readonly cluster: ModelCluster;
+  readonly specs: Policies;
+  /** Undefined while no replica leads. */
+  readonly leader: ModelLeader | undefined;
+  readonly earlier: readonly ModelLeader[];
+  /** The first taints of each node, as a stale cache has them. */
+  readonly stale: ReadonlyMap<string, readonly Taint[]>;
+  /** Since when an entry and its taint have stood together, by node and taint. */
+  readonly standing: ReadonlyMap<string, number>;
+}
+
+/** What happens to the world, with what occurred. */
+function act(world: World, one: Action, occurred: string[]): World {
+  const { cluster } = world;
+  switch (one.do) {
+    case 'edit': {
+      const before = cluster.nodes.get(one.node);
+      if (!before) return world;
+      const change = one.edit(before, world.stale.get(one.node) ?? []);
+      const stored = update(cluster, one.by, before, change);
+      if (!stored) {
+        occurred.push('denied');
+        return world;
+      }
+      occurred.push(...checkUpdate(world, one.by, before, stored));
+      if (cluster.isWebhookUp) {
+        checkStaysOff(world, before, stored);
+        if (one.by !== KUBELET) checkEntriesEnd(world, before, stored);
+      }
+      return { ...world, cluster: withNode(cluster, stored) };
+    }
+    case 'register': {
+      if (cluster.nodes.has(one.node)) return world;
+      const stale = new Map(world.stale).set(one.node, one.change.taints ?? []);
+      return { ...world, stale, cluster: register(cluster, one.by, one.node, one.change) };
+    }
+    case 'delete':
+      return { ...world, cluster: withoutNode(cluster, one.node) };
+    case 'ready': {
+      const others = [...cluster.ready].filter((name) => name !== one.node);
+      return { ...world, cluster: { ...cluster, ready: new Set([...others, ...(one.isReady ? [one.node] : [])]) } };
+    }
+    case 'policies':
+      return withPolicies(world, one.policies);
+    case 'policy': {
+      const { [one.name]: _, ...others } = world.specs;
+      return withPolicies(world, one.spec === undefined ? others : { ...others, [one.name]: one.spec });
+    }
+    case 'webhook':
+      return { ...world, cluster: { ...cluster, isWebhookUp: one.isUp } };
+    case 'leader': {
+      const earlier = world.leader ? [...world.earlier, world.leader] : world.earlier;
+      return { ...world, earlier, leader: one.next === 'none' ? undefined : newLeader(cluster.policies) };
+    }
+    case 'time':
+    case 'oppose': {
+      const other = one.do === 'oppose' ? one.other : undefined;
+      const after = elapse(cluster, world.leader ? [world.leader] : [], one.ms, other);
+      const [leader] = after.leaders;
+      return checkWrites({ ...world, leader }, after.writes, after.cluster, occurred);
+    }
+  }
+}
+
+function withPolicies(world: World, specs: Policies): World {
+  const policies = compiled(specs);
+  return {
+    ...world,
+    specs,
+    cluster: { ...world.cluster, policies },
+    leader: world.leader && { ...world.leader, policies },
+  };
+}
+
+/** The leader sees each change. */
+function react(world: World, occurred: string[]): World {
+  if (!world.leader) return checkWrites(world, [], world.cluster, occurred);
+  const { cluster, leader, writes } = lead(world.cluster, world.leader);
+  return checkWrites({ ...world, leader }, writes, cluster, occurred);
+}
+
+/** No update loses what a policy protects, unless it is exempt or an earlier request allowed it. */
+function checkUpdate({ cluster, specs }: World, by: Requester, before: KeptNode, stored: KeptNode): string[] {
+  const { protectorsOf } = declared(specs, before.labels, stored.labels);
+  const { required } = declared(specs, stored.labels);
+  const occurred: string[] = [];
+  for (const taint of before.taints) {
+    if (stored.taints.some((one) => textOf(one) === textOf(taint))) continue;
+    const isCorrected = required.some(
+      (one) => !one.anyValue && identityOf(one.taint) === identityOf(taint) && isMet(one, stored.taints),
+    );
+    const isAllowed = entriesOf(before.allowRemoval).includes(textOf(taint));
+    const forbidding = protectorsOf(taint).filter(
+      ({ exempt, removalByAnnotation, mode }) =>
+        (cluster.isWebhookUp || mode === 'Deny') &&
+        !exempt?.users?.includes(by.username) &&
+        !(isAllowed && removalByAnnotation !== 'Forbidden'),
+    );
+    if (!isCorrected) expect(forbidding, `${by.username} removed ${textOf(taint)}`).toEqual([]);
+    if (protectorsOf(taint).length > 0) {
+      occurred.push(isCorrected ? 'corrected' : isAllowed ? 'removed by an entry' : 'removed by exemption');
+    }
+  }
+  return occurred;
+}
+
+/** A required taint that a request could remove is not set again, by any leader. */
+function checkStaysOff({ cluster, specs }: World, before: KeptNode, stored: KeptNode): void {
+  if (before.labels !== stored.labels) return;
+  const { required } = declared(specs, stored.labels);
+  const removed = before.taints.filter(
+    (taint) =>
+      required.some((one) => identityOf(one.taint) === identityOf(taint) && isMet(one, [taint])) &&
+      !stored.taints.some((one) => identityOf(one) === identityOf(taint)),
+  );
+  const led = lead(withNode(cluster, stored), newLeader(cluster.policies)).cluster.nodes.get(stored.name);
+  for (const taint of removed) expect(led?.taints.map(identityOf)).not.toContain(identityOf(taint));
+}
+
+/** A request that sets a protected taint ends its entry. */
+function checkEntriesEnd({ specs }: World, before: KeptNode, stored: KeptNode): void {
+  const { protectorsOf } = declared(specs, before.labels, stored.labels);
+  const had = before.taints.map(textOf);
+  for (const taint of stored.taints) {
+    if (had.includes(textOf(taint)) || protectorsOf(taint).length === 0) continue;
+    expect(entriesOf(stored.allowRemoval)).not.toContain(textOf(taint));
+  }
+}
+
+/** The leader writes what has to change, and nothing else. */
+function checkWrites(world: World, writes: readonly ModelWrite[], cluster: ModelCluster, occurred: string[]): World {
+  let { standing } = world;
+  for (const write of writes) {
+    const { before, sent, stored, at } = write;
+    standing = standingNow(standing, write.cluster, world.specs, at);
+    occurred.push(...reasonsFor(write, world.specs, standing));
+    // With the policies of the leader, admission has nothing to say about its write, except that entries end.
+    expect(stored?.taints, `${JSON.stringify(before)} to ${JSON.stringify(sent)}`).toEqual(sent.taints);
+  }
+  for (const { conflicts } of world.leader?.memories.values() ?? []) if (conflicts.size > 0) occurred.push('conflict');
+  return { ...world, cluster, standing: standingNow(standing, cluster, world.specs, cluster.now) };
+}
+
+function standingNow(
+  before: World['standing'],
+  { nodes }: ModelCluster,
+  specs: Policies,
+  now: number,
+): World['standing'] {
+  return new Map(
+    [...nodes.values()].flatMap(({ uid, taints, labels, allowRemoval }) =>
+      taints
+        .filter((taint) => entriesOf(allowRemoval).includes(textOf(taint)))
+        .filter((taint) => declared(specs, labels).protectorsOf(taint).length > 0)
+        .map((taint): [string, number] => [`${uid} ${textOf(taint)}`, before.get(`${uid} ${textOf(taint)}`) ?? now]),
+    ),
+  );
+}
+
+/** Why each part of a write has to be. Fails where there is no reason. */
+function reasonsFor(
+  { at, before, step, sent, cluster }: ModelWrite,
+  specs: Policies,
+  standing: World['standing'],
+): string[] {
+  const says = declared(specs, before.labels);
+  const isReady = cluster.ready.has(before.name);
+  const isStartup = (taint: Taint) =>
+    says.untilReady.some((one) => identityOf(one.taint) === identityOf(taint)) && says.protectorsOf(taint).length === 0;
+  const texts = (taints: readonly Taint[]) => taints.map(textOf);
+  const set = sent.taints.filter((taint) => !texts(before.taints).includes(textOf(taint)));
+  const setIdentities = set.map(identityOf);
+  const removed = before.taints.filter(
+    (taint) => !texts(sent.taints).includes(textOf(taint)) && !setIdentities.includes(identityOf(taint)),
+  );
+  const ended = entriesOf(before.allowRemoval).filter((entry) => !entriesOf(sent.allowRemoval).includes(entry));
+  const reasons = [
+    ...set.map((taint) => {
+      if (valueToSet(says, taint, before) === (taint.value ?? '')) return 'set';
+      const isNew = at - before.createdAt < REGISTRATION_MS && texts(before.taints).includes(textOf(NOT_READY));
+      return isStartup(taint) && isNew && !isReady ? 'set late' : undefined;
+    }),
+    ...removed.map((taint) => {
+      if (isStartup(taint)) return isReady ? 'removed when ready' : undefined;
+      const wasAwaited = step.startup.removable.some((one) => identityOf(one.taint) === identityOf(taint));
+      return wasAwaited && says.protectorsOf(taint).length === 0 ? 'removed after its policy' : undefined;
+    }),
+    ...ended.map((entry) => {
+      const since = standing.get(`${before.uid} ${entry}`);
+      return since !== undefined && at - since >= ALLOW_REMOVAL_LIFE_MS ? 'entry ended' : undefined;
+    }),
+  ];
+  const what = JSON.stringify({ at, before, sent, specs });
+  expect(reasons, what).not.toContain(undefined);
+  expect(reasons.length, what).toBeGreaterThan(0);
+  return reasons.flatMap((reason) => reason ?? []);
+}
+
+/** The Node as it ends, without the order of its taints. */
+const endOf = ({ labels, taints, allowRemoval, uid }: KeptNode) => ({
+  ...{ uid, labels, allowRemoval },
+  taints: taints.map(textOf).sort(),
+});
+
+/**
+ * The startup taints about which leaders may differ. Only a leader that saw the taint of an earlier policy knows whose it is. And one that waits, because
+ * another writer removed the taint repeatedly, may wait until the node is too old to get the taint late.
+ */
+function undecided({ specs }: World, leaders: readonly ModelLeader[], { name, uid, labels }: KeptNode): string[] {
+  const present = declared(specs, labels).untilReady.map(({ taint }) => identityOf(taint));
+  return leaders
+    .flatMap(({ memories }) => memories.get(name) ?? [])
+    .filter((memory) => memory.uid === uid)
+    .flatMap(({ awaited, conflicts }) => [
+      ...awaited.map(({ requirement }) => identityOf(requirement.taint)).filter((one) => !present.includes(one)),
+      ...Array.from(conflicts.values(), ({ taint }) => identityOf(taint)).filter((one) => present.includes(one)),
+    ]);
+}
+
+/** Every leader brings the nodes to one state, with few writes, and then writes nothing more. That state is what the policies declare. */
+function checkEnd(world: World, occurred: string[]): void {
+  const { cluster, specs, leader, earlier } = world;
+  const present = [newLeader(cluster.policies), ...(leader ? [leader] : [])];
+  // The product forgets at the end of a term. So an earlier memory need not have reasons, but it must not change the end.
+  const leaders = [...present, ...earlier.slice(-2)].map((one) => ({
+    ...one,
+    policies: cluster.policies,
+    retryAt: new Map<string, number>(),
+  }));
+  const ends = leaders.map((one, index) => {
+    const quiet = elapse(cluster, [one], QUIET_MS);
+    const writes = index < present.length ? quiet.writes : [];
+    checkWrites({ ...world, leader: one }, writes, quiet.cluster, occurred);
+    // Each at its time: without a later event, nothing reminds the leader.
+    const last = Math.max(0, ...quiet.writes.map(({ at }) => at));
+    if (index === 0) expect(last).toBeLessThanOrEqual(cluster.now + ALLOW_REMOVAL_LIFE_MS);
+    for (const name of cluster.nodes.keys()) {
+      const writes = quiet.writes.filter(({ before }) => before.name === name);
+      expect(writes.length, JSON.stringify(writes.map(({ before, sent }) => [before, sent]))).toBeLessThanOrEqual(
+        MAX_QUIET_WRITES,
+      );
+    }
+    expect(elapse(quiet.cluster, [newLeader(cluster.policies)], QUIET_MS).writes).toEqual([]);
+    return quiet.cluster;
+  });
+  for (const node of cluster.nodes.values()) {
+    const left = undecided(world, leaders, node);
+    const [first, ...others] = ends.map(({ nodes }) => {
+      const end = nodes.get(node.name) as KeptNode;
+      return endOf({ ...end, taints: end.taints.filter((taint) => !left.includes(identityOf(taint))) });
+    });
+    for (const other of others) expect(other).toEqual(first);
+  }
+  for (const end of ends) {
+    for (const node of end.nodes.values()) {
+      checkDeclared(node, specs, end);
+      const { required } = declared(specs, node.labels);
+      const missing = required.filter((one) => !isMet({ ...one, anyValue: true }, node.taints));
+      const values = new Set(
+        missing.filter((one) => !isKeptOff(one, node.allowRemoval)).map(({ taint }) => textOf(taint)),
+      );
+      if (values.has('dedicated=x:NoSchedule') && values.has('dedicated=y:NoSchedule')) occurred.push('values differ');
+    }
+  }
+}
+
+/** What a node is once all is quiet, whatever happened before. */
+function checkDeclared(node: KeptNode, specs: Policies, { ready }: ModelCluster): void {
+  const says = declared(specs, node.labels);
+  const what = JSON.stringify({ node, specs });
+  for (const { taint } of says.required) expect(valueToSet(says, taint, node), what).toBeUndefined();
+  for (const taint of node.taints) {
+    const isProtected = says.protectorsOf(taint).length > 0;
+    const isStartup = says.untilReady.some(
+      (one) =>
+        identityOf(one.taint) === identityOf(taint) &&
+        (one.anyValue || (one.taint.value ?? '') === (taint.value ?? '')),
+    );
+    if (isStartup && !isProtected) expect(ready.has(node.name), what).toBe(false);
+    if (isProtected) expect(entriesOf(node.allowRemoval), what).not.toContain(textOf(taint));
+  }
+}
+
+it('whatever happens, the leader writes what has to change and nothing else, and every leader arrives at the same nodes', async () => {
+  await checkUntilAllOccurred(
+    fc.record({ policies: taintPolicies, actions: sequence, isLed: fc.boolean() }),
+    ({ policies: specs, actions, isLed }) => {
+      const occurred: string[] = [];
+      const policies = compiled(specs);
+      let world: World = {
+        cluster: newCluster(policies),
+        specs,
+        leader: isLed ? newLeader(policies) : undefined,
+        earlier: [],
+        stale: new Map(),
+        standing: new Map(),
+      };
+      for (const one of actions) world = react(act(world, one, occurred), occurred);
+      checkEnd(world, occurred);
+      return occurred;
+    },
+    {
+      numRuns: 150,
+      usualSeed: 55,
+      all: [
+        'denied',
+        'corrected',
+        'removed by an entry',
+        'removed by exemption',
+        'set',
+        'set late',
+        'removed when ready',
+        'removed after its policy',
+        'entry ended',
+        'conflict',
+        'values differ',
+      ],
+    },
+  );
+});
+
+/** Of all leaders together: each writes a taint three times within the window, and a node has three taints that they may fight about. */
+const MAX_WRITES_IN_WINDOW = 20;
+
+/** The most writes of one node within the window of a conflict. */
+function mostWrites(writes: readonly ModelWrite[]): number {
+  const ofNodes = Map.groupBy(writes, ({ before }) => before.uid);
+  const countsOf = (ofNode: readonly ModelWrite[]) =>
+    ofNode.map(({ at }) => ofNode.filter((one) => one.at >= at && one.at < at + CONFLICT.windowMs).length);
+  return Math.max(0, ...[...ofNodes.values()].flatMap(countsOf));
+}
+
+function clusterWith(cluster: ModelCluster, nodes: readonly Registration[]): ModelCluster {
+  return nodes.reduce((so, { by, node, change }) => register(so, by, node, change), cluster);
+}
+
+it('another writer that undoes every write of the leader does not keep it writing', () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        specs: taintPolicies,
+        isWebhookUp: fc.boolean(),
+        nodes: fc.array(registration, { minLength: 1, maxLength: 2 }),
+        ready: fc.subarray(['n1', 'n2']),
+        other: otherWriter,
+      }),
+      ({ specs, isWebhookUp, nodes, ready, other }) => {
+        const policies = compiled(specs);
+        const cluster = clusterWith({ ...newCluster(policies), isWebhookUp, ready: new Set(ready) }, nodes);
+        const { writes } = elapse(cluster, [newLeader(policies)], 3 * CONFLICT.windowMs, other);
+        expect(mostWrites(writes)).toBeLessThanOrEqual(MAX_WRITES_IN_WINDOW);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+it('two leaders with different policies stop writing, or reach the limit of a conflict, which one of them reports', () => {
+  let opposed = 0;
+  fc.assert(
+    fc.property(
+      fc.record({
+        one: taintPolicies,
+        other: taintPolicies,
+        admission: fc.constantFrom<'one' | 'other' | 'none'>('one', 'other', 'none'),
+        nodes: fc.array(registration, { minLength: 1, maxLength: 2 }),
+        ready: fc.subarray(['n1', 'n2']),
+      }),
+      ({ one, other, admission, nodes, ready }) => {
+        const policies = [compiled(one), compiled(other)] as const;
+        const known = { one: policies[0], other: policies[1], none: policies[0] }[admission];
+        const cluster = clusterWith(
+          { ...newCluster(known), isWebhookUp: admission !== 'none', ready: new Set(ready) },
+          nodes,
+        );
+        const end = elapse(cluster, policies.map(newLeader), 3 * CONFLICT.windowMs);
+        expect(mostWrites(end.writes)).toBeLessThanOrEqual(MAX_WRITES_IN_WINDOW);
+        // Nothing is written twice without another writer.
+        const late = end.writes.filter(({ at }) => at >= 2 * CONFLICT.windowMs);
+        if (late.length === 0) return;
+        opposed++;
+        const isReported = end.leaders.some(
+          ({ memories, retryAt }) =>
+            retryAt.size > 0 || [...memories.values()].some(({ conflicts }) => conflicts.size > 0),
+        );
+        expect(isReported).toBe(true);
+      },
+    ),
+    { numRuns: 150 },
+  );
+  expect(opposed).toBeGreaterThan(0);
+});

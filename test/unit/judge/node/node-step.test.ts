@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
+import { CONFLICT, isBlank, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { type KeptNode, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { unmet } from '../../../../src/judge/startup/blocker.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
+import { policySet } from '../../policy/policies.ts';
+import { cpu, gpu, other } from '../request/node-updates.ts';
+
+const GPU = 'dedicated=gpu:NoSchedule';
+const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
+const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const READY_WHEN = { daemonSets: [{ namespace: 'a', name: 'b' }] };
+const STARTUP: TaintRule = { ...NETWORK, ensure: 'UntilReady', readyWhen: READY_WHEN };
+const REQUIRED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [ALWAYS] } };
+const PROTECTED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [{ key: 'dedicated' }] } };
+
+const node = (taints: readonly Taint[], more: Partial<KeptNode> = {}): KeptNode => ({
+  name: 'n1',
+  uid: 'u1',
+  labels: {},
+  taints,
+  allowRemoval: undefined,
+  createdAt: 0,
+  ...more,
+});
+
+const step = (
+  of: KeptNode,
+  policies: Record<string, TaintPolicySpec>,
+  { before, ...facts }: Partial<StepFacts> & { readonly before?: NodeMemory } = {},
+) =>
+  nodeStep(of, before, {
+    policies: policySet({ taint: policies }).taintPolicies,
+    blockers: () => [unmet('it waits')],
+    isComplete: true,
+    now: 0,
+    apiTime: 0,
+    ...facts,
+  });
+
+it('a node that carries what it should needs nothing, and leaves no memory', () => {
+  const { desired, memory, nextInMs } = step(node([gpu]), REQUIRED);
+  expect({ desired, nextInMs, isBlank: isBlank(memory) }).toEqual({
+    desired: undefined,
+    nextInMs: undefined,
+    isBlank: true,
+  });
+});
+
+it('required taints, startup taints and entries are one write', () => {
+  const policies: Record<string, TaintPolicySpec> = {
+    p: { mode: 'Restore', taints: [ALWAYS, STARTUP, { key: 'other' }] },
+  };
+  const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
+  const { memory } = step(one, policies);
+  const { desired, ended } = step(one, policies, { before: memory, blockers: () => [], now: ALLOW_REMOVAL_LIFE_MS });
+  expect({ desired, ended }).toEqual({ desired: { taints: [other, gpu], allowRemoval: undefined }, ended: [other] });
+});
+
+describe('an entry and its taint that stand together', () => {
+  const both = node([gpu], { allowRemoval: `a:NoExecute, ${GPU}` });
+
+  it('end after an hour: the leader deletes the entry, and keeps the others', () => {
+    const first = step(both, PROTECTED, { now: 1_000 });
+    expect(first).toMatchObject({ desired: undefined, nextInMs: ALLOW_REMOVAL_LIFE_MS });
+    const before = first.memory;
+    expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
+      desired: undefined,
+      nextInMs: 1,
+    });
+    expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
+      desired: { taints: [gpu], allowRemoval: 'a:NoExecute' },
+      ended: [gpu],
+    });
+  });
+
+  it('count from the first time that this leader has seen both: another one begins anew', () => {
+    const { memory } = step(both, PROTECTED, { now: 0 });
+    const apart = step(node([], { allowRemoval: GPU }), PROTECTED, { before: memory, now: 1_000 });
+    const again = step(both, PROTECTED, { before: apart.memory, now: 2_000 });
+    expect(again.nextInMs).toBe(ALLOW_REMOVAL_LIFE_MS);
+    expect(step(both, PROTECTED, { now: ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
+  });
+
+  it('end at most once in an hour: a GitOps tool may put the entry back', () => {
+    const endedAt = 5_000;
+    const before: NodeMemory = {
+      ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memory,
+      entriesEndedAt: endedAt,
+    };
+    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
+      desired: undefined,
+      nextInMs: 1,
+    });
+    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).ended).toEqual([gpu]);
+  });
+
+  it.each<{ why: string; of: KeptNode; policies?: Record<string, TaintPolicySpec> }>([
+    { why: 'the node does not carry the taint', of: node([], { allowRemoval: GPU }) },
+    { why: 'the node carries another value', of: node([cpu], { allowRemoval: GPU }) },
+    { why: 'no policy protects the taint', of: both, policies: { p: { mode: 'Restore', taints: [{ key: 'other' }] } } },
+    { why: 'the policy only reports', of: both, policies: { p: { mode: 'Audit', taints: [{ key: 'dedicated' }] } } },
+  ])('never end where $why', ({ of, policies = PROTECTED }) => {
+    const { memory, nextInMs } = step(of, policies);
+    expect(nextInMs).toBeUndefined();
+    expect(step(of, policies, { before: memory, now: 10 * ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
+  });
+});
+
+describe('a taint that another writer removes again and again', () => {
+  const conflicting = (times: number, everyMs = 1_000) => {
+    let memory = step(node([]), REQUIRED).memory;
+    for (let n = 0; n < times; n++) memory = memoryAfterRestoration(memory, [gpu], n * everyMs);
+    return memory;
+  };
+
+  it(`is set ${CONFLICT.limit} times within the window, and then left alone and reported`, () => {
+    for (let times = 0; times < CONFLICT.limit; times++) {
+      expect(step(node([]), REQUIRED, { before: conflicting(times), now: 5_000 }).desired?.taints).toEqual([gpu]);
+    }
+    const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
+    expect(found).toMatchObject({ desired: undefined, drift: { losses: [{ blockedBy: 'Conflict' }] } });
+    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
+  });
+
+  it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
+    const before = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 }).memory;
+    const waits = step(node([]), REQUIRED, { before, now: 6_000 });
+    expect(waits.nextInMs).toBe(CONFLICT.windowMs - 6_000);
+    const again = step(node([]), REQUIRED, { before, now: CONFLICT.windowMs });
+    expect(again.desired?.taints).toEqual([gpu]);
+    expect(again.memory.conflicts.size).toBe(1);
+    const last = (CONFLICT.limit - 1) * 1_000;
+    expect(step(node([gpu]), REQUIRED, { before, now: CONFLICT.windowMs + last }).memory.conflicts.size).toBe(0);
+  });
+});
+
+describe('a startup taint that another writer does not leave as it is', () => {
+  const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+  const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [STARTUP] } };
+
+  it.each([
+    { change: 'set', before: [notReady], after: [notReady, NETWORK], isReady: false },
+    { change: 'remove', before: [notReady, NETWORK], after: [notReady], isReady: true },
+  ])('is left alone after three times, and changed again later: $change', ({ change, before, after, isReady }) => {
+    const blockers = () => (isReady ? [] : [unmet('it waits')]);
+    let { memory } = step(node([]), {});
+    for (let times = 0; times < CONFLICT.limit; times++) {
+      const found = step(node(before), policies, { before: memory, blockers, now: times });
+      expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
+      memory = memoryAfterRestoration(found.memory, [NETWORK], times);
+    }
+    const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
+    expect(left).toMatchObject({
+      desired: undefined,
+      conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
+      nextInMs: CONFLICT.windowMs - 5_000,
+    });
+    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
+    expect(step(node(before), policies, again).desired?.taints).toEqual(after);
+  });
+});
+
+it('the memory of an earlier Node of that name does not count', () => {
+  let { memory } = step(node([]), REQUIRED);
+  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterRestoration(memory, [gpu], 0);
+  const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
+  expect(next.desired?.taints).toEqual([gpu]);
+  expect(next.memory.uid).toBe('u2');
+});
+
+it('a startup taint is checked again at its deadline', () => {
+  const policies: Record<string, TaintPolicySpec> = {
+    p: { mode: 'Restore', taints: [{ ...STARTUP, readyWhen: { ...READY_WHEN, progressDeadlineSeconds: 60 } }] },
+  };
+  expect(step(node([NETWORK], { createdAt: 0 }), policies, { apiTime: 10_000 }).nextInMs).toBe(50_001);
+  expect(step(node([NETWORK], { createdAt: 0 }), policies, { apiTime: 60_001 }).nextInMs).toBeUndefined();
+});
+
+it('a node that waits is checked again when it is reported, and when its taint is removed', () => {
+  const until = (progressDeadlineSeconds: number): TaintRule => ({
+    ...STARTUP,
+    readyWhen: { ...READY_WHEN, progressDeadlineSeconds, afterDeadline: 'Remove' },
+  });
+  const policies: Record<string, TaintPolicySpec> = {
+    p: { mode: 'Restore', taints: [until(60)] },
+    q: { mode: 'Restore', taints: [until(900)] },
+  };
+  const at = (apiTime: number) => step(node([NETWORK]), policies, { apiTime });
+  expect(at(0)).toMatchObject({ desired: undefined, nextInMs: 60_001 });
+  expect(at(60_001)).toMatchObject({ desired: undefined, nextInMs: 900_001 - 60_001 });
+  expect(at(900_001)).toMatchObject({ desired: { taints: [] } });
+});

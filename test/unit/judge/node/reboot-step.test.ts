@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CONFLICT,
+  memoryAfterReboot,
+  memoryAfterRestoration,
+  newMemory,
+} from '../../../../src/judge/node/node-memory.ts';
+import { type KeptNode, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
+import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
+import { waitingText } from '../../../../src/judge/startup/startup-step.ts';
+import { formatTaint } from '../../../../src/kubernetes/taint.ts';
+import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
+import { manifest, policySet } from '../../policy/policies.ts';
+import { judgeNode } from '../request/judge-node.ts';
+
+const NOW = Date.parse('2026-11-28T12:00:00Z');
+const DAY_MS = 86_400_000;
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const TEXT = 'example.com/network:NoSchedule';
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
+const RULE: TaintRule = {
+  ...TAINT,
+  ensure: 'UntilReady',
+  readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+  afterReboot: 'SetAgain',
+};
+const spec = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({ mode: 'Restore', taints: [RULE], ...more });
+const policies = (specs: Record<string, TaintPolicySpec> = { p: spec() }) => policySet({ taint: specs }).taintPolicies;
+
+const node = (more: Partial<KeptNode> = {}): KeptNode => ({
+  name: 'n1',
+  uid: 'u1',
+  labels: {},
+  taints: [],
+  allowRemoval: undefined,
+  createdAt: NOW - DAY_MS,
+  ready: true,
+  bootId: 'B',
+  startupBoot: { bootId: 'A' },
+  ...more,
+});
+
+const WAITS = [unmet('DaemonSet kube-system/cni: its pod is not Ready')];
+
+function step(of: KeptNode, facts: Partial<StepFacts> = {}, before = newMemory('u1')) {
+  return nodeStep(of, before, {
+    policies: policies(),
+    blockers: () => [],
+    isComplete: true,
+    now: 0,
+    apiTime: NOW,
+    ...facts,
+  });
+}
+
+/** What a step writes: taints and boot. */
+function written(...args: Parameters<typeof step>): string | undefined {
+  const { desired } = step(...args);
+  const boot = desired?.startupBoot && formatStartupBoot(desired.startupBoot);
+  return desired && [desired.taints.map(formatTaint).join(','), ...(boot ? [boot] : [])].join(' | ');
+}
+
+const SET_AGAIN = `${TEXT} | B 2026-11-28T12:00:00Z`;
+const ONLY_BOOT = ' | B 2026-11-28T12:00:00Z';
+
+describe('a node that has rebooted', () => {
+  it.each<{ why: string; node?: Partial<KeptNode>; specs?: Record<string, TaintPolicySpec>; writes?: string }>([
+    { why: 'gets its taint again, in one write with the boot', writes: SET_AGAIN },
+    { why: 'gets it whether or not it is Ready', node: { ready: false }, writes: SET_AGAIN },
+    {
+      why: 'gets it behind its own taints, once',
+      node: { taints: [NOT_READY], createdAt: NOW - 1_000 },
+      writes: `node.kubernetes.io/not-ready:NoSchedule,${SET_AGAIN}`,
+    },
+    { why: 'keeps it where it waits, with the new boot', node: { taints: [TAINT] }, writes: SET_AGAIN },
+    {
+      why: 'gets no value in place of that of another writer',
+      node: { taints: [{ ...TAINT, value: 'x' }] },
+      specs: { p: spec({ taints: [{ ...RULE, value: 'y' }] }) },
+      writes: `example.com/network=x:NoSchedule | B 2026-11-28T12:00:00Z`,
+    },
+    {
+      why: 'changes nothing where a policy ignores reboots',
+      specs: { p: spec({ taints: [{ ...RULE, afterReboot: 'Ignore' }] }) },
+    },
+    {
+      why: 'gets it where one of two policies says so',
+      specs: { p: spec(), q: spec({ taints: [{ ...RULE, afterReboot: 'Ignore' }] }) },
+      writes: SET_AGAIN,
+    },
+    { why: 'changes nothing in mode Audit', specs: { p: spec({ mode: 'Audit' }) } },
+    {
+      why: 'changes nothing where no policy selects it',
+      specs: { p: spec({ nodeSelector: { matchLabels: { a: 'b' } } }) },
+    },
+    {
+      why: 'gets no taint that another policy protects',
+      specs: { p: spec(), q: { mode: 'Deny', taints: [{ key: TAINT.key }] } },
+      writes: ONLY_BOOT,
+    },
+    { why: 'gets no taint that an entry keeps off', node: { allowRemoval: TEXT }, writes: ONLY_BOOT },
+    { why: 'has not reported its boot', node: { bootId: undefined } as never },
+    {
+      why: 'has no record: whether it has rebooted is not known',
+      node: { startupBoot: undefined } as never,
+      writes: ' | B',
+    },
+    { why: 'has the record of this boot: the taint was removed in it', node: { startupBoot: { bootId: 'B' } } },
+  ])('$why', ({ node: of, specs, writes }) => {
+    expect(written(node(of), { policies: policies(specs), blockers: () => WAITS })).toBe(writes);
+  });
+
+  it('is left to a version that knows all parts of the policy', () => {
+    const rule = { ...RULE, readyWhen: { ...RULE.readyWhen, future: [{}] } };
+    const { result: stored } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec({ taints: [rule] })));
+    if (!stored.ok) throw new Error('the policy is invalid');
+    expect(written(node(), { policies: compilePolicies([stored.policy]).taintPolicies })).toBe(undefined);
+  });
+
+  it('waits for its turn, and its other taints do not', () => {
+    const required = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
+    const by = policies({ p: spec({ taints: [RULE, required] }) });
+    const asked: string[] = [];
+    const bootDueInMs = (kind: string) => asked.push(kind) * 400;
+    const { desired, nextInMs } = step(node(), { policies: by, bootDueInMs });
+    expect({ desired, nextInMs, asked }).toEqual({
+      desired: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }], allowRemoval: undefined },
+      nextInMs: 400,
+      asked: ['SetAgain'],
+    });
+  });
+
+  const rebooted = (setAtMsAgo: number) => ({ startupBoot: { bootId: 'B', setAt: NOW - setAtMsAgo }, taints: [TAINT] });
+
+  it.each<{ why: string; node: Partial<KeptNode>; blockers?: Blocker[]; text?: string; nextInMs?: number }>([
+    {
+      why: 'the reboot is not recorded yet',
+      node: { taints: [TAINT] },
+      text: 'the leader: it has not recorded the reboot of the node yet',
+    },
+    {
+      why: '30 seconds are not over, though the DaemonSets look ready',
+      node: rebooted(29_000),
+      text: 'the kubelet: 30 seconds after the reboot for replacing what it reported before',
+      nextInMs: 1_000,
+    },
+    {
+      why: 'the node is not Ready',
+      node: { ...rebooted(60_000), ready: false },
+      text: 'the node: it has not been Ready since its reboot',
+      nextInMs: 540_001,
+    },
+    {
+      why: 'a DaemonSet is not ready',
+      node: rebooted(60_000),
+      blockers: WAITS,
+      text: 'DaemonSet kube-system/cni: its pod is not Ready',
+      nextInMs: 540_001,
+    },
+    { why: 'nothing blocks', node: rebooted(30_000) },
+  ])('keeps the taint until all holds: $why', ({ node: of, blockers = [], text, nextInMs }) => {
+    // The turn of the write does not come, so that only removals are seen.
+    const { startup, ...rest } = step(node(of), { blockers: () => blockers, bootDueInMs: () => 900_000 });
+    expect(startup.waiting.map(waitingText)).toEqual(
+      text === undefined ? [] : [`startup taint ${TEXT} waits for ${text}`],
+    );
+    expect(startup.removable).toHaveLength(text === undefined ? 1 : 0);
+    if (nextInMs !== undefined) expect(rest.nextInMs).toBe(nextInMs);
+  });
+
+  it('is overdue once the deadline has passed since the reboot, not since its creation', () => {
+    const overdue = (msAgo: number) =>
+      step(node(rebooted(msAgo)), { blockers: () => WAITS }).startup.waiting.map(({ isOverdue }) => isOverdue);
+    expect([overdue(599_000), overdue(601_000)]).toEqual([[false], [true]]);
+  });
+});
+
+describe('a boot ID that changes back and forth', () => {
+  const times = (count: number) =>
+    Array.from({ length: count }).reduce<ReturnType<typeof newMemory>>(
+      (memory, _, index) => memoryAfterReboot(memory, [TAINT], index * 1_000),
+      newMemory('u1'),
+    );
+  const now = 10_000;
+
+  it('sets the taint as often as the limit on conflicts allows, and says so', () => {
+    expect(written(node(), { now }, times(CONFLICT.limit - 1))).toBe(SET_AGAIN);
+    const { desired, conflicting, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
+    expect({ desired, conflicting, nextInMs }).toEqual({
+      desired: undefined,
+      conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
+      nextInMs: CONFLICT.windowMs - now,
+    });
+    expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
+  });
+
+  it('that the leader removes the taint in each boot is no conflict', () => {
+    const removedThrice = [0, 1, 2].reduce(
+      (memory, at) => memoryAfterRestoration(memory, [TAINT], at),
+      newMemory('u1'),
+    );
+    const settled = node({ startupBoot: { bootId: 'B', setAt: NOW - 30_000 }, taints: [TAINT] });
+    expect(written(settled, { now }, removedThrice)).toBe(undefined);
+    expect(written(settled, { now }, memoryAfterReboot(removedThrice, [TAINT], 3))).toBe('');
+  });
+});
+
+describe('a node that registers', () => {
+  const requester = { username: 'system:node:n1', groups: ['system:nodes'] };
+  const created = (more: Partial<KeptNode>, specs?: Record<string, TaintPolicySpec>) => {
+    const { startupBoot: _, ...bare } = node();
+    const set = policySet({ taint: specs ?? { p: spec() } });
+    return judgeNode({ phase: 'mutate', requester, node: { ...bare, ...more } }, set);
+  };
+
+  it.each<{ why: string; node: Partial<KeptNode>; specs?: Record<string, TaintPolicySpec>; desired?: object }>([
+    { why: 'gets the taint and its boot', node: {}, desired: { taints: [TAINT], startupBoot: { bootId: 'B' } } },
+    { why: 'with the taint gets its boot', node: { taints: [TAINT] }, desired: { startupBoot: { bootId: 'B' } } },
+    { why: 'says so already', node: { taints: [TAINT], startupBoot: { bootId: 'B' } } },
+    {
+      why: 'with another boot, as from a backup, gets its own',
+      node: { taints: [TAINT], startupBoot: { bootId: 'A' } },
+      desired: { startupBoot: { bootId: 'B' } },
+    },
+    {
+      why: 'with a time gets none',
+      node: { taints: [TAINT], startupBoot: { bootId: 'B', setAt: NOW } },
+      desired: { startupBoot: { bootId: 'B' } },
+    },
+    { why: 'is not selected', node: {}, specs: { p: spec({ nodeSelector: { matchLabels: { a: 'b' } } }) } },
+    { why: 'is only reported', node: { taints: [TAINT] }, specs: { p: spec({ mode: 'Audit' }) } },
+  ])('$why', ({ node: of, specs, desired }) => {
+    const decision = created(of, specs);
+    if (desired === undefined) expect(decision.action).toBe('allow');
+    else expect(decision).toMatchObject({ action: 'patch', desired });
+  });
+
+  it('without a boot gets the taint alone', () => {
+    const { bootId: _, startupBoot: __, ...bare } = node();
+    const decision = judgeNode({ phase: 'mutate', requester, node: bare }, policySet({ taint: { p: spec() } }));
+    expect(decision).toMatchObject({ action: 'patch', desired: { taints: [TAINT] } });
+    expect(decision).not.toHaveProperty('desired.startupBoot');
+  });
+});
+
+it('a node that gives up after the deadline does so from its reboot on, and stays without the taint in this boot', () => {
+  const rule: TaintRule = {
+    ...RULE,
+    readyWhen: { ...RULE.readyWhen, progressDeadlineSeconds: 600, afterDeadline: 'Remove' },
+  };
+  const facts = { policies: policies({ p: spec({ taints: [rule] }) }), blockers: () => WAITS };
+  const set = (msAgo: number) => ({ startupBoot: { bootId: 'B', setAt: NOW - msAgo } });
+  expect(written(node(), facts)).toBe(SET_AGAIN);
+  expect(written(node({ ...set(599_000), taints: [TAINT] }), facts)).toBe(undefined);
+  expect(written(node({ ...set(601_000), taints: [TAINT] }), facts)).toBe('');
+  expect(written(node(set(601_000)), facts)).toBe(undefined);
+});

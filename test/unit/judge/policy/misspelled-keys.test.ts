@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { idleNotes, policyWarnings } from '../../../../src/judge/policy/findings.ts';
+import { keysOf, misspelledKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { compileTaintPolicy } from '../../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
+
+const node = (labels: Record<string, string>, ...taints: string[]) => ({
+  name: 'n1',
+  labels,
+  taints: taints.map((key): Taint => ({ key, effect: 'NoSchedule' })),
+});
+const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'example.com/pool-a'), node({ pool: 'web' })];
+
+const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
+  compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } });
+const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspelledKeys(policy(spec), keysOf(NODES as never));
+const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key })) });
+
+describe('a key that no node has', () => {
+  it.each([
+    ['without its hyphen', 'node-role.kubernetes.io/controlplane'],
+    ['in capitals', 'node-role.kubernetes.io/Control-Plane'],
+    ['with a letter too few', 'node-role.kubernetes.io/control-plan'],
+    ['with a letter too many', 'node-role.kubernetes.io/control-planes'],
+    ['with two letters swapped', 'node-role.kubernetes.io/contorl-plane'],
+    ['with a letter too few in front', 'ode-role.kubernetes.io/control-plane'],
+  ])('%s is doubted', (_why, key) => {
+    expect(keys('dedicated', key)).toEqual([
+      `spec.taints[1].key: no node carries a taint ${key}; did you mean ${CONTROL_PLANE}?`,
+    ]);
+  });
+
+  it.each([
+    ['that a node has', CONTROL_PLANE],
+    ['of its own', 'dedicated'],
+    ['of a neighbour', 'example.com/pool-b'],
+    ['with a number more', 'example.com/pool-a1'],
+    ['of the older name', 'node-role.kubernetes.io/master'],
+    ['that is a pattern', 'node-role.kubernetes.io/controlplane*'],
+  ])('%s is not', (_why, key) => {
+    expect(keys(key)).toEqual([]);
+  });
+
+  it('is compared with the first of several, in whatever order the nodes have them', () => {
+    const doubted = (...carried: string[]) =>
+      misspelledKeys(policy({ taints: [{ key: 'gpupool' }] }), keysOf([node({}, ...carried)] as never));
+    const expected = ['spec.taints[0].key: no node carries a taint gpupool; did you mean gpu-pool?'];
+    expect(doubted('gpu_pool', 'gpu-pool')).toEqual(expected);
+    expect(doubted('gpu-pool', 'gpu_pool')).toEqual(expected);
+  });
+
+  it('is not doubted where nodes have more keys than are compared', () => {
+    const among = (others: number, nodes = 1) => {
+      const labels = Object.fromEntries(Array.from({ length: others }, (_, index) => [`example.com/l-${index}`, '']));
+      const nodeSelector = { matchLabels: { gpupool: 'x' } };
+      const same = Array.from({ length: nodes }, () => node({ 'gpu-pool': '', ...labels }));
+      return misspelledKeys(policy({ nodeSelector, taints: [] }), keysOf(same as never));
+    };
+    const doubted = ['spec.nodeSelector: no node has label gpupool; did you mean gpu-pool?'];
+    expect(among(1_999)).toEqual(doubted);
+    expect(among(1_999, 2)).toEqual(doubted);
+    expect(among(2_000)).toEqual([]);
+  });
+
+  it('is not doubted after 32 others', () => {
+    const others = Array.from({ length: 32 }, (_, index) => `example.com/own-${index}`);
+    expect(keys(...others.slice(1), 'node-role.kubernetes.io/controlplane')).toHaveLength(1);
+    expect(keys(...others, 'node-role.kubernetes.io/controlplane')).toEqual([]);
+  });
+
+  it('is not doubted where the policy sets it', () => {
+    const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Always' } as const;
+    expect(doubts({ taints: [present] })).toEqual([]);
+  });
+
+  it('is doubted in a selector, where it has to be there', () => {
+    const taints = [{ key: 'a' }];
+    expect(doubts({ taints, nodeSelector: { matchLabels: { pool: 'gpu' } } })).toEqual([]);
+    const doubted = ['spec.nodeSelector: no node has label Pool; did you mean pool?'];
+    expect(doubts({ taints, nodeSelector: { matchLabels: { Pool: 'gpu' } } })).toEqual(doubted);
+    const expression = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist') => ({
+      matchExpressions: [{ key: 'Pool', operator, ...(operator.endsWith('In') ? { values: ['gpu'] } : {}) }],
+    });
+    expect(doubts({ taints, nodeSelector: expression('In') })).toEqual(doubted);
+    expect(doubts({ taints, nodeSelector: expression('Exists') })).toEqual(doubted);
+    expect(doubts({ taints, nodeSelector: expression('NotIn') })).toEqual([]);
+    expect(doubts({ taints, nodeSelector: expression('DoesNotExist') })).toEqual([]);
+  });
+});
+
+describe('a policy that is for nothing now says so', () => {
+  it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
+    [
+      'no node',
+      { taints: [{ key: 'a' }], nodeSelector: { matchLabels: { pool: 'db' } } },
+      ['spec.nodeSelector selects none of 2 nodes'],
+    ],
+    ['no taint', { taints: [{ key: 'a' }] }, ['no selected node carries a taint that the policy protects']],
+    [
+      'one of its taints',
+      {
+        taints: [{ key: 'a' }, { key: CONTROL_PLANE }],
+      },
+      [],
+    ],
+    ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] }, []],
+  ])('%s', (_what, spec, notes) => {
+    const found = policy(spec);
+    const selected = NODES.filter(({ labels }) => found.selectsNode(labels));
+    expect(idleNotes(found, selected as never, NODES.length)).toEqual(notes);
+  });
+
+  it('but not of a cluster without nodes', () => {
+    expect(idleNotes(policy({ taints: [{ key: 'a' }], nodeSelector: {} }), [], 0)).toEqual([]);
+  });
+});
+
+describe('a policy that is applied gets a warning', () => {
+  const taints: TaintPolicySpec['taints'] = [{ key: CONTROL_PLANE }];
+  const pool = (value: string) => ({ nodeSelector: { matchLabels: { pool: value } } });
+
+  it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
+    [
+      'about each key that looks misspelled, and then not that it selects no node',
+      {
+        taints: [...taints, { key: 'node-role.kubernetes.io/controlplane' }],
+        nodeSelector: { matchLabels: { Pool: 'gpu' } },
+      },
+      [
+        'no node has label Pool; did you mean pool?',
+        `no node carries node-role.kubernetes.io/controlplane; did you mean ${CONTROL_PLANE}?`,
+      ],
+    ],
+    ['if it selects no node', { taints, ...pool('db') }, ['spec.nodeSelector selects none of 2 nodes']],
+    ['and none if it selects a node', { taints, ...pool('gpu') }, []],
+    ['and none if it selects every node', { taints }, []],
+  ])('%s', (_what, spec, warnings) => {
+    const found = policy(spec);
+    const selected = NODES.filter(({ labels }) => found.selectsNode(labels)).length;
+    expect(policyWarnings(found, keysOf(NODES as never), { selected, all: NODES.length })).toEqual(warnings);
+  });
+
+  it('but not while there are no nodes', () => {
+    expect(policyWarnings(policy({ taints, ...pool('gpu') }), keysOf([]), { selected: 0, all: 0 })).toEqual([]);
+  });
+});

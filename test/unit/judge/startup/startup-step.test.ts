@@ -1,0 +1,457 @@
+import { describe, expect, it } from 'vitest';
+import { startupFaults } from '../../../../src/judge/policy/startup-faults.ts';
+import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
+import {
+  type AwaitedTaint,
+  POLICY_GONE_MS,
+  REGISTRATION_MS,
+  type StartupFacts,
+  startupStep,
+  waitingText,
+} from '../../../../src/judge/startup/startup-step.ts';
+import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
+import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../../src/policy/policy-set.ts';
+import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { manifest, policySet } from '../../policy/policies.ts';
+import { judgeNode } from '../request/judge-node.ts';
+
+const NOW = Date.parse('2026-11-22T12:00:00Z');
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const NETWORK = 'example.com/network:NoSchedule';
+const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+const GPU = { namespace: 'gpu', name: 'driver' };
+const WAITS = [unmet('DaemonSet kube-system/cilium: its pod is not Ready')];
+
+const rule = (daemonSets = [CILIUM], progressDeadlineSeconds = 600) =>
+  ({ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets, progressDeadlineSeconds } }) as const;
+const spec = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({ mode: 'Restore', taints: [rule()], ...more });
+const policies = (taint: Record<string, TaintPolicySpec> = { network: spec() }) => policySet({ taint }).taintPolicies;
+
+interface Situation extends Partial<StartupFacts> {
+  readonly taints?: readonly Taint[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly allowRemoval?: string;
+  readonly ageMs?: number;
+  readonly by?: ReturnType<typeof policies>;
+}
+
+function step({ taints = [TAINT], labels = {}, allowRemoval, ageMs = 0, by = policies(), ...facts }: Situation = {}) {
+  const node = { name: 'n', labels, taints, allowRemoval, createdAt: NOW - ageMs };
+  return startupStep(node, by, {
+    blockers: () => WAITS,
+    awaited: [],
+    isComplete: true,
+    now: 0,
+    apiTime: NOW,
+    ...facts,
+  });
+}
+
+const removed = (situation: Situation) => step(situation).removable.map(({ taint }) => formatTaint(taint));
+const ready = { blockers: () => [] };
+
+describe('a taint until DaemonSets are ready', () => {
+  it('is set when the node registers, and removable by every user', () => {
+    const set = policySet({ taint: { network: spec(), all: { mode: 'Deny', taints: [{ key: 'example.com/*' }] } } });
+    const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined };
+    const requester = { username: 'system:node:n', groups: ['system:nodes'] };
+    const created = judgeNode({ phase: 'mutate', requester, node }, set);
+    expect(created).toMatchObject({ action: 'patch', desired: { taints: [TAINT] } });
+    const oldNode = { ...node, taints: [TAINT] };
+    const update = judgeNode({ phase: 'validate', requester, oldNode, node }, set);
+    expect(update).toMatchObject({ action: 'allow' });
+  });
+
+  it('waits while a DaemonSet is not ready, and while that is not known', () => {
+    const waits = (blockers: StartupFacts['blockers']) => {
+      const { removable, waiting } = step({ blockers });
+      return { removable, texts: waiting.map(waitingText) };
+    };
+    const text = (blockers: string) => [`startup taint ${NETWORK} waits for ${blockers}`];
+    const [cilium, gpu] = ['DaemonSet kube-system/cilium: its pod is not Ready', 'DaemonSet gpu/driver: not found'];
+    expect(waits(() => [unmet(cilium), unmet(gpu)])).toEqual({ removable: [], texts: text(`${cilium}, and ${gpu}`) });
+    for (const state of ['Unread', 'Refused'] as const) {
+      const blocker: Blocker = { text: 'DaemonSets: the pods were not read', state };
+      expect(waits(() => [blocker])).toEqual({ removable: [], texts: text(blocker.text) });
+    }
+  });
+
+  it.each([
+    { why: 'of a new node', ageMs: 0 },
+    { why: 'of a node of any age: another writer may have brought it back', ageMs: 100 * REGISTRATION_MS },
+  ])('is removed when nothing blocks: $why', ({ ageMs }) => {
+    expect(step({ ...ready, ageMs })).toMatchObject({
+      waiting: [],
+      late: [],
+      removable: [{ taint: TAINT, policies: ['network'], reason: 'DaemonSet kube-system/cilium is ready' }],
+    });
+  });
+
+  it.each<{ why: string; readyWhen: ReadyWhen; reason: string }>([
+    {
+      why: 'several DaemonSets',
+      readyWhen: { daemonSets: [CILIUM, GPU] },
+      reason: 'DaemonSets kube-system/cilium, gpu/driver are ready',
+    },
+    {
+      why: 'each part',
+      readyWhen: {
+        daemonSets: [CILIUM],
+        conditions: [{ type: 'A' }, { type: 'B', status: 'False' }],
+        csiDrivers: [{ name: 'csi.example.com' }],
+        allocatable: [{ resource: 'example.com/a' }],
+      },
+      reason:
+        'DaemonSet kube-system/cilium is ready, condition A is True, condition B is False, CSI driver csi.example.com has registered, resource example.com/a is allocatable',
+    },
+  ])('says what holds: $why', ({ readyWhen, reason }) => {
+    const by = policies({ network: spec({ taints: [{ ...rule(), readyWhen }] }) });
+    expect(step({ ...ready, by }).removable).toMatchObject([{ reason }]);
+  });
+
+  it('waits for its own DaemonSets, and is removed although another startup taint waits', () => {
+    const other = { ...rule([GPU]), key: 'example.com/gpu' };
+    const { waiting, removable } = step({
+      by: policies({ network: spec({ taints: [rule(), other] }) }),
+      taints: [TAINT, { ...TAINT, key: other.key }],
+      blockers: ({ parts }) => (parts.daemonSets.includes(GPU) ? [unmet('DaemonSet gpu/driver: not found')] : []),
+    });
+    expect(removable.map(({ taint }) => taint)).toEqual([TAINT]);
+    expect(waiting.map(waitingText)).toEqual([
+      'startup taint example.com/gpu:NoSchedule waits for DaemonSet gpu/driver: not found',
+    ]);
+  });
+
+  it('with another value is the taint of another writer', () => {
+    const ours = { ...rule(), value: 'ours' };
+    const withValue = (value: string, by: Record<string, TaintPolicySpec>) =>
+      removed({ ...ready, by: policies(by), taints: [{ ...TAINT, value }] });
+    expect(withValue('ours', { network: spec({ taints: [ours] }) })).toHaveLength(1);
+    expect(withValue('theirs', { network: spec({ taints: [ours] }) })).toEqual([]);
+    expect(withValue('', { network: spec({ taints: [{ ...rule(), value: '' }] }) })).toHaveLength(1);
+    // A policy that names no value takes any.
+    expect(withValue('theirs', { network: spec({ taints: [ours] }), other: spec() })).toHaveLength(1);
+  });
+
+  it('waits for the DaemonSets of all policies that have it, and for the earliest deadline', () => {
+    const by = policies({ network: spec({ mode: 'Deny' }), gpu: spec({ taints: [rule([GPU, CILIUM], 60)] }) });
+    expect(step({ by }).waiting.map(({ requirement }) => requirement)).toEqual([
+      {
+        taint: TAINT,
+        policies: ['gpu', 'network'],
+        parts: partsOf({ daemonSets: [CILIUM, GPU] }),
+        unknownParts: [],
+        progressDeadlineMs: 60_000,
+        removeAfterMs: undefined,
+        setsAgain: false,
+      },
+    ]);
+  });
+
+  it.each([
+    { ageMs: 600_000, isOverdue: false },
+    { ageMs: 600_001, isOverdue: true },
+  ])(
+    'is overdue after the progress deadline, counted from the creation of the node: $ageMs',
+    ({ ageMs, isOverdue }) => {
+      expect(step({ ageMs }).waiting).toMatchObject([{ isOverdue }]);
+    },
+  );
+
+  it('is neither set, removed nor reported by a policy in mode Audit, or for other nodes', () => {
+    for (const by of [
+      policies({ network: spec({ mode: 'Audit' }) }),
+      policies({ network: spec({ nodeSelector: { matchLabels: { pool: 'a' } } }) }),
+    ]) {
+      expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
+      expect(step({ ...ready, by })).toMatchObject({ removable: [], waiting: [] });
+    }
+  });
+});
+
+describe('afterDeadline', () => {
+  const until = (afterDeadline: 'Keep' | 'Remove' | undefined, progressDeadlineSeconds = 600) => ({
+    ...rule(),
+    readyWhen: { daemonSets: [CILIUM], progressDeadlineSeconds, ...(afterDeadline ? { afterDeadline } : {}) },
+  });
+  const of = (...rules: ReturnType<typeof until>[]) =>
+    policies(Object.fromEntries(rules.map((one, index) => [`p${index}`, spec({ taints: [one] })])));
+  const state = (state: Blocker['state']): Blocker => ({ text: 'CSI driver a: b', state });
+
+  it.each<{
+    why: string;
+    by: ReturnType<typeof policies>;
+    situation?: Situation;
+    result: 'stays' | 'removed' | 'ready';
+  }>([
+    { why: 'Keep, which is the default', by: of(until(undefined)), result: 'stays' },
+    { why: 'Keep', by: of(until('Keep')), result: 'stays' },
+    { why: 'Remove', by: of(until('Remove')), result: 'removed' },
+    { why: 'Remove, up to the deadline', by: of(until('Remove')), situation: { ageMs: 600_000 }, result: 'stays' },
+    {
+      why: 'Remove on a node of any age: another writer has brought the taint back',
+      by: of(until('Remove')),
+      situation: { ageMs: 100 * REGISTRATION_MS },
+      result: 'removed',
+    },
+    {
+      why: 'Remove, and the node became ready while no replica led: readiness is judged first',
+      by: of(until('Remove')),
+      situation: { ageMs: 100 * REGISTRATION_MS, ...ready },
+      result: 'ready',
+    },
+    {
+      why: 'Remove, and something has not been read yet, which may hold',
+      by: of(until('Remove')),
+      situation: { blockers: () => [...WAITS, state('Unread')] },
+      result: 'stays',
+    },
+    {
+      why: 'Remove, and a right is missing, which may stay so',
+      by: of(until('Remove')),
+      situation: { blockers: () => [state('Refused')] },
+      result: 'removed',
+    },
+    { why: 'Keep beats Remove', by: of(until('Remove', 1), until('Keep', 1)), result: 'stays' },
+    { why: 'the longest deadline removes', by: of(until('Remove', 1), until('Remove', 900)), result: 'stays' },
+    { why: 'all deadlines have passed', by: of(until('Remove', 1), until('Remove', 599)), result: 'removed' },
+    {
+      why: 'another policy protects the taint',
+      by: policies({ p0: spec({ taints: [until('Remove')] }), other: { mode: 'Deny', taints: [{ key: TAINT.key }] } }),
+      result: 'stays',
+    },
+  ])('$why: the taint $result', ({ by, situation = {}, result }) => {
+    const { removable } = step({ by, ageMs: 600_001, ...situation });
+    expect(removable.map(({ isOverdue }) => (isOverdue ? 'removed' : 'ready'))).toEqual(
+      result === 'stays' ? [] : [result],
+    );
+  });
+
+  it('says why the taint was removed', () => {
+    expect(step({ by: of(until('Remove')), ageMs: 600_001 }).removable).toMatchObject([
+      {
+        reason:
+          'the deadline of 600 s has passed, though it waits for DaemonSet kube-system/cilium: its pod is not Ready',
+      },
+    ]);
+  });
+
+  it('is reported at the shortest deadline, before the longest one removes the taint', () => {
+    const by = of(until('Remove', 60), until('Remove', 900));
+    expect(step({ by, ageMs: 60_000 }).waiting).toMatchObject([{ isOverdue: false }]);
+    expect(step({ by, ageMs: 60_001 })).toMatchObject({ removable: [], waiting: [{ isOverdue: true }] });
+    expect(step({ by, ageMs: 900_001 })).toMatchObject({ removable: [{ isOverdue: true }], waiting: [] });
+  });
+
+  it('is not set late on a node from which it was removed', () => {
+    const late = (ageMs: number) => step({ by: of(until('Remove', 60)), taints: [NOT_READY], ageMs }).late;
+    expect(late(60_000)).toHaveLength(1);
+    expect(late(60_001)).toEqual([]);
+  });
+
+  it('does not remove a taint with a part that this version does not know', () => {
+    const readyWhen = { ...until('Remove').readyWhen, future: 1 };
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec({ taints: [{ ...rule(), readyWhen }] })));
+    const { taintPolicies: by } = compilePolicies(result.ok ? [result.policy] : []);
+    expect(by).toHaveLength(1);
+    expect(step({ by, ageMs: 600_001 })).toMatchObject({ removable: [], waiting: [{ isOverdue: true }] });
+  });
+});
+
+describe('a startup taint that the node registered without', () => {
+  const late = (situation: Situation) => step({ taints: [NOT_READY], ...situation }).late.map(({ taint }) => taint);
+
+  it('is set late while the node is young, carries not-ready:NoSchedule, and is not ready', () => {
+    expect(late({})).toEqual([TAINT]);
+    expect(late({ ageMs: REGISTRATION_MS - 1 })).toEqual([TAINT]);
+  });
+
+  it.each<{ why: string; situation: Situation }>([
+    { why: 'the node is not young', situation: { ageMs: REGISTRATION_MS } },
+    { why: 'the node is Ready: pods may run there already', situation: { taints: [] } },
+    { why: 'not-ready has another effect', situation: { taints: [{ ...NOT_READY, effect: 'NoExecute' }] } },
+    { why: 'its DaemonSets are ready', situation: ready },
+    { why: 'whether they are ready is not known', situation: { blockers: () => [{ text: 'x', state: 'Unread' }] } },
+    { why: 'an entry of the annotation names it', situation: { allowRemoval: NETWORK } },
+  ])('is not set where $why', ({ situation }) => {
+    expect(late(situation)).toEqual([]);
+  });
+
+  it('is set where the entry means nothing to the policy, or names another taint', () => {
+    const by = policies({ network: spec({ removalByAnnotation: 'Forbidden' }) });
+    expect(late({ by, allowRemoval: NETWORK })).toEqual([TAINT]);
+    expect(late({ allowRemoval: 'example.com/other:NoSchedule' })).toEqual([TAINT]);
+  });
+});
+
+describe('a startup taint that another policy keeps on the node', () => {
+  const by = (other: TaintPolicySpec) => policies({ network: spec(), other });
+  const exact: TaintPolicySpec = { mode: 'Deny', taints: [{ key: TAINT.key }] };
+
+  it.each<{ why: string; other: TaintPolicySpec }>([
+    { why: 'is required', other: spec({ taints: [{ ...TAINT, ensure: 'Always' }] }) },
+    { why: 'is protected by its exact key', other: exact },
+  ])('is not removed, set late, or waited for: it $why', ({ other }) => {
+    expect(step({ ...ready, by: by(other) })).toMatchObject({ removable: [], waiting: [] });
+    expect(step({ by: by(other), taints: [NOT_READY] }).late).toEqual([]);
+  });
+
+  it.each<{ why: string; other: TaintPolicySpec }>([
+    { why: 'the other policy only reports', other: { ...exact, mode: 'Audit' } },
+    { why: 'the other policy is for other nodes', other: { ...exact, nodeSelector: { matchLabels: { a: 'b' } } } },
+    { why: 'it protects another taint', other: { ...exact, taints: [{ key: 'dedicated' }] } },
+    {
+      why: 'it protects the domain: the exact key of a startup taint wins',
+      other: { ...exact, taints: [{ key: 'example.com/*' }] },
+    },
+  ])('is removed where $why', ({ other }) => {
+    expect(removed({ ...ready, by: by(other) })).toEqual([NETWORK]);
+  });
+});
+
+describe('a startup taint whose policy was deleted', () => {
+  const waiting = step();
+  const gone = (situation: Situation) => step({ by: [], awaited: waiting.awaited, ...situation });
+  const since = (awaited: readonly AwaitedTaint[]) => awaited.map(({ unrequiredSince }) => unrequiredSince);
+
+  it('is removed ten seconds later by the leader that has seen the node wait', () => {
+    expect(since(waiting.awaited)).toEqual([undefined]);
+    const first = gone({ now: 1_000 });
+    expect(first).toMatchObject({ removable: [], waiting: [] });
+    expect(since(first.awaited)).toEqual([1_000]);
+    expect(gone({ awaited: first.awaited, now: 1_000 + POLICY_GONE_MS - 1 }).removable).toEqual([]);
+    expect(gone({ awaited: first.awaited, now: 1_000 + POLICY_GONE_MS }).removable).toEqual([
+      { taint: TAINT, policies: ['network'], reason: 'no policy has it on the node any more' },
+    ]);
+  });
+
+  it('also where the labels of the node changed', () => {
+    const by = policies({ network: spec({ nodeSelector: { matchLabels: { pool: 'a' } } }) });
+    const { awaited } = step({ by, labels: { pool: 'a' } });
+    const left = step({ by, labels: {}, awaited, now: 0 });
+    expect(step({ by, labels: {}, awaited: left.awaited, now: POLICY_GONE_MS }).removable).toHaveLength(1);
+  });
+
+  it('stays with a leader that has not seen that: the taint may be that of another writer', () => {
+    expect(gone({ awaited: [], now: 10 * POLICY_GONE_MS })).toEqual({
+      removable: [],
+      late: [],
+      boot: undefined,
+      again: [],
+      waiting: [],
+      awaited: [],
+    });
+  });
+
+  it('waits on if the policy comes back, and is forgotten once the node does not carry it', () => {
+    const { awaited } = gone({ now: 1_000 });
+    expect(since(step({ awaited, now: 2_000 }).awaited)).toEqual([undefined]);
+    expect(gone({ awaited, taints: [] }).awaited).toEqual([]);
+    expect(
+      gone({
+        awaited: [
+          {
+            ...(awaited[0] as AwaitedTaint),
+            requirement: { ...(awaited[0] as AwaitedTaint).requirement, values: ['ours'] },
+          },
+        ],
+      }).awaited,
+    ).toEqual([]);
+  });
+
+  it('is not removed while a policy cannot be read: that one may have it', () => {
+    const { awaited } = gone({ now: 0, isComplete: false });
+    const later = gone({ awaited, now: 2 * POLICY_GONE_MS, isComplete: false });
+    expect(later.removable).toEqual([]);
+    expect(gone({ awaited: later.awaited, now: 3 * POLICY_GONE_MS - 1 }).removable).toEqual([]);
+    expect(gone({ awaited: later.awaited, now: 3 * POLICY_GONE_MS }).removable).toHaveLength(1);
+  });
+
+  it('is not removed where another policy protects it', () => {
+    const by = policies({ other: { mode: 'Deny', taints: [{ key: TAINT.key }] } });
+    expect(gone({ by, awaited: gone({}).awaited, now: POLICY_GONE_MS }).removable).toEqual([]);
+  });
+});
+
+describe('a startup taint with a part that this version does not know', () => {
+  const stored = (name: string, more: object) => {
+    const readyWhen = { daemonSets: [CILIUM], ...more };
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', name, spec({ taints: [{ ...rule(), readyWhen }] })));
+    return result.ok ? [result.policy] : [];
+  };
+  const { taintPolicies: by } = compilePolicies([...stored('new', { future: true }), ...stored('old', {})]);
+  const unknown = 'TaintPolicy new (spec.taints[0].readyWhen.future)';
+
+  it('stays, also if another policy has the taint and all known parts hold', () => {
+    const { removable, waiting } = step({ ...ready, by });
+    expect(removable).toEqual([]);
+    expect(waiting.map(waitingText)).toEqual([
+      `startup taint ${NETWORK} waits for what this version of taintkeeper does not know: ${unknown}`,
+    ]);
+  });
+
+  it('is not set late', () => {
+    expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
+  });
+
+  it('is a fault of the policy', () => {
+    const [policy] = by;
+    const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
+    expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual([
+      {
+        reason: 'UnknownPart',
+        message: `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${NETWORK} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`,
+        warning: `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${NETWORK}`,
+      },
+    ]);
+  });
+});
+
+describe('what a policy with startup taints says on apply, and in its status', () => {
+  const faults = (of: Record<string, TaintPolicySpec>, name: string) => {
+    const all = policies(of);
+    const policy = all.find((one) => one.name === name);
+    if (!policy) throw new Error('there is no such policy');
+    const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
+    return startupFaults(policy, { others: all.filter((one) => one !== policy), daemonSetOf, replicas: [] });
+  };
+  const exact = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
+    mode: 'Deny',
+    taints: [{ key: TAINT.key }],
+    ...more,
+  });
+
+  it.each([
+    { of: 'network', warning: `TaintPolicy exact (spec.taints[0]) protects startup taint ${NETWORK}, which stays` },
+    { of: 'exact', warning: `spec.taints[0] protects startup taint ${NETWORK} of TaintPolicy network, which stays` },
+  ])('that another policy protects the taint: $of', ({ of, warning }) => {
+    expect(faults({ network: spec(), exact: exact() }, of)).toEqual([
+      {
+        reason: 'StartupTaintProtected',
+        warning,
+        message: `spec.taints[0] of TaintPolicy exact protects startup taint ${NETWORK} (spec.taints[0] of TaintPolicy network), so the taint stays: remove the key from spec.taints[0]`,
+      },
+    ]);
+  });
+
+  it('that the policy itself protects it, once', () => {
+    const both = spec({ taints: [rule(), { key: TAINT.key }] });
+    expect(faults({ network: both }, 'network')).toMatchObject([{ reason: 'StartupTaintProtected' }]);
+  });
+
+  it.each<{ why: string; other: TaintPolicySpec }>([
+    { why: 'the policy only reports', other: exact({ mode: 'Audit' }) },
+    { why: 'it protects the domain', other: exact({ taints: [{ key: 'example.com/*' }] }) },
+    { why: 'it protects another value', other: exact({ taints: [{ key: TAINT.key, value: 'x' }] }) },
+  ])('nothing where $why', ({ other }) => {
+    expect(faults({ network: spec(), other }, 'network')).toEqual([]);
+  });
+
+  it('nothing where no node has the labels of both', () => {
+    const pool = (name: string) => ({ nodeSelector: { matchLabels: { pool: name } } });
+    expect(faults({ network: spec(pool('a')), exact: exact(pool('b')) }, 'network')).toEqual([]);
+  });
+});
