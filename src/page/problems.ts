@@ -103,7 +103,7 @@ const nodeAt = (object: string): Place => ({ tab: 'nodes', object });
 const daemonSetAt = (object: string): Place => ({ tab: 'coverage', object });
 
 /** The command that finds problems of the installation. */
-const DOCTOR: Fix = { command: 'taintkeeper doctor', note: '' };
+const DOCTOR: Fix = { command: 'taintkeeper doctor', note: 'Says why, and the command that repairs it.' };
 
 const NO_LEADER: Found = {
   harm: 'Stalled',

@@ -3,22 +3,26 @@ import { parse } from 'yaml';
 import { NAMESPACE } from '../../../scripts/chart.ts';
 import { createAuthority } from '../../control-plane/credentials.ts';
 import { guideFile, guideLines } from '../../e2e/guide-commands.ts';
-import type { KubeadmCluster } from './cluster.ts';
+import { IGNORED_CHECKS, type KubeadmCluster } from './cluster.ts';
 import { FLANNEL_NAMESPACE, installFlannel, nodeState } from './flannel.ts';
+import { provideNextImages } from './images.ts';
 import {
   CONTROL_PLANE_TAINT,
   doctorContent,
   installBeforeNetwork,
   MASTER_TAINT,
   nodesReady,
+  podsReady,
   removalDenied,
   taintsOf,
 } from './product.ts';
+import { NEXT_VERSION, nextProgramPath, obstacleToUpgrade } from './programs.ts';
 import { describeOnMachines } from './steps.ts';
 
 const GUIDE = ['client-certificates.md', 'Configure the API server and taintkeeper'] as const;
+const UPGRADE_TIMEOUT_MS = 280_000;
 
-describeOnMachines('taintkeeper before the first CNI', ['cp-1', 'node-2', 'cp-3'], (step, cluster) => {
+describeOnMachines('taintkeeper before the first CNI, and an upgrade', ['cp-1', 'node-2', 'cp-3'], (step, cluster) => {
   const kubectl = (...args: readonly string[]) => cluster().kubectl(args, { timeoutMs: 180_000 });
   const authority = createAuthority();
 
@@ -81,6 +85,64 @@ describeOnMachines('taintkeeper before the first CNI', ['cp-1', 'node-2', 'cp-3'
     expect(stderr).toContain('is not allowed');
     return undefined;
   });
+
+  const controlPlanes = ['cp-1', 'cp-3'] as const;
+  const obstacle = obstacleToUpgrade();
+
+  step(
+    'the images and the kubeadm of the next patch',
+    ['containerd'],
+    async () => {
+      const archives = provideNextImages();
+      for (const name of controlPlanes) {
+        await cluster().machine(name).loadImages(archives);
+        cluster()
+          .machine(name)
+          .install({ kubeadm: nextProgramPath('kubeadm') });
+      }
+      return (await cluster().machine('cp-1').run(['kubeadm', 'version', '--output', 'short'])).trim();
+    },
+    obstacle,
+  );
+
+  async function upgrade(name: string, ...command: readonly string[]): Promise<string> {
+    await cluster()
+      .machine(name)
+      .run(['kubeadm', 'upgrade', ...command, IGNORED_CHECKS], { timeoutMs: UPGRADE_TIMEOUT_MS });
+    const pod = ['--namespace', 'kube-system', 'get', 'pod', `kube-apiserver-${name}`];
+    const image = await kubectl(...pod, '--output', 'jsonpath={.spec.containers[0].image}');
+    expect(image).toContain(NEXT_VERSION);
+    return image;
+  }
+
+  step(
+    'kubeadm upgrade apply is not refused',
+    ['kubelet', 'kube-apiserver', 'etcd'],
+    () => upgrade('cp-1', 'apply', NEXT_VERSION, '--yes'),
+    obstacle,
+  );
+
+  step(
+    'kubeadm upgrade node is not refused',
+    ['kubelet', 'kube-apiserver', 'etcd'],
+    () => upgrade('cp-3', 'node'),
+    obstacle,
+  );
+
+  step(
+    'both control planes keep their taint, and are protected',
+    ['taintkeeper', 'kube-apiserver'],
+    async () => {
+      await nodesReady(cluster(), ...controlPlanes);
+      for (const name of controlPlanes) {
+        expect(await taintsOf(cluster(), name)).toEqual([`${CONTROL_PLANE_TAINT}:NoSchedule`]);
+        await removalDenied(cluster(), name, CONTROL_PLANE_TAINT);
+      }
+      await podsReady(cluster());
+      return doctorContent(cluster());
+    },
+    obstacle,
+  );
 });
 
 /** What docs/client-certificates.md says that an API server needs, on one control plane. */

@@ -13,6 +13,8 @@ import { type CommandOptions, createMachine, type Machine } from './machine.ts';
 import { KUBERNETES_VERSION, programPath } from './programs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
+/** This project's command line. */
+export const TAINTKEEPER = [process.execPath, join(ROOT, 'bin', 'taintkeeper.js')];
 const INIT_TIMEOUT_MS = 240_000;
 const API_PORT = 6443;
 export const POD_RANGE = '10.244.0.0/16';
@@ -166,7 +168,7 @@ function asCluster(machines: readonly Machine[], stop: () => Promise<void>): Kub
     async helm(...args) {
       await first.run([helmPath() ?? 'helm', ...args]);
     },
-    taintkeeper: (...args) => first.exec([process.execPath, join(ROOT, 'bin', 'taintkeeper.js'), ...args]),
+    taintkeeper: (...args) => first.exec([...TAINTKEEPER, ...args]),
     logs: (components) =>
       machines
         .flatMap((one) => components.map((component) => one.log(component)))

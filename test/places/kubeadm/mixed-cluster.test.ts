@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { NAMESPACE } from '../../../scripts/chart.ts';
 import { guideLines } from '../../e2e/guide-commands.ts';
+import { TAINTKEEPER } from './cluster.ts';
 import { restartApiServer, restartControlPlane } from './control-plane.ts';
 import { FLANNEL_NAMESPACE, installFlannel, nodeState } from './flannel.ts';
 import {
@@ -18,6 +19,13 @@ import { describeOnMachines } from './steps.ts';
 
 const DAEMON_SET = 'daemonset/kube-flannel-ds';
 const PATIENT = { timeoutMs: 180_000 };
+/** Prints what the page shows, as JSON. @param $@ how `taintkeeper` is run */
+const READ_PAGE = `
+exec 3< <(exec "$@" dashboard --no-open)
+trap "kill $!" EXIT
+read -r url <&3
+curl --silent --show-error --fail "$url"api/state
+`;
 
 describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', 'cp-3'], (step, cluster) => {
   const kubectl = (...args: readonly string[]) => cluster().kubectl(args, PATIENT);
@@ -78,6 +86,16 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
   step('doctor finds nothing wrong', ['taintkeeper', 'kube-apiserver'], async () => {
     await podsReady(cluster());
     return doctorContent(cluster());
+  });
+
+  step("taintkeeper dashboard forwards a port to the leader's page", ['taintkeeper', 'kubelet'], async () => {
+    const page = JSON.parse(
+      await cluster()
+        .machine('cp-1')
+        .run(['bash', '-euc', READ_PAGE, '-', ...TAINTKEEPER]),
+    );
+    expect(page.nodes.rows.map(({ name }: { name: string }) => name)).toEqual(['cp-1', 'node-2']);
+    return undefined;
   });
 
   step('both names of the taint are protected', ['taintkeeper', 'kube-apiserver'], async () => {

@@ -11,48 +11,48 @@ const STEP_TIMEOUT_MS = 300_000;
  *
  * @param components units (`kubelet`, `containerd`) and beginnings of the names of pods
  * @param run returns what was seen, for the report
+ * @param obstacle why it cannot run, if there is one beside those to the story; the steps after it run
  */
-export type Step = (name: string, components: readonly string[], run: () => Promise<string | undefined>) => void;
+export type Step = (
+  name: string,
+  components: readonly string[],
+  run: () => Promise<string | undefined>,
+  obstacle?: string,
+) => void;
 
 /**
  * Tests on machines that only they use, one step after the other.
  *
  * @param names of the machines; the first one is for `kubeadm init`
- * @param obstacle why it cannot run, if there is one beside those to all clusters
  * @param story declares the steps; the cluster is there when they run
  */
 export function describeOnMachines(
   title: string,
   names: readonly [string, ...string[]],
   story: (step: Step, cluster: () => KubeadmCluster) => void,
-  obstacle?: string,
 ): void {
-  describe(title, skipFor(obstacleToCluster() ?? obstacle), () => {
+  describe(title, skipFor(obstacleToCluster()), () => {
     let cluster: KubeadmCluster | undefined;
     let failed: string | undefined;
     const there = () => {
       if (!cluster) throw new Error('there is no cluster');
       return cluster;
     };
-    const step: Step = (name, components, run) =>
-      it(
-        name,
-        async ({ skip }) => {
-          if (failed !== undefined) skip(`"${failed}" failed`);
-          const started = performance.now();
-          try {
-            const seen = await inTime(run());
-            const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
-            process.stderr.write(`${seconds} s  ${name}${seen === undefined ? '' : `: ${seen}`}\n`);
-          } catch (error) {
-            failed = name;
-            const message = error instanceof Error ? error.message : `${error}`;
-            throw new Error(`${message}\n${there().logs(components)}`, { cause: error });
-          }
-        },
+    const step: Step = (name, components, run, obstacle) =>
+      it(name, { ...skipFor(obstacle), timeout: 2 * STEP_TIMEOUT_MS }, async ({ skip }) => {
         // A step that takes too long fails by itself, with the logs.
-        2 * STEP_TIMEOUT_MS,
-      );
+        if (failed !== undefined) skip(`"${failed}" failed`);
+        const started = performance.now();
+        try {
+          const seen = await inTime(run());
+          const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
+          process.stderr.write(`${seconds} s  ${name}${seen === undefined ? '' : `: ${seen}`}\n`);
+        } catch (error) {
+          failed = name;
+          const message = error instanceof Error ? error.message : `${error}`;
+          throw new Error(`${message}\n${there().logs(components)}`, { cause: error });
+        }
+      });
 
     beforeAll(async () => {
       cluster = await startMachines(...names);
