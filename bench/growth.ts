@@ -70,7 +70,7 @@ function creationOf(policies: PolicySet): () => unknown {
     hostNetwork: false,
     deleting: false,
   };
-  return () => judgeDaemonSet({ phase: 'mutate', daemonSet: { ...daemonSet, tolerations } }, policies);
+  return () => judgeDaemonSet.mutate({ daemonSet: { ...daemonSet, tolerations } }, policies);
 }
 
 const sets = new Map(POLICIES.map((count) => [count, policySet(count)]));

@@ -44,10 +44,10 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, { taintPolici
   const node = viewNode(object, name);
   if (request.operation === 'CREATE') {
     const created = { ...node, ...viewNodeBoot(object) };
-    return nodeJudgement(object, judgeNodeCreation({ phase, requester, node: created }, taintPolicies));
+    return nodeJudgement(object, judgeNodeCreation[phase]({ requester, node: created }, taintPolicies));
   }
   const oldNode = viewNode(asNode(request.oldObject, ['request', 'oldObject']), name);
-  return nodeJudgement(object, judgeNodeUpdate({ phase, requester, node, oldNode }, taintPolicies));
+  return nodeJudgement(object, judgeNodeUpdate[phase]({ requester, node, oldNode }, taintPolicies));
 }
 
 function nodeJudgement(object: NodeObject, decision: Decision<DesiredNode>): Judgement {
@@ -63,7 +63,7 @@ function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies
     old && phase === 'mutate'
       ? { tolerations: old.spec.template.spec.tolerations ?? [], sameTemplate: sameTemplate(old, object) }
       : undefined;
-  const decision = judgeDaemonSet({ phase, daemonSet, ...(running ? { running } : {}) }, policies);
+  const decision = judgeDaemonSet[phase]({ daemonSet, ...(running ? { running } : {}) }, policies);
   const patch = decision.action === 'patch' ? patchDaemonSet(object, decision.desired) : [];
   return { kind: 'DaemonSet', decision, patch };
 }

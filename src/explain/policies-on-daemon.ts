@@ -156,10 +156,7 @@ function tolerationsOn(
     );
     return { toleration: formatToleration(toleration), state: by.length > 0 ? 'asked' : 'own', by };
   });
-  const { violations } = judgeDaemonSet(
-    { phase: 'validate', daemonSet: { ...daemonSet, tolerations: carried } },
-    compiled,
-  );
+  const { violations } = judgeDaemonSet.validate({ daemonSet: { ...daemonSet, tolerations: carried } }, compiled);
   const missing = [...Map.groupBy(violations, ({ subject }) => subject)].map(
     ([toleration, of]): TolerationOnDaemon => ({
       toleration,

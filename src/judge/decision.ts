@@ -32,6 +32,12 @@ function outcomeFor({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcom
 export type Phase = (typeof PHASES)[number];
 export const PHASES = ['mutate', 'validate'] as const;
 
+/** The rules about one kind of request, one function for each phase. `admission/admit.ts` calls the one of its phase. */
+export type Judge<Request, Policies, Desired> = {
+  readonly mutate: (request: Request, policies: Policies) => Decision<Desired>;
+  readonly validate: (request: Request, policies: Policies) => Decision<never>;
+};
+
 /** One policy that one request does not satisfy, and what came of it. */
 export type Violation = Outcome & {
   readonly policyKind: PolicyKind;

@@ -72,7 +72,7 @@ function remedyFor(
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
 function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
   const adding = tolerationPolicies.filter(({ mode }) => mode === 'Mutate');
-  const { violations } = judgeDaemonSet({ phase: 'validate', daemonSet }, { tolerationPolicies: adding });
+  const { violations } = judgeDaemonSet.validate({ daemonSet }, { tolerationPolicies: adding });
   return violations.length > 0;
 }
 

@@ -232,7 +232,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) => metrics.requestAnswered(phase, result, (performance.now() - start) / 1000);
     const fields = { path: `/${phase}`, origin: printable(origin), ...subject };
     try {
-      const decision = judgeTooLarge(subject, phase, policies());
+      const decision = judgeTooLarge[phase](subject, policies());
       count(RESULTS[decision.action]);
       log.warn({ ...fields, allowed: decision.action !== 'deny' }, 'a review is too large');
       return { status: 200, body: answer(subject.uid, { kind: undefined, decision, patch: [] }) };

@@ -172,7 +172,7 @@ export function daemonSetFindings(
   return find(
     daemonSets,
     (daemonSet) => policy.selectsDaemonSet(daemonSet),
-    (daemonSet) => judgeDaemonSet({ phase: 'validate', daemonSet }, policies).violations.length > 0,
+    (daemonSet) => judgeDaemonSet.validate({ daemonSet }, policies).violations.length > 0,
     ({ namespace, name }) => `${namespace}/${name}`,
     before,
   );

@@ -10,12 +10,11 @@ import {
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { type DaemonSetView, type DesiredDaemonSet, MAX_TOLERATIONS, optsOut } from '../daemon-set-view.ts';
-import { allow, type Decision, type Phase, patch, type Violation } from '../decision.ts';
+import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
 import * as outcomes from '../outcomes.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 
 export interface DaemonSetRequest {
-  readonly phase: Phase;
   readonly daemonSet: DaemonSetView;
   /** For mutation: the DaemonSet before an update; undefined when the request creates it. */
   readonly running?: {
@@ -31,31 +30,48 @@ interface DeclaredToleration extends RequiredToleration {
   readonly field: string;
 }
 
-/**
- * Judges the creation or the update of a DaemonSet, in one of the two phases of admission. It is never refused. Tolerations
- * are added only where they change what its pods can run on, and only where pods start anyway: otherwise a label, or a manifest
- * applied again, would restart a network plugin on every node.
- */
-export function judgeDaemonSet(
-  { phase, daemonSet, running }: DaemonSetRequest,
-  { tolerationPolicies }: Pick<PolicySet, 'tolerationPolicies'>,
-): Decision<DesiredDaemonSet> {
-  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
+/** The TolerationPolicies among all policies. */
+type TolerationPolicies = Pick<PolicySet, 'tolerationPolicies'>;
 
-  const { tolerations, hostNetwork } = daemonSet;
-  if (Math.max(tolerations.length, running?.tolerations.length ?? 0) > MAX_TOLERATIONS) {
-    const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
-    return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
-  }
-  const { declared, needs } = requirementsOf(
-    tolerationPolicies,
-    (policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet),
+/**
+ * Judges the creation or the update of a DaemonSet. It is never refused. Mutation adds tolerations only where they change what its pods can run on, and
+ * only where pods start anyway: otherwise a label, or a manifest applied again, would restart a network plugin on every node. Validation reports what is
+ * missing after mutation.
+ */
+export const judgeDaemonSet: Judge<DaemonSetRequest, TolerationPolicies, DesiredDaemonSet> = {
+  mutate: mutateDaemonSet,
+  validate: validateDaemonSet,
+};
+
+/** The decision about a DaemonSet that no policy is applied to. Undefined for one that is judged. */
+function unjudged(
+  { daemonSet, running }: DaemonSetRequest,
+  { tolerationPolicies }: TolerationPolicies,
+): Decision<never> | undefined {
+  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
+  if (Math.max(daemonSet.tolerations.length, running?.tolerations.length ?? 0) <= MAX_TOLERATIONS) return undefined;
+  const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
+  return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
+}
+
+/** The required tolerations that the DaemonSet lacks. */
+function lackingIn({ tolerations, hostNetwork }: DaemonSetView, { needs }: Requirements): DeclaredToleration[] {
+  return lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
+}
+
+function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies): Decision<DesiredDaemonSet> {
+  const decision = unjudged(request, policies);
+  if (decision) return decision;
+  const { daemonSet, running } = request;
+  const { tolerations } = daemonSet;
+  const requirements = requirementsOf(
+    policies.tolerationPolicies,
+    (policy) => policy.mode === 'Mutate' && policy.selectsDaemonSet(daemonSet),
   );
-  const lacking = lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
-  if (phase === 'validate') return validate(tolerations, lacking, needs);
+  const lacking = lackingIn(daemonSet, requirements);
   if (lacking.length === 0) return allow();
 
-  const additions = (running && takenOut(tolerations, declared, running)) ?? lacking;
+  const additions = (running && takenOut(tolerations, requirements.declared, running)) ?? lacking;
   if (additions.length === 0) return allow();
   const uncertain = uncertainAmong(tolerations);
   return patch(
@@ -71,7 +87,7 @@ export function judgeDaemonSet(
  */
 export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
   const tolerationPolicies = patchingExisting(policies.tolerationPolicies);
-  return judgeDaemonSet({ phase: 'mutate', daemonSet }, { ...policies, tolerationPolicies });
+  return judgeDaemonSet.mutate({ daemonSet }, { ...policies, tolerationPolicies });
 }
 
 /** The same list each time: by that, {@link requirementsOf} finds what it has kept. */
@@ -135,12 +151,14 @@ function takenOut(
   return matching.length === rest.length ? matching : undefined;
 }
 
-function validate(
-  tolerations: readonly Toleration[],
-  lacking: readonly DeclaredToleration[],
-  needs: readonly Need<DeclaredToleration>[],
-): Decision<never> {
-  const cut = needs.flatMap((need) => {
+function validateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies): Decision<never> {
+  const decision = unjudged(request, policies);
+  if (decision) return decision;
+  const { daemonSet } = request;
+  const { tolerations } = daemonSet;
+  const requirements = requirementsOf(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
+  const lacking = lackingIn(daemonSet, requirements);
+  const cut = requirements.needs.flatMap((need) => {
     const by = cutShortBy(tolerations, need);
     return by ? [{ required: need.required, by }] : [];
   });

@@ -2,7 +2,7 @@ import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { readsAllowRemoval } from '../allow-removal.ts';
-import { allow, type Decision, patch, taintViolation } from '../decision.ts';
+import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, isEnforcing, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
@@ -13,27 +13,13 @@ import type { NodeCreation } from './node-request.ts';
  * A node that registers gets its required and startup taints, whatever the policy's mode but Audit, and whatever the user: exemptions are about
  * removing taints. It is never refused: a node that cannot register costs more than one that lacks a taint.
  */
-export function judgeNodeCreation(
-  { phase, node }: NodeCreation,
-  policies: readonly CompiledTaintPolicy[],
-): Decision<DesiredNode> {
-  const declared = taintsAtRegistration(node.labels, policies);
-  const concerned = declared.map(({ taint }) => taint);
-  const present = valuesAmong(node.taints, concerned);
-  const missing = declared.filter((one) => !satisfies(present, one));
+export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy[], DesiredNode> = {
+  mutate: mutateNewNode,
+  validate: validateNewNode,
+};
 
-  if (phase === 'validate') {
-    return allow(
-      missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
-      missing.map((one) => {
-        const { taint, policy } = one;
-        if (outcomeOf(one).audit) return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
-        const mode = policy.mode === 'Audit' ? ', Audit' : '';
-        return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
-      }),
-    );
-  }
-
+function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
+  const { declared, present, missing } = registrationOf(node, policies);
   const enforced = declared.filter(isEnforcing);
   // Of all that declare the taint, also of those that are satisfied: their values count as well.
   const chosen = new Map(taintsToSet(enforced).map((one) => [identity(one.taint), one]));
@@ -50,7 +36,10 @@ export function judgeNodeCreation(
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
-  const values = valuesAmong(taints, concerned);
+  const values = valuesAmong(
+    taints,
+    declared.map(({ taint }) => taint),
+  );
   const added = missing
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
@@ -59,6 +48,30 @@ export function judgeNodeCreation(
     added.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );
+}
+
+/** Only reports. Mutation has set what it can. */
+function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<never> {
+  const { missing } = registrationOf(node, policies);
+  return allow(
+    missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
+    missing.map((one) => {
+      const { taint, policy } = one;
+      if (outcomeOf(one).audit) return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
+      const mode = policy.mode === 'Audit' ? ', Audit' : '';
+      return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
+    }),
+  );
+}
+
+/** The taints that policies set on a node when it registers, which of them it carries by now, and which it lacks. */
+function registrationOf({ labels, taints }: NodeCreation['node'], policies: readonly CompiledTaintPolicy[]) {
+  const declared = taintsAtRegistration(labels, policies);
+  const present = valuesAmong(
+    taints,
+    declared.map(({ taint }) => taint),
+  );
+  return { declared, present, missing: declared.filter((one) => !satisfies(present, one)) };
 }
 
 /** The boot for which the node gets startup taints of `afterReboot: SetAgain`. Undefined if it gets none, or says so already. */

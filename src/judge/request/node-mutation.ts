@@ -6,40 +6,32 @@ import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isEnforcing, isRequiredTaint, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missing, removal } from '../outcomes.ts';
-import type { NodeChanges } from './node-changes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
-import { isForbidden, type Ruling } from './rulings.ts';
+import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
 import { taintsOnSelection } from './taints-on-selection.ts';
 
-/**
- * What mutation makes of an update: see {@link judgeNodeUpdate}.
- * @param policies those that select the node by its labels before or after the update
- */
-export function mutateNode(
-  request: NodeUpdate,
-  { added, labelsChange }: NodeChanges,
-  removals: readonly Ruling[],
-  policies: readonly CompiledTaintPolicy[],
-): Decision<DesiredNode> {
+/** What mutation makes of an update: see {@link judgeNodeUpdate}. */
+export function mutateNode({ request, changes, rulings, selecting }: JudgedUpdate): Decision<DesiredNode> {
   const { requester, node } = request;
+  const { added, labelsChange } = changes;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   const byKubelet = isKubelet(requester);
-  const restored = byKubelet ? [] : removals.filter(({ mode }) => mode === 'Restore');
+  const restored = byKubelet ? [] : rulings.filter(({ mode }) => mode === 'Restore');
   const restoredTaints = withTaints(node.taints, taintsOf(restored));
-  if (removals.some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny')) {
+  if (rulings.some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny')) {
     // Validation denies the request, and reports it.
     return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
-  const beginning = labelsChange && !byKubelet ? taintsOnSelection(request, restoredTaints, policies) : [];
+  const beginning = labelsChange && !byKubelet ? taintsOnSelection(request, restoredTaints, selecting) : [];
   const taints = withTaints(restoredTaints, taintsOf(beginning));
-  const exempt = removals.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
+  const exempt = rulings.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
   const allowRemoval = byKubelet
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
         // A request that sets a taint ends what was said of it.
-        ended: added.filter((taint) => isProtectedBy(policies, taint)),
-        more: exempt.filter((ruling) => staysOff(ruling, request, taints, policies)).map(({ taint }) => taint),
+        ended: added.filter((taint) => isProtectedBy(selecting, taint)),
+        more: exempt.filter((ruling) => staysOff(ruling, request, taints, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
     violationsOf(ruling, ruling.exempt.filter(isEnforcing), removal('AllowedByExemption')),

@@ -1,5 +1,4 @@
 import type { Requester } from '../../policy/policy-set.ts';
-import type { Phase } from '../decision.ts';
 import type { NodeBoot } from '../node-boot.ts';
 import type { NodeView } from '../node-view.ts';
 
@@ -10,7 +9,6 @@ export function isKubelet({ username, groups }: Requester): boolean {
 
 /** A request that creates a Node. */
 export interface NodeCreation {
-  readonly phase: Phase;
   readonly requester: Requester;
   readonly node: NodeView & NodeBoot;
 }

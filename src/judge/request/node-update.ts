@@ -1,12 +1,12 @@
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { allow, type Decision } from '../decision.ts';
+import { allow, type Decision, type Judge } from '../decision.ts';
 import { type DesiredNode, sameLabels } from '../node-view.ts';
-import { judgedRemovals, nodeChanges } from './node-changes.ts';
+import { judgedRemovals, nodeChanges, type TooManyChanges } from './node-changes.ts';
 import { mutateNode } from './node-mutation.ts';
 import type { NodeUpdate } from './node-request.ts';
 import { validateNode } from './node-validation.ts';
-import { removalRulings } from './rulings.ts';
+import { type JudgedUpdate, removalRulings } from './rulings.ts';
 import { validateTooManyChanges } from './too-many-changes.ts';
 
 /**
@@ -16,17 +16,35 @@ import { validateTooManyChanges } from './too-many-changes.ts';
  *   entries of the annotation `allow-removal` current. It reports what exempt users remove.
  * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find.
  */
-export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
-  const { phase } = request;
+export const judgeNodeUpdate: Judge<NodeUpdate, readonly CompiledTaintPolicy[], DesiredNode> = {
+  mutate: (request, policies) =>
+    // Validation denies an update with too many changes, or warns.
+    judge(request, policies, { ofChanges: mutateNode, ofTooMany: () => allow() }),
+  validate: (request, policies) =>
+    judge(request, policies, { ofChanges: validateNode, ofTooMany: validateTooManyChanges }),
+};
+
+/** What a phase decides. */
+interface Answers<Desired> {
+  readonly ofChanges: (update: JudgedUpdate) => Decision<Desired>;
+  readonly ofTooMany: (
+    request: NodeUpdate,
+    changes: TooManyChanges,
+    selecting: readonly CompiledTaintPolicy[],
+  ) => Decision<Desired>;
+}
+
+function judge<Desired>(
+  request: NodeUpdate,
+  policies: readonly CompiledTaintPolicy[],
+  answers: Answers<Desired>,
+): Decision<Desired> {
   const changes = nodeChanges(request);
   const selecting = policiesOnUpdate(request, policies);
-  if ('limit' in changes) {
-    // Validation denies the request, or warns.
-    return phase === 'mutate' ? allow() : validateTooManyChanges(request, changes, selecting);
-  }
+  if ('limit' in changes) return answers.ofTooMany(request, changes, selecting);
   if (changes.removed.length + changes.added.length === 0 && !changes.labelsChange) return allow();
   const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
-  return phase === 'mutate' ? mutateNode(request, changes, rulings, selecting) : validateNode(request, rulings);
+  return answers.ofChanges({ request, changes, rulings, selecting });
 }
 
 /** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */

@@ -1,31 +1,30 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { allow, type Decision, deny } from '../decision.ts';
 import { removal } from '../outcomes.ts';
-import type { NodeUpdate } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
-import { isAuditOnly, isForbidden, type Ruling } from './rulings.ts';
+import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
 
 /** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
-export function validateNode(request: NodeUpdate, removals: readonly Ruling[]): Decision<never> {
-  const denied = removals.filter(isForbidden);
+export function validateNode({ request, rulings }: JudgedUpdate): Decision<never> {
+  const denied = rulings.filter(isForbidden);
   if (denied.length > 0) {
     return deny(
       refusal(request, denied),
       denied.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Denied'))),
     );
   }
-  const allowed = removals.filter((ruling) => ruling.allowed.length > 0);
+  const allowed = rulings.filter((ruling) => ruling.allowed.length > 0);
   // The policies that protect a removed taint are in mode Audit, because no removal is forbidden.
   return allow(
     [
-      ...removals.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Audited'))),
+      ...rulings.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Audited'))),
       ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, removal('AllowedByAnnotation'))),
-      ...removals.flatMap((ruling) =>
+      ...rulings.flatMap((ruling) =>
         violationsOf(ruling, ruling.exempt.filter(isAuditOnly), removal('AllowedByExemption')),
       ),
     ],
     [
-      ...removals.flatMap(auditWarnings),
+      ...rulings.flatMap(auditWarnings),
       ...allowed.map(({ taint, allowed: by }) =>
         by.some(isAuditOnly)
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`

@@ -3,6 +3,7 @@ import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { TaintMode } from '../../policy/taint-policy.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import { isEnforcing } from '../declared-taints.ts';
+import type { NodeChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';
 
 /** A policy that protects a taint, and its field. */
@@ -27,6 +28,16 @@ export interface Ruling {
   readonly allowed: readonly Protection[];
   /** Policies that exempt the requester. */
   readonly exempt: readonly Protection[];
+}
+
+/** An update with everything that both phases read of it. */
+export interface JudgedUpdate {
+  readonly request: NodeUpdate;
+  readonly changes: NodeChanges;
+  /** What the policies say of each removed taint. */
+  readonly rulings: readonly Ruling[];
+  /** The policies that select the node by its labels before or after the update. The strongest mode first. */
+  readonly selecting: readonly CompiledTaintPolicy[];
 }
 
 /** Whether the request must not remove it. */

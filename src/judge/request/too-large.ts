@@ -1,5 +1,6 @@
 import type { PolicySet } from '../../policy/policy-set.ts';
-import { allow, type Decision, deny, type Phase } from '../decision.ts';
+import { allow, type Decision, deny, type Judge } from '../decision.ts';
+import { isEnforcing } from '../declared-taints.ts';
 
 /** The object of a review that cannot be read whole. */
 export interface TooLarge {
@@ -14,21 +15,25 @@ export interface TooLarge {
  * them: validation decides about the others. A DaemonSet passes, because a toleration that is missing harms less than a DaemonSet that cannot be
  * changed.
  */
-export function judgeTooLarge(
-  { kind = 'object', name }: TooLarge,
-  phase: Phase,
-  { taintPolicies }: PolicySet,
-): Decision<never> {
-  const isEnforced = taintPolicies.some(({ mode }) => mode !== 'Audit');
-  if (kind !== 'Node' || phase === 'mutate' || !isEnforced) {
-    return allow([], [`taintkeeper cannot check ${kind}${name ? ` ${name}` : ''}: its review is too large`]);
-  }
-  const found = name
+export const judgeTooLarge: Judge<TooLarge, PolicySet, never> = {
+  mutate: (subject) => allowUnchecked(subject),
+  validate: (subject, { taintPolicies }) =>
+    subject.kind === 'Node' && taintPolicies.some((policy) => isEnforcing({ policy }))
+      ? denyUnchecked(subject)
+      : allowUnchecked(subject),
+};
+
+function allowUnchecked({ kind = 'object', name }: TooLarge): Decision<never> {
+  return allow([], [`taintkeeper cannot check ${kind}${name ? ` ${name}` : ''}: its review is too large`]);
+}
+
+function denyUnchecked({ name }: TooLarge): Decision<never> {
+  const remedy = name
     ? `Find what fills the Node: kubectl get node ${name} -o json. Remove that, and try again`
     : 'Make the Node smaller';
   return deny(
     `node ${name ?? '(without a name)'}: the request is denied, because its review is too large to check: ` +
-      `it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ${found}`,
+      `it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ${remedy}`,
     [],
   );
 }

@@ -44,7 +44,7 @@ function compiled({ policies }: Fix): PolicySet {
 /** The DaemonSet as admission makes it. */
 function applied(daemonSet: FixableDaemonSet, policies: PolicySet): FixableDaemonSet {
   const view: DaemonSetView = { ...daemonSet, labels: {}, deleting: false };
-  const decision = judgeDaemonSet({ phase: 'mutate', daemonSet: view }, policies);
+  const decision = judgeDaemonSet.mutate({ daemonSet: view }, policies);
   return decision.action === 'patch' ? { ...daemonSet, ...decision.desired } : daemonSet;
 }
 

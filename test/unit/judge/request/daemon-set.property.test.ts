@@ -19,9 +19,9 @@ function compiled(policies: readonly TolerationPolicySpec[], names = NAMES): Pol
 function created(tolerations: readonly Toleration[], hostNetwork: boolean, policies: PolicySet) {
   const view = { namespace: 'kube-system', name: 'cni', labels: {}, annotations: {}, deleting: false, hostNetwork };
   const daemonSet: DaemonSetView = { ...view, tolerations };
-  const decision = judgeDaemonSet({ phase: 'mutate', daemonSet }, policies);
+  const decision = judgeDaemonSet.mutate({ daemonSet }, policies);
   const after = decision.action === 'patch' ? decision.desired.tolerations : tolerations;
-  const { violations } = judgeDaemonSet({ phase: 'validate', daemonSet: { ...view, tolerations: after } }, policies);
+  const { violations } = judgeDaemonSet.validate({ daemonSet: { ...view, tolerations: after } }, policies);
   return { after, added: after.slice(tolerations.length), subjects: new Set(violations.map(({ subject }) => subject)) };
 }
 

@@ -37,7 +37,7 @@ function judge(
   phase: Phase = 'mutate',
   running?: DaemonSetRequest['running'],
 ) {
-  return judgeDaemonSet({ phase, daemonSet: { ...flannel, ...daemonSet }, ...(running ? { running } : {}) }, policies);
+  return judgeDaemonSet[phase]({ daemonSet: { ...flannel, ...daemonSet }, ...(running ? { running } : {}) }, policies);
 }
 
 describe('Mutate', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Phase } from '../../../../src/judge/decision.ts';
 import { MAX_COMPARED, MAX_JUDGED } from '../../../../src/judge/request/node-changes.ts';
 import type { NodeUpdate } from '../../../../src/judge/request/node-request.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -16,7 +17,7 @@ const judged = (
   spec: Partial<TaintPolicySpec>,
   before: readonly Taint[],
   after: readonly Taint[],
-  request: Partial<NodeUpdate> = {},
+  request: Partial<NodeUpdate> & { readonly phase?: Phase } = {},
 ) => {
   const taints = [{ key: 'dedicated' }];
   const requester = { username: 'dev', groups: [] };
