@@ -14,7 +14,8 @@ import { validateTooManyChanges } from './too-many-changes.ts';
  *
  * - Mutation restores the taints that Restore policies protect, sets the required taints of policies that begin to select the node, and keeps the
  *   entries of the annotation `allow-removal` current. It reports what exempt users remove.
- * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find.
+ * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find. It warns if a
+ *   node that waits loses its startup taint by a change of its labels.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase } = request;
@@ -26,7 +27,8 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   }
   if (changes.removed.length + changes.added.length === 0 && !changes.labelsChange) return allow();
   const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
-  return phase === 'mutate' ? mutateNode(request, changes, rulings, selecting) : validateNode(request, rulings);
+  const decide = phase === 'mutate' ? mutateNode : validateNode;
+  return decide(request, changes, rulings, selecting);
 }
 
 /** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */

@@ -1,12 +1,24 @@
-import { formatTaint } from '../../kubernetes/taint.ts';
+import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny } from '../decision.ts';
+import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
 import { removal } from '../outcomes.ts';
-import type { NodeUpdate } from './node-request.ts';
+import type { NodeChanges } from './node-changes.ts';
+import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type Ruling } from './rulings.ts';
 
-/** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
-export function validateNode(request: NodeUpdate, removals: readonly Ruling[]): Decision<never> {
+/**
+ * What validation decides on an update, after mutation: see {@link judgeNodeUpdate}.
+ * @param policies those that select the node by its labels before or after the update
+ */
+export function validateNode(
+  request: NodeUpdate,
+  { labelsChange }: NodeChanges,
+  removals: readonly Ruling[],
+  policies: readonly CompiledTaintPolicy[],
+): Decision<never> {
   const denied = removals.filter(isForbidden);
   if (denied.length > 0) {
     return deny(
@@ -31,6 +43,19 @@ export function validateNode(request: NodeUpdate, removals: readonly Ruling[]): 
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
+      ...(labelsChange ? startupWarnings(request, policies) : []),
     ],
   );
+}
+
+/** A kubelet shows its warnings to nobody. */
+function startupWarnings(
+  { requester, node, oldNode }: NodeUpdate,
+  policies: readonly CompiledTaintPolicy[],
+): readonly string[] {
+  const [before, after] = [oldNode, node].map(({ labels }) => enforcedPolicies(policies, labels));
+  if (isKubelet(requester) || !before?.some(({ untilReady }) => untilReady.length > 0)) return [];
+  const carried = valuesOf(node.taints);
+  const kept = oldNode.taints.filter((taint) => carried.get(identity(taint)) === (taint.value ?? ''));
+  return relabelWarnings(node, endedStartupTaints(kept, before, after ?? []));
 }
