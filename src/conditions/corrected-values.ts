@@ -1,11 +1,10 @@
 import { all, any, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { each, those } from '../cel/lists.ts';
-import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
+import { matchesIdentity } from './protected-taints.ts';
 import { EXACT_NAME, IDENTITY, isOneOfNames, notAmong } from './taints.ts';
 
 /** The taints that the node carries after the update with a value that a policy requires, as {@link IDENTITY} names them. */
@@ -58,11 +57,8 @@ export function corrections(
 }
 
 /** Whether the rule matches the key and effect of the taint with another value than its own. */
-function protectsOtherValue({ key, value, effect, except = [] }: CompiledTaintRule, taint: Taint): boolean {
-  const isKey = isPattern(key)
-    ? matchesPattern(key, taint.key) && !isTransientTaintKey(taint.key) && !except.includes(taint.key)
-    : key === taint.key;
-  return isKey && (effect === undefined || effect === taint.effect) && value !== (taint.value ?? '');
+function protectsOtherValue(rule: CompiledTaintRule, taint: Taint): boolean {
+  return matchesIdentity(rule, taint) && rule.value !== (taint.value ?? '');
 }
 
 /** As {@link EXACT_NAME}. */

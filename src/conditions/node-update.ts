@@ -7,6 +7,7 @@ import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { type Corrections, corrections, NO_CORRECTIONS } from './corrected-values.ts';
+import { endsStartupTaint, leavablePolicies } from './ended-startup-taints.ts';
 import { conditionsOf, removesProtected, removesProtectedUnlessExempt, rulesOf } from './node-policies.ts';
 import { keyCondition } from './protected-taints.ts';
 import { IS_NODE, LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
@@ -87,6 +88,8 @@ export interface Questions {
   corrections(policies: readonly CompiledTaintPolicy[]): Corrections;
   /** See {@link beginsToSelect}. */
   begins(policies: readonly CompiledTaintPolicy[], size: number): Expression;
+  /** See {@link endsStartupTaint}. */
+  ends(policies: readonly CompiledTaintPolicy[], size: number): Expression;
 }
 
 /** Several webhooks use each of them, for lists of several sizes. It is written once for the same policies. */
@@ -95,6 +98,10 @@ const EXACT: Questions = {
   unlessExempt: oncePer(removesProtectedUnlessExempt),
   corrections: oncePer((policies: readonly CompiledTaintPolicy[]) => corrections(policies, rulesOf(policies))),
   begins: beginsToSelect,
+  ends(policies, size) {
+    const ends = endsStartupTaint(policies, size);
+    return ends === FALSE ? FALSE : all([LABELS_CHANGE, not(IS_NODE), ends]);
+  },
 };
 
 /** True if a label changes by which one of the policies selects nodes. A hundred policies use only a few labels. */
@@ -112,6 +119,7 @@ const MAX_SELECTING_LABELS = 64;
 const WIDE_LABELS = {
   begins: (policies: readonly CompiledTaintPolicy[]) =>
     selectingLabelsChange(policies.filter((policy) => settableOnSelection(policy).length > 0)),
+  ends: (policies: readonly CompiledTaintPolicy[]) => selectingLabelsChange(leavablePolicies(policies)),
 };
 const WIDE_CORRECTIONS = { corrections: () => NO_CORRECTIONS };
 

@@ -46,9 +46,14 @@ export const REMOVES_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER]
 /** True if the update adds a taint, protected or not. A changed value is an addition. */
 export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists('after', 't', IS_ADDED))]);
 
-/** True if the name of the taint `t` is not in the list, a variable. */
+/** True if the name of the taint `t` is in the list, a variable. */
+export function among(name: Expression, list: string): Expression {
+  return cel((size) => name.cost(size) + size + 2)`${name} in ${reference(list)}`;
+}
+
+/** True if it is not. */
 export function notAmong(name: Expression, list: string): Expression {
-  return cel((size) => name.cost(size) + size + 3)`!(${name} in ${reference(list)})`;
+  return not(among(name, list));
 }
 
 /** True if the name of the taint `t` is one of these texts. */

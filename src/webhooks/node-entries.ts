@@ -1,5 +1,6 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
+import { leavablePolicies } from '../conditions/ended-startup-taints.ts';
 import { conditionsOf, rulesOf } from '../conditions/node-policies.ts';
 import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
@@ -154,7 +155,10 @@ interface Protects {
   readonly selector: readonly LabelSelectorRequirement[];
 }
 
-/** Violations of policies that fail open, and changes that policies in mode Audit report. No request is judged twice. */
+/**
+ * Violations of policies that fail open, changes that policies in mode Audit report, and changes of labels by which a node that waits loses its startup
+ * taint. No request is judged twice.
+ */
 function report(
   policies: readonly CompiledTaintPolicy[],
   among: readonly CompiledTaintPolicy[],
@@ -164,14 +168,17 @@ function report(
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
   const keys = protectedKeys(rulesOf(policies));
   const concerns = onUpdate((questions, size) =>
-    whenTaintsChange({
-      exact: any([questions.byAnyone(watching), questions.unlessExempt(binding)]),
-      corrections: questions.corrections(among),
-      protectedKeys: keys,
-      size,
-    }),
+    any([
+      whenTaintsChange({
+        exact: any([questions.byAnyone(watching), questions.unlessExempt(binding)]),
+        corrections: questions.corrections(among),
+        protectedKeys: keys,
+        size,
+      }),
+      questions.ends(among, size),
+    ]),
   );
-  const updates = onUpdateOf(policies);
+  const updates = onUpdateOf([...new Set([...policies, ...leavablePolicies(among)])]);
   // A condition that is wider than the policies may be true for nodes that the selector excludes from the other webhook.
   const isSame = JSON.stringify(selector) === JSON.stringify(updates.objectSelector);
   return entry(concerns, {

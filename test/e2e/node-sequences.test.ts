@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
-import { POLICY_GONE_MS } from '../../src/judge/startup/startup-step.ts';
+import { POLICY_GONE_MS } from '../../src/judge/ended-startup-taints.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

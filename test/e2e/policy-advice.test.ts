@@ -92,7 +92,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     expect((await cp().kubectl(['delete', 'taintpolicy', 'leaving'])).code).toBe(0);
   });
 
-  it('how many nodes wait with the startup taint of a policy that is deleted or changed, whichever replica is asked', async () => {
+  it('how many nodes wait with the startup taint of a policy that is deleted or changed, or that a label leaves, whichever replica is asked', async () => {
     const taint = { key: 'example.com/network', effect: 'NoSchedule' };
     const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] };
     const nodeSelector = { matchLabels: { zone: 'waiting' } };
@@ -111,12 +111,30 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     await expect
       .poll(async () => (await change()).stderr, { timeout: 30_000, interval: 1_000 })
       .toBe(`${lost}: waiting-1\n`);
+    const relabel = (...args: string[]) => cp().kubectl(['label', 'node', 'waiting-1', 'zone-', ...args]);
+    const relabeled =
+      'Warning: 1 node still waits, and will lose startup taint example.com/network:NoSchedule in 10 seconds: waiting-1\n' +
+      'Warning: if it stays: kubectl taint node waiting-1 example.com/network:NoSchedule-\n';
+    await expect
+      .poll(async () => (await relabel('--dry-run=server')).stderr, { timeout: 30_000, interval: 500 })
+      .toBe(relabeled);
+    // Another label, and a change of the taints, are no reason.
+    expect(await cp().kubectl(['label', 'node', 'waiting-1', 'rack=7'])).toMatchObject({ code: 0, stderr: '' });
     for (let call = 0; call < 4; call++) {
       const deleted = await cp().kubectl(['delete', 'taintpolicy', 'network', '--dry-run=server']);
       expect(deleted).toMatchObject({ code: 0, stderr: `${lost}\n` });
     }
     expect(await cp().kubectl(['delete', 'taintpolicy', 'network'])).toMatchObject({ code: 0, stderr: `${lost}\n` });
     await waitForTaints(cp(), 'waiting-1');
+
+    const again = { metadata: { name: 'waiting-2', labels: nodeSelector.matchLabels }, spec: { taints: [taint] } };
+    expect((await applied([{ ...taint, ensure: 'UntilReady', readyWhen }])).code).toBe(0);
+    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body: again })).status).toBe(201);
+    await waitForStatus(cp(), 'network', ({ waiting }) => waiting === 1);
+    expect((await cp().kubectl(['label', 'node', 'waiting-2', 'zone=b', '--overwrite'])).code).toBe(0);
+    await waitForTaints(cp(), 'waiting-2');
+    await cp().request(admin, 'DELETE', '/api/v1/nodes/waiting-2');
+    await cp().kubectl(['delete', 'taintpolicy', 'network']);
     expect(await cp().kubectl(['delete', 'taintpolicy', 'typo'])).toMatchObject({ code: 0, stderr: '' });
     await cp().request(admin, 'DELETE', '/api/v1/nodes/waiting-1');
   });

@@ -7,16 +7,11 @@ import {
   parseAllowedRemovals,
   rewriteAllowRemoval,
 } from '../allow-removal.ts';
+import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { type BootChange, settlesInMs } from '../startup/reboot.ts';
-import {
-  POLICY_GONE_MS,
-  type StartupFacts,
-  type StartupNode,
-  type StartupStep,
-  startupStep,
-} from '../startup/startup-step.ts';
+import { type StartupFacts, type StartupNode, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
   conflictChangesInMs,
   conflictsNow,

@@ -1,12 +1,13 @@
-import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { isRequiredTaint } from '../declared-taints.ts';
+import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
 import { judgeDaemonSet } from '../request/daemon-set.ts';
@@ -53,16 +54,6 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 }
 
 /**
- * The same by the number of nodes that wait with a startup taint of the policy: `will` lose it if the policy is deleted, `may` lose it if the policy is
- * changed.
- */
-export function startupWarnings(waiting: number, outcome: 'will' | 'may'): string[] {
-  if (waiting === 0) return [];
-  const nodes = `${count(waiting, 'node')} still ${waiting === 1 ? 'waits' : 'wait'}`;
-  return [`${nodes}, and ${outcome} lose the startup taint of this policy in 10 seconds`];
-}
-
-/**
  * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
  * @param after the other policies, and the changed one
  */
@@ -72,10 +63,7 @@ export function losesStartupRule(
   node: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
   const waiting = startupTaintsOf(before, node);
-  if (waiting.length === 0) return false;
-  const selecting = enforcedPolicies(after, node.labels);
-  const kept = new Set(selecting.flatMap((policy) => startupTaintsOf(policy, node)).map(identity));
-  return waiting.some((taint) => !kept.has(identity(taint)) && !isProtectedBy(selecting, taint));
+  return waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedPolicies(after, node.labels)).length > 0;
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */

@@ -14,7 +14,8 @@ import { validateTooManyChanges } from './too-many-changes.ts';
  *
  * - Mutation restores the taints that Restore policies protect, sets the required taints of policies that begin to select the node, and keeps the
  *   entries of the annotation `allow-removal` current. It reports what exempt users remove.
- * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find.
+ * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find. It warns if a
+ *   node that waits loses its startup taint by a change of its labels.
  */
 export const judgeNodeUpdate: Judge<NodeUpdate, readonly CompiledTaintPolicy[], DesiredNode> = {
   mutate: (request, policies) =>

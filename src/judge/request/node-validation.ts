@@ -1,11 +1,15 @@
-import { formatTaint } from '../../kubernetes/taint.ts';
+import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny } from '../decision.ts';
+import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
 import { removal } from '../outcomes.ts';
+import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
 
 /** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
-export function validateNode({ request, rulings }: JudgedUpdate): Decision<never> {
+export function validateNode({ request, changes, rulings, selecting }: JudgedUpdate): Decision<never> {
   const denied = rulings.filter(isForbidden);
   if (denied.length > 0) {
     return deny(
@@ -30,6 +34,19 @@ export function validateNode({ request, rulings }: JudgedUpdate): Decision<never
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
+      ...(changes.labelsChange ? startupWarnings(request, selecting) : []),
     ],
   );
+}
+
+/** A kubelet shows its warnings to nobody. */
+function startupWarnings(
+  { requester, node, oldNode }: NodeUpdate,
+  policies: readonly CompiledTaintPolicy[],
+): readonly string[] {
+  const [before, after] = [oldNode, node].map(({ labels }) => enforcedPolicies(policies, labels));
+  if (isKubelet(requester) || !before?.some(({ untilReady }) => untilReady.length > 0)) return [];
+  const carried = valuesOf(node.taints);
+  const kept = oldNode.taints.filter((taint) => carried.get(identity(taint)) === (taint.value ?? ''));
+  return relabelWarnings(node, endedStartupTaints(kept, before, after ?? []));
 }

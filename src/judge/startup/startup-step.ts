@@ -1,9 +1,10 @@
-import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
+import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { NodeBoot } from '../node-boot.ts';
 import type { NodeView } from '../node-view.ts';
 import { allocatableText, type NodeResources } from './allocatable.ts';
@@ -14,9 +15,6 @@ import { type BootChange, bootChange, rebootBlockers, waitsSince } from './reboo
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;
-
-/** A policy that is deleted and created again within this time changes nothing. In milliseconds. */
-export const POLICY_GONE_MS = 10_000;
 
 /** The taint of the node lifecycle controller on a node that is not Ready. */
 const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
@@ -229,11 +227,11 @@ export function startupStep(
     }
   }
 
-  const required = new Set(requirements.map(({ taint }) => identity(taint)));
   for (const { requirement, unrequiredSince } of awaited) {
     const { taint } = requirement;
     const value = carried.get(identity(taint));
-    if (required.has(identity(taint)) || value === undefined || !isSetBy(requirement, value)) continue;
+    if (value === undefined || !isSetBy(requirement, value)) continue;
+    if (requirements.some((one) => sameTaint(one.taint, taint) && isSetBy(one, value))) continue;
     if (isProtectedBy(selecting, { ...taint, value })) continue;
     const since = isComplete ? (unrequiredSince ?? now) : now;
     if (now - since >= POLICY_GONE_MS) {

@@ -32,8 +32,14 @@ export const CALLS_AND_OUTCOMES: readonly string[] = [
   'report-registration.taintkeeper.dev',
   'report-tolerations.taintkeeper.dev',
   'no call',
+  'loses a startup taint',
   ...OUTCOMES.map((outcome) => `outcome ${outcome}`),
 ];
+
+/** What warnings alone show, in the words of {@link CALLS_AND_OUTCOMES}. */
+export function warned(warnings: readonly string[]): string[] {
+  return warnings.some((text) => text.includes('will lose startup taint')) ? ['loses a startup taint'] : [];
+}
 
 /** Whether a phase must call a webhook, and whether it may. */
 export interface ExpectedCall {

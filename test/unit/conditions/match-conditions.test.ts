@@ -5,7 +5,7 @@ import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { inCase } from '../../in-case.ts';
 import { checkUntilAllOccurred } from '../../rounds.ts';
 import { calledWebhooks } from './called-webhooks.ts';
-import { CALLS_AND_OUTCOMES, countFits, expectedCalls } from './expected-calls.ts';
+import { CALLS_AND_OUTCOMES, countFits, expectedCalls, warned } from './expected-calls.ts';
 import { isRefusedByNodeRestriction, unseenRequest } from './requests.ts';
 import { scenario } from './scenarios.ts';
 
@@ -34,7 +34,7 @@ it('match conditions and engine agree on what concerns a policy, on generated po
           },
         );
         const outcomes = admission.violations.map((one) => `outcome ${outcomeText(one)}`);
-        const found = [...mutating, ...validating, ...outcomes];
+        const found = [...mutating, ...validating, ...outcomes, ...warned(admission.warnings)];
         return found.length > 0 ? found : ['no call'];
       });
     },

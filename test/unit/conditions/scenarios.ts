@@ -204,6 +204,28 @@ const exemptingPolicy = fc.record<TaintPolicySpec>({
   exempt: fc.constantFrom({ groups: ['system:auth*'] }, { users: ['*'] }),
 });
 
+/** One whose startup taints nodes carry, and that some labels do not fit. */
+const startupPolicy = fc
+  .record({
+    mode: fc.constantFrom('Deny' as const, 'Restore' as const),
+    nodeSelector: labelSelector.filter((selector) => selector !== undefined),
+    keys: fc.subarray(LASTING_KEYS, { minLength: 2 }),
+    value: fc.constantFrom(undefined, undefined, 'x'),
+    failurePolicy: fc.constantFrom('Fail' as const, 'Ignore' as const),
+  })
+  .map(
+    ({ keys, value: named, ...spec }): TaintPolicySpec => ({
+      ...spec,
+      taints: keys.map((one) => ({
+        key: one,
+        ...(named === undefined ? {} : { value: named }),
+        effect: 'NoSchedule',
+        ensure: 'UntilReady',
+        readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+      })),
+    }),
+  );
+
 const tolerationList = fc.array(
   fc.oneof(
     fc.record(
@@ -240,11 +262,14 @@ const tolerationPolicy = fc
 /** Policies of both kinds as they come out of their files, valid all of them. */
 export const policies: fc.Arbitrary<Policy[]> = fc
   .record({
-    taint: fc.array(fc.oneof({ arbitrary: taintPolicy, weight: 5 }, { arbitrary: exemptingPolicy, weight: 1 }), {
-      minLength: 1,
-      maxLength: TAINT_POLICIES.length,
-      size: 'max',
-    }),
+    taint: fc.array(
+      fc.oneof(
+        { arbitrary: taintPolicy, weight: 5 },
+        { arbitrary: exemptingPolicy, weight: 1 },
+        { arbitrary: startupPolicy, weight: 1 },
+      ),
+      { minLength: 1, maxLength: TAINT_POLICIES.length, size: 'max' },
+    ),
     toleration: fc.array(tolerationPolicy, { maxLength: 3, size: 'max' }),
   })
   .map(({ taint: taintSpecs, toleration }) => [

@@ -208,7 +208,7 @@ function reasonsFor(
   const says = declared(specs, before.labels);
   const isReady = cluster.ready.has(before.name);
   const isStartup = (taint: Taint) =>
-    says.untilReady.some((one) => identityOf(one.taint) === identityOf(taint)) && says.protectorsOf(taint).length === 0;
+    says.untilReady.some((one) => isMet(one, [taint])) && says.protectorsOf(taint).length === 0;
   const texts = (taints: readonly Taint[]) => taints.map(textOf);
   const set = sent.taints.filter((taint) => !texts(before.taints).includes(textOf(taint)));
   const setIdentities = set.map(identityOf);
@@ -248,8 +248,18 @@ const endOf = ({ labels, taints, allowRemoval, uid }: KeptNode) => ({
  * The startup taints about which leaders may differ. Only a leader that saw the taint of an earlier policy knows whose it is. And one that waits, because
  * another writer removed the taint repeatedly, may wait until the node is too old to get the taint late.
  */
-function undecided({ specs }: World, leaders: readonly ModelLeader[], { name, uid, labels }: KeptNode): string[] {
-  const present = declared(specs, labels).untilReady.map(({ taint }) => identityOf(taint));
+function undecided(
+  { specs }: World,
+  leaders: readonly ModelLeader[],
+  { name, uid, labels, taints }: KeptNode,
+): string[] {
+  // A taint with another value than theirs is not that of the present policies.
+  const present = declared(specs, labels)
+    .untilReady.filter((one) => {
+      const carried = taints.filter((taint) => identityOf(taint) === identityOf(one.taint));
+      return carried.length === 0 || isMet(one, carried);
+    })
+    .map(({ taint }) => identityOf(taint));
   return leaders
     .flatMap(({ memories }) => memories.get(name) ?? [])
     .filter((memory) => memory.uid === uid)

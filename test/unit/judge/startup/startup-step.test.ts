@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import { startupFaults } from '../../../../src/judge/policy/startup-faults.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import {
   type AwaitedTaint,
-  POLICY_GONE_MS,
   REGISTRATION_MS,
   type StartupFacts,
   startupStep,
@@ -333,6 +333,16 @@ describe('a startup taint whose policy was deleted', () => {
     const { awaited } = step({ by, labels: { pool: 'a' } });
     const left = step({ by, labels: {}, awaited, now: 0 });
     expect(step({ by, labels: {}, awaited: left.awaited, now: POLICY_GONE_MS }).removable).toHaveLength(1);
+  });
+
+  it('also where its rule has another value now: no policy sets the value that the node carries', () => {
+    const by = (value: string) => policies({ network: spec({ taints: [{ ...rule(), value }] }) });
+    const taints = [{ ...TAINT, value: 'a' }];
+    const { awaited } = step({ by: by('a'), taints });
+    const left = step({ by: by('b'), taints, awaited, now: 0 });
+    expect(step({ by: by('b'), taints, awaited: left.awaited, now: POLICY_GONE_MS }).removable).toMatchObject([
+      { taint: { ...TAINT, value: 'a' } },
+    ]);
   });
 
   it('stays with a leader that has not seen that: the taint may be that of another writer', () => {
