@@ -4,7 +4,7 @@ import { pause, startDeadline } from '../../runtime/pause.ts';
 import { isForbidden, isNotServed } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
-import { isExpired, takeEvent, watchFault } from './watch-events.ts';
+import { changedObject, isExpired, takeEvent, watchFault } from './watch-events.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */
@@ -13,6 +13,8 @@ const PAGE_SIZE = 100;
 const PROGRESS_MS = 1_000;
 /** From here on the cause is not the connection: the events of the watch are invalid. */
 const MAX_FRUITLESS_WATCHES = 2;
+/** A watch that the API server ended this much before its requested end was ended early. */
+const EARLY_MS = 1_000;
 /** A failed list that is not needed yet is repeated after this long. */
 const RELIST_RETRY_MS = 60_000;
 
@@ -24,7 +26,7 @@ const RELIST_RETRY_MS = 60_000;
  * - A dead connection is noticed within 35 s, see {@link WATCH_TIMINGS}.
  */
 export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
-  const { client, path, log, pageSize = PAGE_SIZE } = options;
+  const { client, path, log, pageSize = PAGE_SIZE, hasNewSpec } = options;
   const timings = { ...WATCH_TIMINGS, ...options.timings };
   const query = { fieldSelector: options.fieldSelector, labelSelector: options.labelSelector };
   const backOff = createBackOff({ minMs: timings.backOffMinMs, maxMs: timings.backOffMaxMs });
@@ -151,11 +153,19 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       });
       for await (const event of events) {
         if (signal.aborted) return;
+        if (needsList(event)) {
+          version = undefined;
+          backOff.reset();
+          return;
+        }
         version = takeEvent(event, path, objects);
         isCurrent();
         backOff.reset();
       }
-      if (openedAt !== undefined && performance.now() - openedAt < PROGRESS_MS && version === from) {
+      const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
+      const isFruitless = lastedMs < PROGRESS_MS && version === from;
+      if (hasNewSpec && lastedMs < timeoutSeconds * 1_000 - EARLY_MS) version = undefined;
+      if (isFruitless) {
         throw new Error(`GET ${path}: the watch ended as soon as it began`);
       }
       isCurrent();
@@ -167,6 +177,11 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       bound.clear();
       if (openedAt !== undefined && performance.now() - openedAt >= PROGRESS_MS) backOff.reset();
     }
+  }
+
+  function needsList(event: unknown): boolean {
+    const change = changedObject(event);
+    return change !== undefined && hasNewSpec?.(change.object, objects.get(change.name, change.namespace)) === true;
   }
 
   async function recover(error: unknown): Promise<void> {

@@ -65,6 +65,17 @@ export function takeEvent(event: unknown, path: string, objects: CachedObjects<u
   return resourceVersion;
 }
 
+/** The object that an event adds or changes; undefined for other events. */
+export function changedObject(
+  event: unknown,
+): { readonly object: unknown; readonly name: string; readonly namespace: string } | undefined {
+  const { type, object } = (event ?? {}) as { type?: unknown; object?: { metadata?: Record<string, unknown> } };
+  const { name, namespace = '' } = object?.metadata ?? {};
+  if ((type !== 'ADDED' && type !== 'MODIFIED') || typeof name !== 'string' || typeof namespace !== 'string')
+    return undefined;
+  return { object, name, namespace };
+}
+
 /** The events after this resourceVersion, or the rest of this list, are no longer available. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === GONE || error.reason === 'Expired' || error.reason === 'Gone');

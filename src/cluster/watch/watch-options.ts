@@ -82,6 +82,12 @@ export interface WatchOptions<T> {
    */
   readonly project: (object: unknown) => T;
   /**
+   * For objects of a CustomResourceDefinition: whether the object of an event has another spec than the known one. Such an event is not taken. Everything
+   * is listed instead, and also after the API server ended a watch early. A watch that began before the definition got a field leaves the field out, and
+   * the API server ends the watch about a second after the change (tearDown of k8s.io/apiextensions-apiserver: pkg/apiserver/customresource_handler.go).
+   */
+  readonly hasNewSpec?: (object: unknown, known: Entry<T> | undefined) => boolean;
+  /**
    * Called in order. An object that is replaced under its name (another uid) is `deleted`, then `added`. Its errors are logged, and have no effect.
    */
   readonly onChange?: (change: Change<T>) => void;

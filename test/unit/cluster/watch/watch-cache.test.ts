@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { WatchOptions } from '../../../../src/cluster/watch/watch-options.ts';
 import { eventually } from '../../eventually.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { clientFor } from '../client/fake-api.ts';
@@ -254,6 +255,45 @@ describe('a watch that ends', () => {
     await watchNumber(things, 2);
     clearInterval(timer);
     expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('a watch of objects whose definition may change', () => {
+  const hasNewSpec: WatchOptions<string>['hasNewSpec'] = (object, known) =>
+    (object as { text: string }).text !== known?.value;
+
+  it.each([
+    { what: 'a new object', name: 'd', type: 'ADDED' },
+    { what: 'an object with another spec', name: 'a', type: 'MODIFIED' },
+  ])('lists $what, instead of taking it from the event', async ({ name, type }) => {
+    const { things, watch, takeChanges } = await watched({ hasNewSpec });
+    watch.send(type, { ...things.set(name, `${name}1`, 'whole'), text: 'without the new field' });
+    const next = await watchNumber(things, 2);
+    expect(next.query.resourceVersion).toBe('104');
+    expect(takeChanges()).toEqual([`${type.toLowerCase()} ${name}=whole`]);
+  });
+
+  it('takes an event with the known spec, as of a write of the status', async () => {
+    const { things, watch, takeChanges } = await watched({ hasNewSpec });
+    const lists = things.lists().length;
+    watch.send('MODIFIED', things.set('a', 'a1', 'old'));
+    await eventually(() => expect(takeChanges()).toEqual(['modified a=old']));
+    expect(things.lists()).toHaveLength(lists);
+  });
+
+  it('lists all after a watch that the API server ended early, and not after one that lasted its time', async () => {
+    stopClock();
+    const { things, watch, values } = await watched({ hasNewSpec });
+    vi.advanceTimersByTime(2_000);
+    things.set('a', 'a1', 'read again');
+    watch.end();
+    const second = await watchNumber(things, 2);
+    expect(values().a).toBe('read again');
+    const lists = things.lists().length;
+    vi.advanceTimersByTime(30_000);
+    second.end();
+    await watchNumber(things, 3);
+    expect(things.lists()).toHaveLength(lists);
   });
 });
 
