@@ -76,6 +76,11 @@ export interface WatchOptions<T> {
   /** The largest number of objects in a page of a list. */
   readonly pageSize?: number;
   /**
+   * Whether the list and the watch are one request, if the API server can (`sendInitialEvents`, KEP-3157: Kubernetes 1.34 or newer). For few objects: the
+   * API server sends them without pauses.
+   */
+  readonly isStreamed?: boolean;
+  /**
    * The kept part of an object, which must not refer to the object itself. Parts of the object may be kept, but a part of a long string keeps the
    * whole string. Items of a list have no `kind` and `apiVersion` for built-in types. If it throws, the error is logged, and the last valid version
    * of the object stays. A new invalid object is not added.

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import type { WatchOptions } from '../../../../src/cluster/watch/watch-options.ts';
+import { captureLog } from '../../captured-log.ts';
 import { eventually } from '../../eventually.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { clientFor } from '../client/fake-api.ts';
@@ -255,6 +257,82 @@ describe('a watch that ends', () => {
     await watchNumber(things, 2);
     clearInterval(timer);
     expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('a list that is the beginning of the watch', () => {
+  it('is one request, and complete with its bookmark', async () => {
+    const things = await threeThings();
+    const { cache, takeChanges, states, values } = await watchThings(things, { isStreamed: true, fieldSelector: 'x=y' });
+    const watch = await watchNumber(things, 1);
+    const { timeoutSeconds, ...query } = watch.query;
+    expect(query).toEqual({
+      fieldSelector: 'x=y',
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+    });
+    watch.send('ADDED', things.set('a', 'a1', 'old'));
+    await eventually(() => expect(takeChanges()).toEqual(['added a=old']));
+    expect(cache.isSynced()).toBe(false);
+    watch.sendAll();
+    await cache.synced;
+    watch.send('MODIFIED', things.set('b', 'b1', 'new'));
+    await eventually(() => expect(values().b).toBe('new'));
+    expect(takeChanges()).toEqual(['added b=old', 'added c=old', 'modified b=new']);
+    expect(states).toEqual([{ connected: true }]);
+    watch.break();
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('105');
+    expect(things.lists()).toEqual([]);
+  });
+
+  it('has what changes before it is complete', async () => {
+    const things = await threeThings();
+    const { cache, values } = await watchThings(things, { isStreamed: true });
+    const watch = await watchNumber(things, 1);
+    watch.send('ADDED', things.set('d', 'd1', 'old'));
+    watch.send('ADDED', things.set('e', 'e1', 'old'));
+    watch.send('DELETED', things.delete('d'));
+    watch.send('MODIFIED', things.set('e', 'e1', 'new'));
+    watch.sendAll();
+    await cache.synced;
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old', e: 'new' });
+  });
+
+  it('that ends too early removes nothing, and is requested again', async () => {
+    const things = await threeThings();
+    const { cache, values, takeChanges } = await watchThings(things, { isStreamed: true });
+    (await watchNumber(things, 1)).sendAll();
+    await cache.synced;
+    things.watches[0]?.send('ERROR', { code: 410, reason: 'Expired', message: '' });
+    things.delete('a');
+    const second = await watchNumber(things, 2);
+    second.send('ADDED', things.set('b', 'b1', 'new'));
+    second.end();
+    const third = await watchNumber(things, 3);
+    expect(third.query.sendInitialEvents).toBe('true');
+    expect(values()).toEqual({ a: 'old', b: 'new', c: 'old' });
+    takeChanges();
+    third.sendAll();
+    await eventually(() => expect(takeChanges()).toEqual(['deleted a=old']));
+  });
+
+  it.each([
+    { why: 'WatchList is switched off (Kubernetes 1.33)', refusal: [422, 'Invalid'] as [number, string] },
+    { why: 'the API server does not know it', refusal: [400, 'BadRequest'] as [number, string] },
+  ])('is a list and a watch where $why, and the client does not try again', async ({ refusal }) => {
+    const things = await threeThings();
+    refuse(things, 'watch', refusal, 1);
+    const { cache, client, values, logged } = await watchThings(things, { isStreamed: true });
+    await cache.synced;
+    expect((await watchNumber(things, 1)).query.resourceVersion).toBe('103');
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
+    expect(logged()).toEqual([]);
+    const other = watchResource({ client, path: PATH, isStreamed: true, project: () => '', log: captureLog().log });
+    onTestFinished(() => other.stop());
+    await other.synced;
+    expect(things.requests().filter(({ query }) => query.sendInitialEvents)).toHaveLength(1);
   });
 });
 
