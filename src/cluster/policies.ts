@@ -7,7 +7,14 @@ import { pause } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { definitionOf, undefinedKinds } from './policy-definitions.ts';
-import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
+import {
+  type PolicyInForce,
+  type PolicyObject,
+  storedVersionOf,
+  versionInForce,
+  versionOf,
+  viewPolicy,
+} from './policy-object.ts';
 import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from './policy-paths.ts';
 import type { Change, Entry } from './watch/cached-objects.ts';
 import { listObjects } from './watch/list-pages.ts';
@@ -139,6 +146,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
         if (policy.inForce) inForce.set(policy.uid, policy.inForce);
         return policy;
       },
+      hasNewSpec: (object, known) => known === undefined || versionOf(known.value) !== storedVersionOf(object),
       onChange: (change) => changed(change, cache.isSynced()),
       onState(state) {
         if (state.connected) watched.add(kind);
@@ -232,8 +240,8 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
 }
 
 /**
- * Whether only the metadata and the status differ. One generation may be read with more fields than before: while its definition changes, a watch leaves
- * out those that the API server did not know when the watch began.
+ * Whether only the metadata and the status differ. One generation may be read with more fields than before: an API server leaves out those that its
+ * definition of the kind does not have yet.
  */
 function isSame(a: PolicyObject, b: PolicyObject): boolean {
   return versionOf(a) === versionOf(b) && isDeepStrictEqual(a.result, b.result);

@@ -38,6 +38,12 @@ export function versionOf({ uid, generation }: Pick<PolicyObject, 'uid' | 'gener
   return `${uid}@${generation}`;
 }
 
+/** The same for an object of the API server. */
+export function storedVersionOf(object: unknown): string {
+  const { uid, generation = 0 } = (object as StoredObject).metadata;
+  return versionOf({ uid, generation });
+}
+
 /** {@link versionOf} the spec in force, if any. */
 export function versionInForce({ uid, inForce }: Pick<PolicyObject, 'uid' | 'inForce'>): string | undefined {
   return inForce && versionOf({ uid, generation: inForce.generation });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RIGHTS } from '../../scripts/chart.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
-import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -12,10 +12,10 @@ import { type Attempt, attempt, getNode, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
 import { runAs } from './run-taintkeeper.ts';
+import { addReadyWhenField } from './spoiled-definitions.ts';
 
 const TIMEOUT_MS = 40_000;
 const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
-const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/taintpolicies.taintkeeper.dev';
 const GPU = 'example.com/gpu';
 
 interface Pod {
@@ -242,28 +242,8 @@ describeWithControlPlane(
     });
 
     it('a part that this version does not know: the taint stays, and the policy is stalled', async () => {
-      const at = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/taints/items/properties/readyWhen';
-      const { status } = await cp().request(admin, 'PATCH', CRD, {
-        body: [{ op: 'add', path: `${at}/properties/future`, value: { type: 'boolean' } }],
-        contentType: JSON_PATCH,
-      });
-      expect(status).toBe(200);
-      await waitUntil(
-        async () => {
-          await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/new`);
-          const readyWhen = { conditions: [{ type: 'A' }], future: true };
-          const taint = { key: 'example.com/new', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen };
-          const spec = { mode: 'Restore', nodeSelector: { matchLabels: { pool: 'new' } }, taints: [taint] };
-          const made = await cp().request(admin, 'POST', `${POLICIES_PATH.TaintPolicy}?fieldValidation=Strict`, {
-            body: policyObject('TaintPolicy', 'new', spec),
-          });
-          return made.status === 201 || undefined;
-        },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the API server does not know the field' },
-      );
-      // A watch that began before the API server knew the field leaves it out.
-      await installation.kill();
-      await installation.start(['z']);
+      await addReadyWhenField(cp(), 'future');
+      await policy('new', { conditions: [{ type: 'A' }], future: true });
       const told = `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${textOf('new')}`;
       await waitForStatus(cp(), 'new', (one) => stalledOf(one)?.message.includes(told) ?? false);
       await register('new-1', 'new');

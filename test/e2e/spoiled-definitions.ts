@@ -32,6 +32,27 @@ export function addFuture(cp: ControlPlane): Promise<() => Promise<void>> {
   }));
 }
 
+/** Adds a boolean to `readyWhen` of TaintPolicies, and returns as soon as the API server serves it. */
+export async function addReadyWhenField(cp: ControlPlane, field: string): Promise<void> {
+  const value = { type: 'boolean' };
+  const patch = [
+    { op: 'add', path: `${SCHEMA}/properties/taints/items/properties/readyWhen/properties/${field}`, value },
+  ];
+  await succeeded(cp.request(admin, 'PATCH', CRD, { body: patch, contentType: JSON_PATCH }));
+  const readyWhen = { conditions: [{ type: 'A' }], [field]: true };
+  const spec = { mode: 'Audit', taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen }] };
+  await waitUntilAdmitted(cp, spec, true);
+}
+
+async function waitUntilAdmitted(cp: ControlPlane, spec: object, isAdmitted: boolean): Promise<void> {
+  const probe = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'probe' }, spec };
+  const url = `${POLICIES_PATH.TaintPolicy}?dryRun=All&fieldValidation=Strict`;
+  await waitUntil(
+    async () => ((await cp.request(admin, 'POST', url, { body: probe })).status === 201) === isAdmitted || undefined,
+    { timeoutMs: TIMEOUT_MS, otherwise: () => 'the definition of TaintPolicy is as it was' },
+  );
+}
+
 async function changeDefinition(cp: ControlPlane, change: (schema: SpecSchema) => object) {
   const { body } = await cp.request<Definition>(admin, 'GET', CRD);
   const right = body.spec.versions[0].schema.openAPIV3Schema.properties.spec;
@@ -49,12 +70,6 @@ async function changeDefinition(cp: ControlPlane, change: (schema: SpecSchema) =
 
   /** A field `future` is in both of what this file makes of a definition, and in none that is right. */
   async function waitUntilServed(isChanged: boolean): Promise<void> {
-    const spec = { mode: 'Audit', taints: [{ key: 'a' }], future: 'x' };
-    const probe = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'probe' }, spec };
-    const url = `${POLICIES_PATH.TaintPolicy}?dryRun=All&fieldValidation=Strict`;
-    await waitUntil(
-      async () => ((await cp.request(admin, 'POST', url, { body: probe })).status === 201) === isChanged || undefined,
-      { timeoutMs: TIMEOUT_MS, otherwise: () => 'the definition of TaintPolicy is as it was' },
-    );
+    await waitUntilAdmitted(cp, { mode: 'Audit', taints: [{ key: 'a' }], future: 'x' }, isChanged);
   }
 }

@@ -96,6 +96,24 @@ describeWithControlPlane('watch cache', {}, (cp) => {
     expect(watched.client.lists).toHaveLength(1);
   });
 
+  it('reads the nodes and follows them in one request, except where the API server has that switched off (1.33)', async () => {
+    onTestFinished(() => removeAllNodes(cp()));
+    await createPlainNodes(cp(), names(30));
+    const watched = await watchObjects(cp(), { isStreamed: true });
+    await watched.cache.synced;
+    expect(watched.cache.size).toBe(30);
+    expect(watched.client.lists).toHaveLength(cp().version.minor === 33 ? 2 : 0);
+    await labelNode(cp(), 'n7', 'one');
+    await deleteNodes(cp(), ['n8']);
+    await untilRight(cp(), watched);
+    expect(watched.changes.slice(-2)).toEqual(['modified n7', 'deleted n8']);
+    // The later watches continue.
+    await timeUntil(
+      () => watched.client.watches.some(({ resourceVersion }) => resourceVersion !== undefined),
+      () => 'the watch does not go on',
+    );
+  });
+
   it('waits for a CustomResourceDefinition', async () => {
     const watched = await watchObjects(cp(), { path: '/apis/test.example/v1/things' });
     await timeUntil(

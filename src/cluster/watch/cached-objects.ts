@@ -49,8 +49,8 @@ export interface CachedObjects<T> {
   listed(object: unknown): string | undefined;
   /** Adds the object of an `ADDED` or `MODIFIED` event. One that is not newer than the known version changes nothing. */
   observed(object: unknown): void;
-  /** Removes the object of a `DELETED` event. */
-  removed(object: unknown): void;
+  /** Removes the object of a `DELETED` event. Returns its key, if it has one. */
+  removed(object: unknown): string | undefined;
   /** Removes objects that are not among the keys. */
   retain(keys: ReadonlySet<string>): void;
 }
@@ -135,12 +135,16 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     observed: (object) => void put(object, isNewer),
     removed(object) {
       const identity = readIdentity(object);
-      if (!identity) return onUnreadable('a deleted object', new Error(NAMELESS));
+      if (!identity) {
+        onUnreadable('a deleted object', new Error(NAMELESS));
+        return undefined;
+      }
       const key = keyOf(identity.name, identity.namespace);
       const known = entries.get(key);
-      if (known && isOlder(identity, known)) return;
+      if (known && isOlder(identity, known)) return key;
       unreadable.delete(key);
       if (known) remove(key, known);
+      return key;
     },
     retain(keys) {
       for (const key of unreadable) if (!keys.has(key)) unreadable.delete(key);

@@ -1,10 +1,18 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause, startDeadline } from '../../runtime/pause.ts';
+import type { ApiClient } from '../client/api-client.ts';
 import { isForbidden, isNotServed } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
-import { isExpired, takeEvent, watchFault } from './watch-events.ts';
+import {
+  changedObject,
+  endsInitialEvents,
+  isExpired,
+  refusesInitialEvents,
+  takeEvent,
+  watchFault,
+} from './watch-events.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */
@@ -13,6 +21,11 @@ const PAGE_SIZE = 100;
 const PROGRESS_MS = 1_000;
 /** From here on the cause is not the connection: the events of the watch are invalid. */
 const MAX_FRUITLESS_WATCHES = 2;
+const INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
+/** The clients whose API servers refuse that. */
+const withoutStreams = new WeakSet<ApiClient>();
+/** A watch that the API server ended this much before its requested end was ended early. */
+const EARLY_MS = 1_000;
 /** A failed list that is not needed yet is repeated after this long. */
 const RELIST_RETRY_MS = 60_000;
 
@@ -20,11 +33,11 @@ const RELIST_RETRY_MS = 60_000;
  * Lists and watches a path until stopped, in every state of the connection and the API server:
  * - Known objects stay while the API server is unreachable, does not know the path, or refuses.
  * - A list is compared with the known objects, so they are never removed all at once. It is requested at the start, about once an hour, when events
- * are no longer available (410), and when etcd was set back to an earlier state.
+ * are no longer available (410), and when etcd was set back to an earlier state. Where the objects are few, the list is the beginning of the watch.
  * - A dead connection is noticed within 35 s, see {@link WATCH_TIMINGS}.
  */
 export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
-  const { client, path, log, pageSize = PAGE_SIZE } = options;
+  const { client, path, log, pageSize = PAGE_SIZE, hasNewSpec } = options;
   const timings = { ...WATCH_TIMINGS, ...options.timings };
   const query = { fieldSelector: options.fieldSelector, labelSelector: options.labelSelector };
   const backOff = createBackOff({ minMs: timings.backOffMinMs, maxMs: timings.backOffMaxMs });
@@ -72,8 +85,13 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   async function run(): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (version === undefined || performance.now() >= relistAt) await list();
-        else if (inDoubt) await checkHistory();
+        if (version === undefined || performance.now() >= relistAt) {
+          if (options.isStreamed && !withoutStreams.has(client)) {
+            await stream();
+            continue;
+          }
+          await list();
+        } else if (inDoubt) await checkHistory();
         if (version !== undefined) await watch(version);
       } catch (error) {
         if (signal.aborted) break;
@@ -96,16 +114,30 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       isOneState &&= listed === undefined || listed === page.resourceVersion;
       listed = page.resourceVersion;
     }
-    objects.retain(keys);
     version = listed;
     // Objects of the pages before the list expired may have changed since: events from the newer state do not say so.
-    relistAt =
-      performance.now() + (isOneState ? jittered(timings.relistMs) : Math.min(RELIST_RETRY_MS, timings.relistMs));
+    complete(keys, isOneState ? jittered(timings.relistMs) : Math.min(RELIST_RETRY_MS, timings.relistMs));
+  }
+
+  /** @param keys all objects that exist */
+  function complete(keys: ReadonlySet<string>, relistMs: number): void {
+    objects.retain(keys);
+    relistAt = performance.now() + relistMs;
     inDoubt = false;
     fruitless = 0;
     isCurrent();
     report({ connected: true }, true);
     synced.resolve();
+  }
+
+  /** The list and the watch after it in one request. */
+  async function stream(): Promise<void> {
+    try {
+      await watch(undefined);
+    } catch (error) {
+      if (!refusesInitialEvents(error)) throw error;
+      withoutStreams.add(client);
+    }
   }
 
   /**
@@ -133,29 +165,52 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     }
   }
 
-  async function watch(from: string): Promise<void> {
+  /** @param from undefined: from all objects that exist */
+  async function watch(from: string | undefined): Promise<void> {
     const timeoutSeconds = Math.max(1, Math.ceil(jittered(timings.watchMs) / 1000));
     const boundMs = timeoutSeconds * 1000 + timings.graceMs;
     const bound = startDeadline(boundMs, `the connection is dead: the watch went on for ${boundMs} ms`, signal);
     let openedAt: number | undefined;
+    let listed = from === undefined ? new Set<string>() : undefined;
+    const start = listed ? INITIAL_EVENTS : { resourceVersion: from };
     try {
       const events = client.lines(path, {
-        query: { ...query, watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion: from },
+        query: { ...query, watch: true, allowWatchBookmarks: true, timeoutSeconds, ...start },
         signal: bound.signal,
         idleMs: boundMs,
         onOpen() {
           openedAt = performance.now();
           fault.isOver();
-          report({ connected: true });
+          if (!listed) report({ connected: true });
         },
       });
       for await (const event of events) {
         if (signal.aborted) return;
+        if (listed) {
+          const isEnd = endsInitialEvents(event);
+          const last = takeEvent(event, path, objects, listed);
+          if (!isEnd) continue;
+          const keys = listed;
+          listed = undefined;
+          version = last;
+          complete(keys, jittered(timings.relistMs));
+          backOff.reset();
+          continue;
+        }
+        if (needsList(event)) {
+          version = undefined;
+          backOff.reset();
+          return;
+        }
         version = takeEvent(event, path, objects);
         isCurrent();
         backOff.reset();
       }
-      if (openedAt !== undefined && performance.now() - openedAt < PROGRESS_MS && version === from) {
+      if (listed) throw new Error(`GET ${path}: the watch ended before it had sent all objects`);
+      const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
+      const isFruitless = lastedMs < PROGRESS_MS && version === from;
+      if (hasNewSpec && lastedMs < timeoutSeconds * 1_000 - EARLY_MS) version = undefined;
+      if (isFruitless) {
         throw new Error(`GET ${path}: the watch ended as soon as it began`);
       }
       isCurrent();
@@ -167,6 +222,11 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       bound.clear();
       if (openedAt !== undefined && performance.now() - openedAt >= PROGRESS_MS) backOff.reset();
     }
+  }
+
+  function needsList(event: unknown): boolean {
+    const change = changedObject(event);
+    return change !== undefined && hasNewSpec?.(change.object, objects.get(change.name, change.namespace)) === true;
   }
 
   async function recover(error: unknown): Promise<void> {

@@ -76,11 +76,22 @@ export interface WatchOptions<T> {
   /** The largest number of objects in a page of a list. */
   readonly pageSize?: number;
   /**
+   * Whether the list and the watch are one request, if the API server can (`sendInitialEvents`, KEP-3157: Kubernetes 1.34 or newer). For few objects: the
+   * API server sends them without pauses.
+   */
+  readonly isStreamed?: boolean;
+  /**
    * The kept part of an object, which must not refer to the object itself. Parts of the object may be kept, but a part of a long string keeps the
    * whole string. Items of a list have no `kind` and `apiVersion` for built-in types. If it throws, the error is logged, and the last valid version
    * of the object stays. A new invalid object is not added.
    */
   readonly project: (object: unknown) => T;
+  /**
+   * For objects of a CustomResourceDefinition: whether the object of an event has another spec than the known one. Such an event is not taken. Everything
+   * is listed instead, and also after the API server ended a watch early. A watch that began before the definition got a field leaves the field out, and
+   * the API server ends the watch about a second after the change (tearDown of k8s.io/apiextensions-apiserver: pkg/apiserver/customresource_handler.go).
+   */
+  readonly hasNewSpec?: (object: unknown, known: Entry<T> | undefined) => boolean;
   /**
    * Called in order. An object that is replaced under its name (another uid) is `deleted`, then `added`. Its errors are logged, and have no effect.
    */

@@ -74,6 +74,7 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
     const watch = group.begin(node, {
       path,
       fieldSelector: fieldSelector(node),
+      isStreamed: true,
       project,
       onChange(change) {
         // The first list is one change.

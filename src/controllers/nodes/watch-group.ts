@@ -10,7 +10,7 @@ export interface GroupedWatch<T> {
 }
 
 export interface GroupedWatchOptions<T>
-  extends Pick<WatchOptions<T>, 'path' | 'fieldSelector' | 'labelSelector' | 'project'> {
+  extends Pick<WatchOptions<T>, 'path' | 'fieldSelector' | 'labelSelector' | 'isStreamed' | 'project'> {
   /** Called for each object of the first list, too. */
   readonly onChange: NonNullable<WatchOptions<T>['onChange']>;
   /** The first list is complete. Not called once the watch was ended. */

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { watchPolicies } from '../../../src/cluster/policies.ts';
 import { captureLog } from '../captured-log.ts';
-import { answer, clientFor, startFakeApi } from './client/fake-api.ts';
+import { clientFor } from './client/fake-api.ts';
+import { startFakePolicies } from './fake-policies.ts';
 
 const USABLE = { mode: 'Deny', taints: [{ key: 'a' }] };
 const UNUSABLE = { mode: 'Never' };
@@ -13,30 +13,20 @@ const policy = (uid: string, generation: number, spec: object) => ({
 });
 
 /** Watches TaintPolicies of which the first list has `first`. */
-async function policiesOf(first: object) {
-  let stream: ServerResponse | undefined;
-  const api = await startFakeApi(({ path, query }, response) => {
-    const isTaints = path.endsWith('/taintpolicies');
-    if (!query.watch) return answer(response, { metadata: { resourceVersion: '1' }, items: isTaints ? [first] : [] });
-    response.flushHeaders();
-    if (isTaints) stream = response;
-  });
+async function policiesOf(first: Parameters<typeof startFakePolicies>[0]) {
+  const api = await startFakePolicies(first);
   const { client } = await clientFor(api.url);
   const policies = watchPolicies({ client, audit: false, onState() {}, log: captureLog().log });
   onTestFinished(async () => void (await policies.stop()));
   await policies.synced;
-  await expect.poll(() => stream).toBeDefined();
-  return {
-    policies,
-    inForce: () => policies.objects().map(({ inForce }) => inForce?.generation),
-    send: (type: string, object: object) => void stream?.write(`${JSON.stringify({ type, object })}\n`),
-  };
+  const inForce = () => policies.objects().map(({ inForce }) => inForce?.generation);
+  return { policies, inForce, send: api.send };
 }
 
 it('a spec that cannot be used leaves the last usable one in force, and another edit of that kind does, too', async () => {
   const { policies, inForce, send } = await policiesOf(policy('u', 1, USABLE));
-  send('MODIFIED', policy('u', 2, UNUSABLE));
-  send('MODIFIED', policy('u', 3, { ...UNUSABLE, taints: [] }));
+  await send('MODIFIED', policy('u', 2, UNUSABLE));
+  await send('MODIFIED', policy('u', 3, { ...UNUSABLE, taints: [] }));
   await expect.poll(() => policies.objects()[0]?.generation).toBe(3);
   expect(inForce()).toEqual([1]);
   await expect.poll(() => [...policies.snapshot().versions]).toEqual(['u@1']);
@@ -49,15 +39,15 @@ it('nothing is in force of a policy that could not be used since the process sta
   expect(policies.snapshot().policies).toEqual([]);
   expect(policies.isComplete('TaintPolicy')).toBe(false);
 
-  send('MODIFIED', policy('u', 3, USABLE));
+  await send('MODIFIED', policy('u', 3, USABLE));
   await expect.poll(() => policies.isComplete('TaintPolicy')).toBe(true);
   expect(inForce()).toEqual([3]);
 });
 
 it('a policy that is deleted and created again has nothing of the one before', async () => {
   const { policies, inForce, send } = await policiesOf(policy('u', 1, USABLE));
-  send('DELETED', policy('u', 1, USABLE));
-  send('ADDED', policy('v', 1, UNUSABLE));
+  await send('DELETED', policy('u', 1, USABLE));
+  await send('ADDED', policy('v', 1, UNUSABLE));
   await expect.poll(() => policies.objects()[0]?.uid).toBe('v');
   expect(inForce()).toEqual([undefined]);
 });
@@ -76,10 +66,10 @@ it('one generation that is read again with more fields is in force with them, be
       .snapshot()
       .compiled.taintPolicies.flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.unknownParts));
   expect(unknown()).toEqual([]);
-  send('MODIFIED', later('3', { future: true }));
+  await send('MODIFIED', later('3', { future: true }));
   await expect.poll(unknown).toEqual(['spec.taints[0].readyWhen.future']);
   const before = policies.snapshot();
-  send('MODIFIED', later('4', { future: true }));
+  await send('MODIFIED', later('4', { future: true }));
   await expect.poll(() => policies.objects()[0]?.resourceVersion).toBe('4');
   expect(policies.snapshot()).toBe(before);
 });

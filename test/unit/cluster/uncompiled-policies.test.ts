@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { POLICY_GROUP } from '../../../src/cluster/policy-paths.ts';
 import { captureLog } from '../captured-log.ts';
 import { eventually } from '../eventually.ts';
-import { answer, clientFor, startFakeApi } from './client/fake-api.ts';
+import { clientFor } from './client/fake-api.ts';
+import { startFakePolicies } from './fake-policies.ts';
 
 const POLICY_SET = '../../../src/policy/policy-set.ts';
 let isFailing = false;
@@ -35,23 +35,12 @@ const policy = (name: string, resourceVersion: string) => ({
 
 async function watched() {
   const watchPolicies = await withFailingCompiler();
-  const streams: ((object: object) => void)[] = [];
-  const api = await startFakeApi(({ path, query }, response) => {
-    const isTaint = path === `${POLICY_GROUP}/taintpolicies`;
-    if (!query.watch) {
-      return answer(response, { metadata: { resourceVersion: '1' }, items: isTaint ? [policy('a', '1')] : [] });
-    }
-    response.flushHeaders();
-    if (isTaint) streams.push((object) => void response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`));
-  });
+  const api = await startFakePolicies(policy('a', '1'));
   const { client } = await clientFor(api.url);
   const { log, lines } = captureLog();
   const policies = watchPolicies({ client, audit: false, onState() {}, log });
   onTestFinished(async () => void (await policies.stop()));
-  const add = async (object: object) => {
-    await eventually(() => expect(streams).toHaveLength(1));
-    streams[0]?.(object);
-  };
+  const add = (added: ReturnType<typeof policy>) => api.send('ADDED', added);
   const failures = () => lines().filter(({ level }) => level === 50);
   return { policies, add, failures, names: () => policies.snapshot().policies.map(({ name }) => name) };
 }

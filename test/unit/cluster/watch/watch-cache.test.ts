@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
+import type { WatchOptions } from '../../../../src/cluster/watch/watch-options.ts';
+import { captureLog } from '../../captured-log.ts';
 import { eventually } from '../../eventually.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { clientFor } from '../client/fake-api.ts';
@@ -254,6 +257,121 @@ describe('a watch that ends', () => {
     await watchNumber(things, 2);
     clearInterval(timer);
     expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('a list that is the beginning of the watch', () => {
+  it('is one request, and complete with its bookmark', async () => {
+    const things = await threeThings();
+    const { cache, takeChanges, states, values } = await watchThings(things, { isStreamed: true, fieldSelector: 'x=y' });
+    const watch = await watchNumber(things, 1);
+    const { timeoutSeconds, ...query } = watch.query;
+    expect(query).toEqual({
+      fieldSelector: 'x=y',
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+    });
+    watch.send('ADDED', things.set('a', 'a1', 'old'));
+    await eventually(() => expect(takeChanges()).toEqual(['added a=old']));
+    expect(cache.isSynced()).toBe(false);
+    watch.sendAll();
+    await cache.synced;
+    watch.send('MODIFIED', things.set('b', 'b1', 'new'));
+    await eventually(() => expect(values().b).toBe('new'));
+    expect(takeChanges()).toEqual(['added b=old', 'added c=old', 'modified b=new']);
+    expect(states).toEqual([{ connected: true }]);
+    watch.break();
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('105');
+    expect(things.lists()).toEqual([]);
+  });
+
+  it('has what changes before it is complete', async () => {
+    const things = await threeThings();
+    const { cache, values } = await watchThings(things, { isStreamed: true });
+    const watch = await watchNumber(things, 1);
+    watch.send('ADDED', things.set('d', 'd1', 'old'));
+    watch.send('ADDED', things.set('e', 'e1', 'old'));
+    watch.send('DELETED', things.delete('d'));
+    watch.send('MODIFIED', things.set('e', 'e1', 'new'));
+    watch.sendAll();
+    await cache.synced;
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old', e: 'new' });
+  });
+
+  it('that ends too early removes nothing, and is requested again', async () => {
+    const things = await threeThings();
+    const { cache, values, takeChanges } = await watchThings(things, { isStreamed: true });
+    (await watchNumber(things, 1)).sendAll();
+    await cache.synced;
+    things.watches[0]?.send('ERROR', { code: 410, reason: 'Expired', message: '' });
+    things.delete('a');
+    const second = await watchNumber(things, 2);
+    second.send('ADDED', things.set('b', 'b1', 'new'));
+    second.end();
+    const third = await watchNumber(things, 3);
+    expect(third.query.sendInitialEvents).toBe('true');
+    expect(values()).toEqual({ a: 'old', b: 'new', c: 'old' });
+    takeChanges();
+    third.sendAll();
+    await eventually(() => expect(takeChanges()).toEqual(['deleted a=old']));
+  });
+
+  it.each([
+    { why: 'WatchList is switched off (Kubernetes 1.33)', refusal: [422, 'Invalid'] as [number, string] },
+    { why: 'the API server does not know it', refusal: [400, 'BadRequest'] as [number, string] },
+  ])('is a list and a watch where $why, and the client does not try again', async ({ refusal }) => {
+    const things = await threeThings();
+    refuse(things, 'watch', refusal, 1);
+    const { cache, client, values, logged } = await watchThings(things, { isStreamed: true });
+    await cache.synced;
+    expect((await watchNumber(things, 1)).query.resourceVersion).toBe('103');
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
+    expect(logged()).toEqual([]);
+    const other = watchResource({ client, path: PATH, isStreamed: true, project: () => '', log: captureLog().log });
+    onTestFinished(() => other.stop());
+    await other.synced;
+    expect(things.requests().filter(({ query }) => query.sendInitialEvents)).toHaveLength(1);
+  });
+});
+
+describe('a watch of objects whose definition may change', () => {
+  const hasNewSpec: WatchOptions<string>['hasNewSpec'] = (object, known) =>
+    (object as { text: string }).text !== known?.value;
+
+  it.each([
+    { what: 'a new object', name: 'd', type: 'ADDED' },
+    { what: 'an object with another spec', name: 'a', type: 'MODIFIED' },
+  ])('lists $what, instead of taking it from the event', async ({ name, type }) => {
+    const { things, watch, takeChanges } = await watched({ hasNewSpec });
+    watch.send(type, { ...things.set(name, `${name}1`, 'whole'), text: 'without the new field' });
+    const next = await watchNumber(things, 2);
+    expect(next.query.resourceVersion).toBe('104');
+    expect(takeChanges()).toEqual([`${type.toLowerCase()} ${name}=whole`]);
+  });
+
+  it('takes an event with the known spec, as of a write of the status', async () => {
+    const { things, watch, takeChanges } = await watched({ hasNewSpec });
+    const lists = things.lists().length;
+    watch.send('MODIFIED', things.set('a', 'a1', 'old'));
+    await eventually(() => expect(takeChanges()).toEqual(['modified a=old']));
+    expect(things.lists()).toHaveLength(lists);
+  });
+
+  it('lists all after a watch that the API server ended early, and not after one that lasted its time', async () => {
+    stopClock();
+    const { things, watch, values } = await watched({ hasNewSpec });
+    vi.advanceTimersByTime(2_000);
+    things.set('a', 'a1', 'read again');
+    watch.end();
+    const second = await watchNumber(things, 2);
+    expect(values().a).toBe('read again');
+    const lists = things.lists().length;
+    vi.advanceTimersByTime(30_000);
+    second.end();
+    await watchNumber(things, 3);
+    expect(things.lists()).toHaveLength(lists);
   });
 });
 

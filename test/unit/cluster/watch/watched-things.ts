@@ -14,6 +14,8 @@ export interface OpenWatch {
   /** Text as it is. */
   write(text: string): void;
   send(type: string, object: object): void;
+  /** All objects, and that these are all: as a watch with `sendInitialEvents` begins. */
+  sendAll(): void;
   /** In good order, as the API server does when `timeoutSeconds` have passed. */
   end(): void;
   break(): void;
@@ -44,10 +46,16 @@ export async function startFakeThings(): Promise<FakeThings> {
     if (request.query.watch) {
       response.flushHeaders();
       const write = (text: string) => void response.write(text);
+      const send = (type: string, object: object) => write(`${JSON.stringify({ type, object })}\n`);
       watches.push({
         query: request.query,
         write,
-        send: (type, object) => write(`${JSON.stringify({ type, object })}\n`),
+        send,
+        sendAll() {
+          for (const object of objects.values()) send('ADDED', object);
+          const annotations = { 'k8s.io/initial-events-end': 'true' };
+          send('BOOKMARK', { metadata: { resourceVersion: String(things.version), annotations } });
+        },
         end: () => void response.end(),
         break: () => void request.socket.destroy(),
       });

@@ -26,7 +26,7 @@ describe('the CSINode of a node', () => {
     expect(csiNodes.on('n1')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toEqual([['n1']]);
     expect(csiNodes.on('n1')).toEqual(view('n1'));
-    expect(api.requests).toEqual([`LIST ${PATH}?metadata.name=n1`, `WATCH ${PATH}?metadata.name=n1`]);
+    expect(api.requests).toEqual([`STREAM ${PATH}?metadata.name=n1`]);
     api.put(csiNode('n1', 'ebs'));
     await expect.poll(() => onChange.mock.calls).toHaveLength(2);
     expect(csiNodes.on('n1')).toEqual(view('n1', 'ebs'));
@@ -74,7 +74,7 @@ describe('the CSINode of a node', () => {
     await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
     csiNodes.end('n0');
     csiNodes.on('later');
-    await expect.poll(() => api.requests.filter((one) => one.includes('metadata.name=later'))).toHaveLength(2);
+    await expect.poll(() => api.requests.filter((one) => one.includes('metadata.name=later'))).toHaveLength(1);
     await csiNodes.stop();
     expect(api.watching()).toBe(0);
   });

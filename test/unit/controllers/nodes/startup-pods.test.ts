@@ -49,7 +49,7 @@ describe('the pods of nodes that wait', () => {
     api.put(pod('n1', true));
     await expect.poll(() => onChange.mock.calls).toEqual([['n1'], ['n1']]);
     expect(readyOn('n1')).toEqual([true]);
-    expect(api.requests).toEqual(['LIST /api/v1/pods?spec.nodeName=n1', 'WATCH /api/v1/pods?spec.nodeName=n1']);
+    expect(api.requests).toEqual(['STREAM /api/v1/pods?spec.nodeName=n1']);
     pods.end('n1');
     await expect.poll(api.watching).toBe(0);
     await pods.stop();

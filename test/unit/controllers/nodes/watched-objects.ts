@@ -16,6 +16,7 @@ export interface WatchedObject {
 }
 
 interface Query {
+  readonly sendInitialEvents?: boolean;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
 }
@@ -27,7 +28,7 @@ export function watchedObjects() {
     readonly selects: (object: WatchedObject) => boolean;
     readonly tell: (event: object) => void;
   }>();
-  /** `LIST PATH?SELECTOR` and `WATCH …`, in that order. */
+  /** `LIST PATH?SELECTOR` and `WATCH …` in that order, or `STREAM …` for both in one request. */
   const requests: string[] = [];
   let refusal: number | undefined;
   let version = 1;
@@ -43,9 +44,10 @@ export function watchedObjects() {
       return { metadata: { resourceVersion: String(version) }, items } as T;
     },
     async *lines(path, { query = {}, signal, onOpen }) {
-      requests.push(`WATCH ${path}?${selectorOf(query)}`);
+      requests.push(`${query.sendInitialEvents ? 'STREAM' : 'WATCH'} ${path}?${selectorOf(query)}`);
+      if (refusal !== undefined) throw new ApiError('GET', path, refusal, 'no', '');
       onOpen?.();
-      const events: object[] = [];
+      const events: object[] = query.sendInitialEvents ? initialEvents(selecting(path, query)) : [];
       let wake = () => {};
       const watch = {
         selects: selecting(path, query),
@@ -72,13 +74,19 @@ export function watchedObjects() {
     },
   };
 
+  function initialEvents(selects: (object: WatchedObject) => boolean): object[] {
+    const annotations = { 'k8s.io/initial-events-end': 'true' };
+    const end = { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(version), annotations } } };
+    return [...[...objects.values()].filter(selects).map((object) => ({ type: 'ADDED', object })), end];
+  }
+
   return {
     client: client as ApiClient,
     run,
     requests,
     /** How many watches are open. */
     watching: () => watches.size,
-    /** The status of all lists from now on; undefined: as it is. */
+    /** The status of all requests from now on; undefined: as it is. */
     refuse(status: number | undefined) {
       refusal = status;
     },
