@@ -86,11 +86,28 @@ function keepDecision(
 
   const user = bounded(userInfo.username ?? '');
   const policies = [...new Set(shown.map(({ policy }) => policy))];
+  const refusal =
+    action === 'deny' && isComponent(user)
+      ? { user, object: bounded(request.name ?? ''), at: at.getTime(), policies }
+      : undefined;
+  return unlistedDecision({ text, at, changes, refusal });
+}
+
+/** V8 keeps all that the functions of one scope use for as long as one of them lives: those that are kept are made here, without the request. */
+function unlistedDecision({
+  text,
+  at,
+  changes,
+  refusal,
+}: {
+  readonly text: string;
+  readonly at: Date;
+  readonly changes: ReturnType<typeof keepPatch>;
+  readonly refusal: Refusal | undefined;
+}): UnlistedDecision {
   return ({ id, unlisted }) => ({
     id,
-    ...(action === 'deny' && isComponent(user)
-      ? { refusal: { user, object: bounded(request.name ?? ''), at: at.getTime(), policies } }
-      : {}),
+    ...(refusal ? { refusal } : {}),
     view: () => ({
       ...JSON.parse(text),
       id,

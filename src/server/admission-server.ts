@@ -223,6 +223,11 @@ export function createAdmissionServer({
     logViolations({ request, kind, groups, origin });
   }
 
+  /** To report later. V8 keeps all that the functions of one scope use for as long as one of them lives: this one is made without the object. */
+  function reportOf(withoutObject: JudgedRequest): () => void {
+    return () => report(withoutObject);
+  }
+
   /** Whether it is a dry run is not known, so it counts as a request. */
   function reviewTooLarge(
     subject: ReviewSubject & { readonly uid: string },
@@ -284,7 +289,7 @@ export function createAdmissionServer({
       const object = onCreation && hasFindings(judgement) ? objectToCreate(request, judgement) : undefined;
       if (onCreation && object) {
         const withoutObject = kept(judged);
-        onCreation({ object, judged, withoutObject, report: () => report(withoutObject) });
+        onCreation({ object, judged, withoutObject, report: reportOf(withoutObject) });
         return;
       }
       report(judged);

@@ -86,10 +86,13 @@ export function beginTerm({ leaseDurationMs, renewDeadlineMs }: LeaderTimings, a
  * The client for the leader's work. It sends a write only while the lease is held, aborts it when the lease is lost, and never waits for an answer
  * longer than the lease lasts. A read also ends with the lease, so that a shutdown does not wait for its answer. Watches continue.
  *
- * This does not exclude that the process is stopped between the check of the lease and the write, or that the network or the API server delays a
- * request until another process leads. No client can exclude that, and the API server does not know the lease. So each write of a leader must say
- * what it was made from, by `metadata.resourceVersion` or a JSON patch's `test`. The API server then refuses a late write with a conflict, and the
- * next leader's writes stay.
+ * The API server ends a write after the same time (`timeout`), also if the leader's machine has no network or no power: a slow webhook or a
+ * full queue would otherwise delay it by up to a minute, until another process leads.
+ *
+ * This does not exclude that the process is stopped between the check of the lease and the write, or that the network delays the request until
+ * another process leads. No client can exclude that, and the API server does not know the lease. So each write of a leader must say what it was made
+ * from, by `metadata.resourceVersion` or a JSON patch's `test`. The API server then refuses a late write with a conflict, and the next leader's
+ * writes stay.
  *
  * Its requests fail with LeadershipLostError besides what the client's own fail with.
  */
@@ -103,7 +106,7 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
     ): Promise<T> {
       const leftMs = Math.floor(leadership.remainingMs());
       if (leftMs <= 0) throw lost(signal);
-      const bound = method === 'GET' ? {} : { timeoutMs: Math.min(options.timeoutMs ?? leftMs, leftMs) };
+      const bound = method === 'GET' ? {} : boundTo(options, leftMs);
       try {
         return await client.request<T>(method, path, {
           ...options,
@@ -123,6 +126,11 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
     isClockConfirmed: client.isClockConfirmed,
     close: () => client.close(),
   };
+}
+
+function boundTo({ query, timeoutMs }: RequestOptions, leftMs: number): RequestOptions {
+  const ms = Math.min(timeoutMs ?? leftMs, leftMs);
+  return { timeoutMs: ms, query: { ...query, timeout: `${ms}ms` } };
 }
 
 function lost({ reason }: AbortSignal, cause?: unknown): LeadershipLostError {

@@ -1,9 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { keepDaemonSet, keepNode, projectDaemonSet, projectNode } from '../../../src/cluster/cluster-objects.ts';
 import { parseAllowedRemovals } from '../../../src/judge/allow-removal.ts';
 import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
+import { collectGarbage } from '../collect-garbage.ts';
 
 const MAX_LABELS = 1_000;
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
@@ -152,9 +151,6 @@ describe('of a DaemonSet', () => {
     expect(() => projectDaemonSet(object)).not.toThrow();
   });
 });
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 function heapInUse(): number {
   for (let i = 0; i < 2; i++) collectGarbage();

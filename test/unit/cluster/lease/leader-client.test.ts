@@ -27,15 +27,20 @@ const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'] as const;
 describe.each(WRITES)('%s', (method) => {
   it('is sent while the lease is held, bound to the term and to what is left of the lease', async () => {
     const { client, term, options } = leading(6_000);
-    await expect(client.request(method, '/x', { body: { a: 1 } })).resolves.toBe('done');
-    expect(options()).toMatchObject({ body: { a: 1 }, signal: term.signal, timeoutMs: 9_000 });
+    await expect(client.request(method, '/x', { body: { a: 1 }, query: { b: 2 } })).resolves.toBe('done');
+    expect(options()).toMatchObject({
+      body: { a: 1 },
+      query: { b: 2, timeout: '9000ms' },
+      signal: term.signal,
+      timeoutMs: 9_000,
+    });
     term.end(new LeadershipLostError('over'));
   });
 
   it('keeps a shorter time-out of its own', async () => {
     const { client, term, options } = leading(0);
     await client.request(method, '/x', { timeoutMs: 500 });
-    expect(options().timeoutMs).toBe(500);
+    expect(options()).toMatchObject({ timeoutMs: 500, query: { timeout: '500ms' } });
     term.end(new LeadershipLostError('over'));
   });
 

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import type { WatchCache } from '../../../../src/cluster/watch/watch-options.ts';
 import { captureLog } from '../../captured-log.ts';
+import { collectGarbage } from '../../collect-garbage.ts';
 import { eventually } from '../../eventually.ts';
 import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
 
@@ -18,9 +17,6 @@ const IMAGES = Array.from({ length: 100 }, (_, index) => ({
   sizeBytes: index,
 }));
 const NODE_BYTES = 38_000;
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const node = (index: number) => ({
   metadata: {

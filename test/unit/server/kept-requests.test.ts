@@ -1,0 +1,82 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../../../src/admission/request-events.ts';
+import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { daemonSetRequest, nodeRequest } from '../admission/requests.ts';
+import { collectGarbage } from '../collect-garbage.ts';
+import { startServer } from './running-server.ts';
+
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: denied }
+spec: { mode: Deny, taints: [{ key: denied }] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: restored }
+spec: { mode: Restore, taints: [{ key: restored, effect: NoSchedule, ensure: Always }] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: cni }
+spec: { mode: Mutate, daemonSets: { namespaces: [kube-system] } }
+`;
+
+const node = (...keys: readonly string[]) => ({
+  metadata: { name: 'n1', uid: 'uid-1' },
+  spec: { taints: keys.map((key) => ({ key, effect: 'NoSchedule' })) },
+});
+const DAEMON_SET = { metadata: { name: 'cni' }, spec: { template: { spec: { containers: [] } } } };
+
+/** Keeps what a replica keeps of each request: see `cluster-app.ts`. */
+async function startReplica() {
+  const decisions = createDecisionLog({ replica: 'a' });
+  const objects: WeakRef<object>[] = [];
+  const kept: unknown[] = [decisions];
+  const remember = ({ object }: AdmissionRequest) => objects.push(new WeakRef(object as object));
+  const server = await startServer({
+    policies: POLICIES,
+    onJudged(judged) {
+      remember(judged.request);
+      kept.push(eventsOf(judged.request, judged.judgement));
+      decisions.record(judged);
+    },
+    onCreation({ judged, withoutObject, report }) {
+      remember(judged.request);
+      kept.push(
+        withoutObject,
+        report,
+        decisions.prepare(judged),
+        eventsOf(withoutObject.request, judged.judgement, 'x'),
+      );
+    },
+  });
+  return { server, kept, objects };
+}
+
+describe('what a replica keeps of a request', () => {
+  it.each<{ what: string; path: '/validate' | '/mutate'; request: AdmissionRequest }>([
+    {
+      what: 'a denied removal',
+      path: '/validate',
+      request: nodeRequest({ object: node(), oldObject: node('denied') }),
+    },
+    {
+      what: 'a restored taint',
+      path: '/mutate',
+      request: nodeRequest({ object: node(), oldObject: node('restored') }),
+    },
+    { what: 'a node that registers', path: '/mutate', request: nodeRequest({ object: node() }) },
+    { what: 'a patched DaemonSet', path: '/mutate', request: daemonSetRequest({ object: DAEMON_SET }) },
+  ])('has no reference to the object, which may have megabytes: $what', async ({ path, request }) => {
+    const { server, kept, objects } = await startReplica();
+    await server.review({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }, path);
+    // An object of which a reference was followed stays until the end of the turn.
+    await setImmediate();
+    collectGarbage();
+    expect(objects.map((object) => object.deref() !== undefined)).toEqual([false]);
+    expect(kept.length).toBeGreaterThan(1);
+  });
+});
