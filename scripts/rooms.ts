@@ -22,7 +22,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     'judge/startup': 'which startup taints a node waits with, and why',
   },
   {
-    'judge/node': 'what a Node needs: the step of the leader, and what it remembers',
+    'judge/node': 'what a Node needs: the step of the leader, and what it keeps in memory',
     'judge/policy': 'what is said of a policy: findings, warnings, contradictions',
   },
   {
