@@ -62,7 +62,7 @@ const INSTEAD_IN_MESSAGES: typeof INSTEAD = [
 const READ_WHOLE = ['manifests/chart/templates/NOTES.txt', 'manifests/monitoring/alerts.yaml'];
 
 const faults = [
-  ...globSync(['*.md', 'docs/{,reference/,runbooks/}*.md', 'design/*.md', 'test/*.md'], { cwd: ROOT })
+  ...globSync(['*.md', 'docs/{,reference/,runbooks/}*.md', 'design/*.md', 'test/**/*.md'], { cwd: ROOT })
     .filter((path) => path !== 'CHANGELOG.md')
     .flatMap((path) => faultsIn(path, proseOf(read(path)), [...INSTEAD, ...INSTEAD_ON_PAGES])),
   ...globSync(['{src,test,bench,demo}/**/*.{ts,js}', 'scripts/dashboard-panels.ts', ...READ_WHOLE], {

@@ -16,7 +16,7 @@ import { LOST, lackingMessage, reportActions } from './node-messages.ts';
 /**
  * The item `t` of `spec.taints` as a map, with empty texts and null for absent fields, which the API server leaves out again. An item itself must not
  * be in a patch: in Kubernetes 1.37, CEL reads objects through Go's reflection, and such values have no JSON form
- * (https://github.com/kubernetes/kubernetes/pull/140164, seen with 1.37.2).
+ * (https://github.com/kubernetes/kubernetes/pull/138771, seen with 1.37.2).
  */
 const WRITTEN_TAINT = cel(80)`{
     "key": dyn(t.key), "value": dyn(has(t.value) ? t.value : ""), "effect": dyn(t.effect),

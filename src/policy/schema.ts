@@ -14,15 +14,20 @@ import {
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { Path, Problem } from './problem.ts';
 
-/** `spec.backstop`: what enforces the policy in addition to the webhook. */
-export const BackstopSchema = Type.Enum(['None', 'Native'], {
-  default: 'None',
-  description:
-    'What protects while taintkeeper cannot be called. Native: in the cluster, taintkeeper also writes the policy as ' +
-    'ValidatingAdmissionPolicy and MutatingAdmissionPolicy, as far as they can express it, and keeps them up to date; ' +
-    'the condition Backstop says what of it is in force. It needs permission to write such policies, which is off by default. ' +
-    'None: only failurePolicy applies.',
-});
+/**
+ * `spec.backstop`: what enforces the policy in addition to the webhook.
+ * @param withoutIt what `None` means for this kind, as a sentence
+ */
+export function backstopSchema(withoutIt: string) {
+  return Type.Enum(['None', 'Native'], {
+    default: 'None',
+    description:
+      'What enforces the policy while taintkeeper cannot be called. Native: in the cluster, taintkeeper also writes the policy as ' +
+      'ValidatingAdmissionPolicy and MutatingAdmissionPolicy, as far as they can express it, and keeps them up to date; ' +
+      'the condition Backstop says what of it is in force. It needs permission to write such policies, which is off by default. ' +
+      `None: ${withoutIt}`,
+  });
+}
 
 /** A rule of a CRD, which the API server checks. */
 export interface CelRule {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { formatPath, type Path, type Problem } from './problem.ts';
-import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
+import { backstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
 import { NO_CONTRADICTION, SPEC_CONSTRAINTS } from './taint-policy-constraints.ts';
 import { checkRule, type TaintRule, TaintRuleSchema } from './taint-rule.ts';
@@ -76,7 +76,7 @@ export const TaintPolicySpecSchema = Type.Object(
           'configurations itself.',
       }),
     ),
-    backstop: Type.Optional(BackstopSchema),
+    backstop: Type.Optional(backstopSchema('only failurePolicy applies.')),
   },
   {
     description: 'Which taints nodes must have, and which ones only exempt users may remove.',

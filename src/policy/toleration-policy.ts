@@ -4,7 +4,7 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
 import type { Problem } from './problem.ts';
 import {
-  BackstopSchema,
+  backstopSchema,
   brokenConstraints,
   type Constraint,
   celValidations,
@@ -118,7 +118,11 @@ export const TolerationPolicySpecSchema = Type.Object(
           'restarts their pods, and needs permission to patch DaemonSets, which is off by default.',
       }),
     ),
-    backstop: Type.Optional(BackstopSchema),
+    backstop: Type.Optional(
+      backstopSchema(
+        'DaemonSets pass unchanged, and the leader reports or patches them afterwards, as `existing` says.',
+      ),
+    ),
   },
   {
     description: 'Which DaemonSets have to tolerate which taints.',

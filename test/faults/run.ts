@@ -13,7 +13,7 @@ import { COLUMNS, rowOf } from './table.ts';
 import { startTraffic } from './traffic.ts';
 
 /**
- * Lets one thing after the other go wrong under 20 requests a second, and prints the rows that docs/reliability.md sums up: how the
+ * Lets one thing after the other go wrong under 20 requests a second, and prints the rows that results.md sums up: how the
  * requests ended, and how soon all was well again. Linux only; as root, it takes a network namespace of its own, in which packets can be dropped.
  *
  *     npm run faults                                   all of them

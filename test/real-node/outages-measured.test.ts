@@ -9,7 +9,7 @@ const PER_SECOND = 15;
 /** The longest lasts for 70 s, or until kubelets show a Secret. */
 const TIMEOUT_MS = 400_000;
 
-/** Of those that docs/reliability.md has figures of: what no other test is about. */
+/** Of those that measure/results.md has figures of: what no other test is about. */
 const COST_NOTHING = ['evict', 'no-such-image', 'helm', 'late-secret', 'disk-full', 'cni-down'];
 const COST_SOMETHING = [
   'kill-leader',

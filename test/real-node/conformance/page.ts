@@ -32,7 +32,7 @@ export function conformancePage(
   return [
     `<!-- Written by \`${command}\`: run it instead of editing this page. -->`,
     "# Kubernetes' own tests",
-    `This page shows the outcome of one run, on ${date}. [Reliability](../../../docs/reliability.md#kubernetes-own-tests) describes the nodes and the settings. The specs are those of Kubernetes ${version}: ${specs.length} specs, ${different} with another outcome in one setting than in another.`,
+    `This page shows the outcome of one run, on ${date}. [The README](README.md) describes the nodes and the settings. The specs are those of Kubernetes ${version}: ${specs.length} specs, ${different} with another outcome in one setting than in another.`,
     ...requests,
     '## Passed specs by group',
     table(

@@ -11,7 +11,7 @@ import { seconds } from './seconds.ts';
 
 /**
  * Lets one thing after the other go wrong on two real nodes, each on new ones, under a steady load, and prints the table of
- * docs/reliability.md, as markdown. Linux only, as root.
+ * results.md beside it, as markdown. Linux only, as root.
  *
  *     npm run faults:real                                   all of them
  *     npm run faults:real -- kill link [--per-second 20]    those whose names begin so

@@ -107,7 +107,7 @@ it('the pods get more time to end than the program takes', () => {
 });
 
 it('a replica on a node that is gone is replaced soon, and not before a node that is back has had the time to be Ready', () => {
-  /** Measured on real nodes: docs/reliability.md. */
+  /** Measured on real nodes: test/real-node/measure/results.md. */
   const READY_AGAIN_SECONDS = 14;
   const tolerations = deployment.spec.template.spec.tolerations as { tolerationSeconds?: number }[];
   const seconds = tolerations.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);

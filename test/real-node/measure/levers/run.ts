@@ -8,7 +8,7 @@ import { type Lost, loseNode } from './lose-node.ts';
 
 /**
  * Takes one of two real nodes off the wire, again and again on new ones, each time with one thing set otherwise, and prints a
- * table. docs/reliability.md has its rows without `slow` and `last problem after`, and with the load that is printed beside it. Linux only, as root.
+ * table. ../results.md has its rows without `slow` and `last problem after`, and with the load that is printed beside it. Linux only, as root.
  *
  *     npm run levers:real                       all of them, in half an hour
  *     npm run levers:real -- many timeout       those whose names begin so
