@@ -59,7 +59,7 @@ it.each([
 
 it('the rights that the page lists for each value of the chart are those of manifests/rights', () => {
   const listed = rowsAfter('## By a value of the chart', RIGHTS_PAGE).map(
-    ([group = '', resources = '', verbs = '', value = '']) => ({
+    ([, group = '', resources = '', verbs = '', value = '']) => ({
       value,
       apiGroups: [group === 'core' ? '' : group],
       resources: resources.split(', '),
