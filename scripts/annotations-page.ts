@@ -55,7 +55,7 @@ export function annotationsPage(): string {
   return [
     '# Annotations\n',
     'Annotations of taintkeeper have the prefix `taintkeeper.dev/`. [Security](../security.md#the-annotation-allow-removal) says who can write that of a ' +
-      'Node. `taintkeeper cleanup` removes those of nodes and DaemonSets after an [uninstallation](../install.md#uninstall).\n',
+      'Node. `taintkeeper cleanup` removes those of nodes and DaemonSets after an [uninstallation](../uninstall.md#uninstall).\n',
     '| annotation | on | written by | meaning |',
     '| --- | --- | --- | --- |',
     ...Object.entries(ANNOTATIONS).map(

@@ -6,7 +6,7 @@ export function eventsPage(): string {
     '# Events\n',
     'taintkeeper writes Events of `events.k8s.io/v1` with the reporting controller `taintkeeper.dev/taintkeeper`. ' +
       '`kubectl describe node NODE` shows those of a node, and `kubectl events --for taintpolicy/POLICY` those of a policy. ' +
-      'Events of objects without a namespace are in the namespace `default`. [Operating](../operating.md#in-a-cluster) says when an Event is left out.\n',
+      'Events of objects without a namespace are in the namespace `default`. [Operating](../operating.md#events) says when an Event is left out.\n',
     '| reason | on | meaning |',
     '| --- | --- | --- |',
     ...Object.entries(EVENT_REASONS)

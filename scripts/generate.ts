@@ -12,7 +12,6 @@ import { withPart } from './marked-part.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyPage } from './policy-page.ts';
 import { prometheusRule } from './prometheus-rule.ts';
-import { RIGHTS_TABLES } from './rights.ts';
 import { rightsPage } from './rights-page.ts';
 import { sourceFiles } from './rooms.ts';
 import { talosLintPage } from './talos-lint-page.ts';
@@ -45,17 +44,5 @@ const alerts = readFileSync(join(ROOT, 'manifests/monitoring/alerts.yaml'), 'utf
 write('manifests/monitoring/prometheus-rule.yaml', prometheusRule(alerts));
 write('manifests/monitoring/dashboard.json', dashboard());
 
-for (const [page, parts] of Object.entries({
-  'CONTRIBUTING.md': { 'plan of src': () => housePlan(sourceFiles()) },
-  'docs/install.md': pick('grants'),
-})) {
-  const before = readFileSync(join(ROOT, page), 'utf8');
-  write(
-    page,
-    Object.entries(parts).reduce((text, [name, part]) => withPart(text, name, part()), before),
-  );
-}
-
-function pick(...names: readonly (keyof typeof RIGHTS_TABLES)[]): Record<string, () => string> {
-  return Object.fromEntries(names.map((name) => [name, RIGHTS_TABLES[name]]));
-}
+const CONTRIBUTING = 'CONTRIBUTING.md';
+write(CONTRIBUTING, withPart(readFileSync(join(ROOT, CONTRIBUTING), 'utf8'), 'plan of src', housePlan(sourceFiles())));

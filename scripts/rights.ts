@@ -48,26 +48,17 @@ const NAMES: Readonly<Record<NonNullable<NeededRule['named']>, string>> = {
   defaultPolicies: 'taintkeeper-default-policies',
 };
 
-/** The tables of docs/reference/rights.md and docs/install.md, by name. */
+/** The tables of docs/reference/rights.md, by name. */
 export const RIGHTS_TABLES = {
   'rights in the cluster': () => neededTable(NEEDED_RULES.cluster),
   'rights in the namespace': () => neededTable(NEEDED_RULES.namespace),
   'optional rights': () =>
     table(
-      ['group', 'resources', 'verbs', 'value', 'why'],
-      OPTIONAL.map((rule) => [...cells(rule), code(rule.value), rule.why]),
-    ),
-  grants: () =>
-    table(
-      ['for', 'right', 'value', 'file'],
-      Object.entries(GRANTS).map(([value, grant]) => [
-        grant.for,
-        OPTIONAL.filter((rule) => rule.value === value)
-          .map(({ to }) => to)
-          .join(', '),
-        code(value),
-        code(`manifests/rights/${grant.file}`),
-      ]),
+      ['for', 'group', 'resources', 'verbs', 'value', 'file'],
+      OPTIONAL.map((rule) => {
+        const grant = GRANTS[rule.value];
+        return [grant.for, ...cells(rule), code(rule.value), code(`manifests/rights/${grant.file}`)];
+      }),
     ),
 } satisfies Readonly<Record<string, () => string>>;
 

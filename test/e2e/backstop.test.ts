@@ -254,7 +254,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
   it(
     'uninstalled, it leaves nothing in force, and then nothing at all',
     async () => {
-      const [first = '', second = ''] = guideCommands('install.md', 'Uninstall').map(({ command }) =>
+      const [first = '', second = ''] = guideCommands('uninstall.md', 'Uninstall').map(({ command }) =>
         command.replace(/^kubectl /, '').replace('manifests/install.yaml', INSTALL),
       );
       // The manifest brings another one, which protects an annotation of nodes and is in force until the manifest is deleted.

@@ -37,7 +37,7 @@ interface Policy {
   readonly spec: object;
 }
 
-describeWithControlPlane("the install guide's backup", {}, (cp) => {
+describeWithControlPlane("the guide's backup", {}, (cp) => {
   let installation: Installation;
   let saved = '';
   /** By path, with what the API server adds. */
@@ -61,7 +61,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
   async function restore(text: string) {
     const folder = temporaryDirectory();
     writeFileSync(join(folder, 'policies.yaml'), text);
-    const [command] = guideCommands('install.md', 'Backup', 1).map((one) => one.command.split(' | kubectl '));
+    const [command] = guideCommands('uninstall.md', 'Backup', 1).map((one) => one.command.split(' | kubectl '));
     const [shell = '', kubectl = ''] = command ?? [];
     const input = (await runTool('sh', ['-c', `cd ${folder} && ${shell}`], { env: process.env })).stdout;
     const { code, stderr } = await cp().kubectl(kubectl.split(' '), { input });
@@ -77,7 +77,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
       await untilThere(path);
       changed.set(path, await change(path, spec));
     }
-    const [{ command } = { command: '' }] = guideCommands('install.md', 'Backup');
+    const [{ command } = { command: '' }] = guideCommands('uninstall.md', 'Backup');
     const [get = '', ...rest] = command.split(' > ');
     expect(rest).toEqual(['policies.yaml']);
     saved = (await cp().kubectl(get.split(' ').slice(1))).stdout;

@@ -46,7 +46,7 @@ export interface Installation {
 
 /**
  * Applies manifests/install.yaml, and leads its Service to this machine.
- * @param rights what is granted besides: see docs/install.md, Rights
+ * @param rights what is granted besides: see docs/reference/rights.md
  */
 export async function install(cp: ControlPlane, rights: readonly GrantingValue[] = []): Promise<Installation> {
   const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];

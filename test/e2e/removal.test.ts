@@ -195,7 +195,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
   }
 
   /** For what neither the manifest nor the namespace covers. */
-  const deleteRemaining = () => kubectl(guideCommands('install.md', 'Uninstall', 1)[0]?.command ?? '');
+  const deleteRemaining = () => kubectl(guideCommands('uninstall.md', 'Uninstall', 1)[0]?.command ?? '');
 
   it(
     "the guide's commands leave nothing, neither rights nor limits, though the leader does what it can",
@@ -204,7 +204,9 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
       await install();
       await kubectl(`kubectl apply -f ${RIGHTS.recoverPods} -f ${RIGHTS.nativePolicies}`);
       await applySelfRestriction();
-      const [first = '', second = '', ...more] = guideCommands('install.md', 'Uninstall').map(({ command }) => command);
+      const [first = '', second = '', ...more] = guideCommands('uninstall.md', 'Uninstall').map(
+        ({ command }) => command,
+      );
       expect(more).toEqual([]);
       await kubectl(first);
       await nodesAreFree();

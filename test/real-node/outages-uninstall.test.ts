@@ -43,7 +43,7 @@ describe('on a real node, uninstalling', skipFor(obstacleToRealNode() ?? obstacl
     {
       order: "the guide's commands",
       install: byManifest,
-      steps: guideCommands('install.md', 'Uninstall').map(({ command }) =>
+      steps: guideCommands('uninstall.md', 'Uninstall').map(({ command }) =>
         run(...command.replace('manifests/install.yaml', INSTALL).split(' ').slice(1)),
       ),
     },

@@ -9,11 +9,12 @@ import { provideNextImages } from './images.ts';
 import {
   CONTROL_PLANE_TAINT,
   doctorContent,
-  installBeforeNetwork,
   MASTER_TAINT,
   nodesReady,
   podsReady,
+  productReady,
   removalDenied,
+  runGuided,
   taintsOf,
 } from './product.ts';
 import { NEXT_VERSION, nextProgramPath, obstacleToUpgrade } from './programs.ts';
@@ -36,16 +37,18 @@ describeOnMachines('taintkeeper before the first CNI, and an upgrade', ['cp-1', 
   });
 
   step('the host-network preset runs on nodes without a network', ['taintkeeper', 'kubelet'], async () => {
-    await kubectl('create', 'namespace', NAMESPACE);
-    await kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=privileged');
-    const [create = ''] = guideLines(...GUIDE);
+    const [createNamespace = '', labelNamespace = '', installChart = ''] = guideLines('install.md', 'Host network');
+    await runGuided(cluster(), createNamespace);
+    await runGuided(cluster(), labelNamespace);
+    const [createConfigMap = ''] = guideLines(...GUIDE);
     await cluster()
       .machine('cp-1')
       .write('/etc/kubernetes/test/webhook-client-ca.crt', (await authority).cert);
     await cluster()
       .machine('cp-1')
-      .run(['bash', '-c', `cd /etc/kubernetes/test && ${create}`]);
-    await installBeforeNetwork(cluster());
+      .run(['bash', '-c', `cd /etc/kubernetes/test && ${createConfigMap}`]);
+    await runGuided(cluster(), installChart);
+    await productReady(cluster());
     const states = await Promise.all(['cp-1', 'node-2'].map((name) => nodeState(cluster(), name)));
     expect(states).toEqual(['NotReady', 'NotReady']);
     return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);
@@ -70,6 +73,16 @@ describeOnMachines('taintkeeper before the first CNI, and an upgrade', ['cp-1', 
       return doctorContent(cluster());
     },
   );
+
+  step('the toleration of nodes that are not ready is removed', ['taintkeeper', 'kubelet'], async () => {
+    const [removeToleration = ''] = guideLines('install.md', 'Host network', 1);
+    await runGuided(cluster(), removeToleration);
+    await productReady(cluster());
+    const path = 'jsonpath={.spec.template.spec.tolerations[*].key}';
+    const deployment = ['--namespace', NAMESPACE, 'get', 'deployment/taintkeeper'];
+    expect(await kubectl(...deployment, '--output', path)).not.toContain('node.kubernetes.io/not-ready');
+    return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);
+  });
 
   step('a second control plane joins, with the client certificate', ['kube-apiserver', 'etcd', 'kubelet'], async () => {
     await giveClientCertificate(cluster(), 'cp-3', await authority);

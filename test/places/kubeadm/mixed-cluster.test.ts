@@ -13,6 +13,7 @@ import {
   podsReady,
   productReady,
   removalDenied,
+  runGuided,
   taintsOf,
 } from './product.ts';
 import { describeOnMachines } from './steps.ts';
@@ -33,6 +34,8 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
   step('kubeadm init makes a control plane', ['kubelet', 'containerd', 'kube-apiserver', 'etcd'], async () => {
     await cluster().init();
     expect(await taintsOf(cluster(), 'cp-1')).toEqual([`${CONTROL_PLANE_TAINT}:NoSchedule`]);
+    const [removal = ''] = guideLines('install.md', 'Control-plane nodes that run workloads');
+    await runGuided(cluster(), `${removal} --dry-run=server`);
     return undefined;
   });
 
@@ -100,6 +103,16 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
 
   step('both names of the taint are protected', ['taintkeeper', 'kube-apiserver'], async () => {
     await removalDenied(cluster(), 'node-2', MASTER_TAINT);
+    return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);
+  });
+
+  step('the annotation of docs/operating.md allows the removal', ['taintkeeper', 'kube-apiserver'], async () => {
+    const [allow = '', remove = ''] = guideLines('operating.md', 'Removing a protected taint').map((line) =>
+      line.replace('NODE', 'cp-1').replace('KEY=VALUE:EFFECT', `${CONTROL_PLANE_TAINT}:NoSchedule`),
+    );
+    await runGuided(cluster(), allow);
+    await runGuided(cluster(), `${remove} --dry-run=server`);
+    await kubectl('annotate', 'node', 'cp-1', 'taintkeeper.dev/allow-removal-');
     return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);
   });
 

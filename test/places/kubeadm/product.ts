@@ -1,8 +1,11 @@
-import { CHART, IMAGE, INSTALL, NAMESPACE } from '../../../scripts/chart.ts';
+import { join } from 'node:path';
+import { INSTALL, NAMESPACE } from '../../../scripts/chart.ts';
+import { helmPath } from '../../control-plane/helm.ts';
 import type { ToolResult } from '../../control-plane/run-tool.ts';
 import { waitUntil } from '../../control-plane/wait-until.ts';
 import type { KubeadmCluster } from './cluster.ts';
 
+const ROOT = join(import.meta.dirname, '..', '..', '..');
 export const TIMEOUT_MS = 120_000;
 const WAIT = `--timeout=${TIMEOUT_MS / 1000}s`;
 const PATIENT = { timeoutMs: TIMEOUT_MS + 10_000 };
@@ -15,20 +18,10 @@ export async function installProduct(cluster: KubeadmCluster): Promise<void> {
   await productReady(cluster);
 }
 
-/** Installs the chart with the host-network preset, which asks for client certificates, so that it starts on nodes without a network. */
-export async function installBeforeNetwork(cluster: KubeadmCluster): Promise<void> {
-  const tolerations = ['network-unavailable', 'not-ready'].map((condition) => ({
-    key: `node.kubernetes.io/${condition}`,
-    operator: 'Exists',
-    effect: 'NoSchedule',
-  }));
-  await cluster.helm(
-    ...['install', 'taintkeeper', CHART, '--namespace', NAMESPACE],
-    ...['--values', `${CHART}/presets/host-network.yaml`],
-    ...['--set', `image.repository=${IMAGE},clientCertificate.caConfigMap=api-servers`],
-    ...['--set-json', `tolerations=${JSON.stringify(tolerations)}`],
-  );
-  await productReady(cluster);
+/** Runs a command of a page of docs/ on the first machine, in this checkout. */
+export async function runGuided(cluster: KubeadmCluster, command: string): Promise<void> {
+  const line = command.replace(/^helm /, `${helmPath() ?? 'helm'} `);
+  await cluster.machine('cp-1').run(['bash', '-c', `cd ${ROOT} && ${line}`], PATIENT);
 }
 
 /** Waits until both replicas are available, and all policies in force. */

@@ -381,6 +381,16 @@ describe(`a cluster of Talos ${TALOS_VERSION}`, skipFor(obstacleToTalosMachines(
     STEP_TIMEOUT_MS,
   );
 
+  it(
+    'a worker whose Node was deleted registers again once its kubelet restarts, as docs/restore-etcd.md says',
+    async () => {
+      await cluster.kubectl(['delete', 'node', 'w1']);
+      await cluster.talosctl(['--nodes', cluster.worker.address, 'service', 'kubelet', 'restart']);
+      await cluster.nodeIs(cluster.worker, labelled('pool', 'gpu'), 'registered again');
+    },
+    STEP_TIMEOUT_MS,
+  );
+
   it('lint reads the configuration in force', async () => {
     const live = await cluster.talosctl(['--nodes', cluster.worker.address, 'get', 'machineconfig', '-o', 'yaml']);
     const file = lab.workspace.write('live.yaml', live);

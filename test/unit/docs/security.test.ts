@@ -8,7 +8,7 @@ import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.
 import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { ROOT } from './pages.ts';
 
-const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+const AVAILABILITY_PAGE = readFileSync(join(ROOT, 'docs/availability.md'), 'utf8');
 const RIGHTS_PAGE = readFileSync(join(ROOT, 'docs/reference/rights.md'), 'utf8');
 
 interface Rule {
@@ -19,7 +19,7 @@ interface Rule {
 }
 
 /** The rows of the first table after a text, cell by cell, without its heading. */
-function rowsAfter(text: string, page = PAGE): string[][] {
+function rowsAfter(text: string, page: string): string[][] {
   const [, after = ''] = page.split(text, 2);
   const [table = ''] = /(?:^\|.*\n)+/m.exec(after) ?? [];
   const rows = table.trim().split('\n').slice(2);
@@ -59,7 +59,7 @@ it.each([
 
 it('the rights that the page lists for each value of the chart are those of manifests/rights', () => {
   const listed = rowsAfter('## By a value of the chart', RIGHTS_PAGE).map(
-    ([group = '', resources = '', verbs = '', value = '']) => ({
+    ([, group = '', resources = '', verbs = '', value = '']) => ({
       value,
       apiGroups: [group === 'core' ? '' : group],
       resources: resources.split(', '),
@@ -98,7 +98,7 @@ it('the page lists exactly the possible webhooks, each with its requests and its
     ['examples/policies', 'examples/audit/policy.yaml'].map((file) => join(ROOT, file)),
   );
   const entries = webhookEntries(parsePolicies([...(await readBuiltinPolicies()), ...examples]));
-  const listed = rowsAfter('## Failure policy').map(([name, requests, , failurePolicy]) =>
+  const listed = rowsAfter('## Webhooks', AVAILABILITY_PAGE).map(([name, requests, , failurePolicy]) =>
     [name, requests, failurePolicy].join(': '),
   );
   const actual = entries.map(({ name, operations, resource, failurePolicy }) =>

@@ -9,7 +9,7 @@ import { admin, developer, node } from '../control-plane/users.ts';
 import { waitUntilCalled } from '../control-plane/webhook.ts';
 import { attempt, kubectl, path } from './nodes.ts';
 
-const GUIDE = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync(new URL('../../docs/outside-a-cluster.md', import.meta.url), 'utf8');
 const [CONFIGURATIONS = '', STRICT = ''] = [...GUIDE.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
 
 const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
