@@ -17,3 +17,10 @@ it.each(BLOCKS)('taintkeeper $command prints what the guide says', async ({ comm
   const args = command.split(' ').map((word) => word.replaceAll("'", ''));
   expect((await run(...args)).stdout).toBe(output);
 });
+
+it('the guide has each form of a remedy', async () => {
+  const [, table = ''] = /^\| `--as` \|.*\n((?:\|.*\n)+)/m.exec(GUIDE) ?? [];
+  const forms = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, form]) => form);
+  const { stderr } = await run('coverage', 'fix', 'examples/mixed-cluster.yaml', '--as', 'none');
+  expect(stderr).toContain(`Allowed choices are ${forms.join(', ')}.`);
+});

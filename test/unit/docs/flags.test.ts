@@ -20,7 +20,13 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   'kube-controller-manager': ['--use-service-account-credentials'],
   kubelet: ['--node-labels', '--register-with-taints', '--hostname-override'],
   etcdutl: ['--bump-revision', '--mark-compacted'],
-  'cluster-autoscaler': ['--startup-taint', '--startup-taint-prefix'],
+  'cluster-autoscaler': [
+    '--startup-taint',
+    '--startup-taint-prefix',
+    '--ok-total-unready-count',
+    '--max-total-unready-percentage',
+    '--scale-down-unready-time',
+  ],
   node: [
     '--disallow-code-generation-from-strings',
     '--expose-gc',

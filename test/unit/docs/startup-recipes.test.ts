@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
+import { partsOf, type ReadyWhen, ReadyWhenSchema } from '../../../src/policy/ready-when.ts';
 import { judgeNode } from '../judge/request/judge-node.ts';
 import { ROOT } from './pages.ts';
 
@@ -76,4 +76,11 @@ it.each<{ name: string; readyWhen: ReadyWhen | undefined }>([
 ])('$name waits for $readyWhen', ({ name, readyWhen }) => {
   const parts = example(name).taintPolicies.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.parts));
   expect(parts).toEqual(readyWhen ? [partsOf(readyWhen)] : []);
+});
+
+it('the page has each field of readyWhen: a part in the table, and the others with the deadline', () => {
+  const [, table = ''] = /^\| part \|.*\n((?:\|.*\n)+)/m.exec(PAGE) ?? [];
+  const [, deadline = ''] = /^### The deadline\n([\s\S]*?)^### /m.exec(PAGE) ?? [];
+  const named = [...table.matchAll(/^\| `(\w+)`/gm), ...deadline.matchAll(/`(\w+)`(?: \(\d+\))? (?:counts|says)/g)];
+  expect(named.map(([, field]) => field).sort()).toEqual(Object.keys(ReadyWhenSchema.properties).sort());
 });
