@@ -1,14 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { readCoverage, runCoverage } from './coverage-command.ts';
 import { createDaemonSet, daemonSetManifest, getDaemonSet } from './daemon-sets.ts';
-import { guideCommands } from './guide-commands.ts';
 import { pasteRemedy } from './paste-remedy.ts';
 
 const NEW = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
@@ -62,37 +60,6 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
     // The list that was to be made is there by now: the same command must not put another one in its place.
     const [making = ''] = commands.filter((command) => command.includes('"test"'));
     await expect(pasteRemedy(cp(), making)).rejects.toThrow(/The request is invalid/);
-  });
-
-  it('on call, without the command line: the commands print what the page shows, and add the toleration', async () => {
-    const [namespace, name, heading] = ['kube-flannel', 'kube-flannel-ds', 'The CNI is missing on new nodes'];
-    const own = [
-      { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoSchedule' },
-      { ...NEW, operator: 'Exists' },
-    ];
-    await createNamespace(namespace);
-    await createDaemonSet(cp(), daemonSetManifest(namespace, name, { tolerations: own }));
-    await createDaemonSet(cp(), daemonSetManifest(namespace, 'bare'));
-    await cp().request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name: 'n2' } } });
-    // Without the taint that the API server gives to new nodes: a node that misses only a toleration of its own taint.
-    const spec = { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }] };
-    await cp().request(admin, 'PATCH', '/api/v1/nodes/n2', { body: { spec }, contentType: MERGE_PATCH });
-
-    const commands = [...guideCommands('on-call.md', heading, 1), ...guideCommands('on-call.md', heading, 2)];
-    expect(commands).toHaveLength(3);
-    for (const { command, output } of commands) expect(await pasteRemedy(cp(), command), command).toBe(output);
-    expect(await tolerationsOf(namespace, name)).toEqual([
-      ...own,
-      { key: 'dedicated', operator: 'Equal', value: 'gpu', effect: 'NoSchedule' },
-    ]);
-
-    const patch = commands[2]?.command.replace(name, 'bare') ?? '';
-    await expect(pasteRemedy(cp(), patch)).rejects.toThrow(/invalid/);
-    await pasteRemedy(
-      cp(),
-      patch.replace('tolerations/-"', 'tolerations"').replace(/"value":(\{.*?\})/, '"value":[$1]'),
-    );
-    expect(await tolerationsOf(namespace, 'bare')).toHaveLength(1);
   });
 
   it('--as kustomize: the component gives the manifests what they need', async () => {

@@ -9,7 +9,8 @@ export const FOREIGN_DEFINITIONS = [
   definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'prometheusrules'),
 ];
 
-function definition(group: string, version: string, kind: string, plural: string): object {
+/** One of any project, for namespaced objects. */
+export function definition(group: string, version: string, kind: string, plural: string): object {
   const openAPIV3Schema = {
     type: 'object',
     properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },

@@ -172,8 +172,8 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await install();
     const folder = temporaryDirectory();
     const inFolder = (line = '') => line.replaceAll(/\b\w+\.yaml\b/g, (file) => join(folder, file));
-    const [save, free] = guideLines('on-call.md', 'Locked out', 2);
-    const [restore] = guideLines('on-call.md', 'Protect the nodes again');
+    const [save, free] = guideLines('on-call.md', 'Locked out');
+    const [restore] = guideLines('on-call.md', 'Locked out', 1);
     await pasteRemedy(cp(), inFolder(save));
     // The right to register goes first: until then, the leader could put back what is deleted.
     expect(await kubectl(free ?? '')).toMatch(/^clusterrole\./);
@@ -390,7 +390,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     stopLeader = await startStubbornLeader(cp());
     await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3', ...image);
     expect(await noted()).toBe('cni-tolerations.yaml');
-    await kubectl(guideLines('on-call.md', 'Locked out', 2)[1] ?? '');
+    await kubectl(guideLines('on-call.md', 'Locked out')[1] ?? '');
     await nodesAreFree();
     await helm('upgrade', 'taintkeeper', CHART, ...image);
     await isInTheWay();

@@ -4,7 +4,8 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { runHelm } from '../control-plane/helm.ts';
 import { admin } from '../control-plane/users.ts';
-import { guideCommands } from './guide-commands.ts';
+import { allPages, shellCommandsOf } from '../unit/docs/pages.ts';
+import { guideCommands, guideLines } from './guide-commands.ts';
 import type { Deployment } from './kubernetes-objects.ts';
 
 /** Values of three fields that `kubectl apply` has set. */
@@ -16,6 +17,10 @@ const CONFLICT = expect.stringContaining('conflict with "kubectl-client-side-app
 const [HAND_OVER = '', TAKE_OVER = ''] = guideCommands('upgrading.md', 'From install.yaml to Helm').map(
   ({ command }) => command,
 );
+
+const [INSTALLED_AGAIN = ''] = allPages()
+  .flatMap((page) => (page.path === 'docs/troubleshooting.md' ? shellCommandsOf(page) : []))
+  .filter((command) => command.startsWith('helm get manifest'));
 
 async function helm(cp: ControlPlane, args: readonly string[]) {
   return runHelm(args, { kubeconfigFile: await cp.kubeconfigFile(admin) });
@@ -64,6 +69,12 @@ describeWithControlPlane('from install.yaml to Helm, as the guide says', { helm:
     }
   });
 
+  it('the command for an emergency starts audit mode', async () => {
+    expect(await upgrade(cp(), 'audit=false')).toMatchObject({ code: 0 });
+    await guided(cp(), guideLines('on-call.md', 'Stop the leader')[0] ?? '');
+    expect(await args(cp())).toContain('--audit');
+  });
+
   it('an argument that kubectl has added is removed with --force-conflicts', async () => {
     expect(await upgrade(cp(), 'audit=false')).toMatchObject({ code: 0 });
     const patch = JSON.stringify([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--audit' }]);
@@ -75,6 +86,18 @@ describeWithControlPlane('from install.yaml to Helm, as the guide says', { helm:
     });
     expect(await upgrade(cp(), 'audit=false', '--force-conflicts')).toMatchObject({ code: 0 });
     expect(await args(cp())).not.toContain('--audit');
+  });
+
+  it('the installed version is applied again', async () => {
+    const [get = '', apply = ''] = INSTALLED_AGAIN.split(' | ');
+    const { code, stdout } = await helm(cp(), get.split(' ').slice(1));
+    expect(code).toBe(0);
+    await cp().kubectl(['delete', 'clusterrole', 'taintkeeper']);
+    await cp().kubectl(['-n', NAMESPACE, 'scale', 'deployment', 'taintkeeper', '--replicas=0']);
+    const applied = await cp().kubectl(apply.split(' ').slice(1), { input: stdout });
+    expect(applied.stdout).toContain('clusterrole.rbac.authorization.k8s.io/taintkeeper created');
+    expect(await upgrade(cp(), 'replicas=4')).toMatchObject({ code: 1, stderr: CONFLICT });
+    expect(await upgrade(cp(), 'replicas=4', '--force-conflicts')).toMatchObject({ code: 0 });
   });
 });
 

@@ -177,19 +177,23 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
     return undefined;
   });
 
-  step('the commands of docs/on-call.md mark it again, and it is protected', ['kubelet', 'taintkeeper'], async () => {
-    const commands = guideLines('on-call.md', 'A control-plane node comes back as a worker').map((line) =>
-      line.replaceAll('NODE', 'cp-3'),
-    );
-    for (const command of commands) {
-      await cluster()
-        .machine(command.startsWith('kubeadm') ? 'cp-3' : 'cp-1')
-        .run(['bash', '-c', command]);
-      expect(await taintsOf(cluster(), 'cp-3')).toEqual([`${CONTROL_PLANE_TAINT}:NoSchedule`]);
-    }
-    expect((await kubectl('get', 'node', 'cp-3', '--no-headers')).split(/\s+/)[2]).toBe('control-plane');
-    return removalDenied(cluster(), 'cp-3', CONTROL_PLANE_TAINT);
-  });
+  step(
+    'the commands of docs/troubleshooting.md mark it again, and it is protected',
+    ['kubelet', 'taintkeeper'],
+    async () => {
+      const commands = guideLines('troubleshooting.md', 'A control-plane node comes back as a worker').map((line) =>
+        line.replaceAll('NODE', 'cp-3'),
+      );
+      for (const command of commands) {
+        await cluster()
+          .machine(command.startsWith('kubeadm') ? 'cp-3' : 'cp-1')
+          .run(['bash', '-c', command]);
+        expect(await taintsOf(cluster(), 'cp-3')).toEqual([`${CONTROL_PLANE_TAINT}:NoSchedule`]);
+      }
+      expect((await kubectl('get', 'node', 'cp-3', '--no-headers')).split(/\s+/)[2]).toBe('control-plane');
+      return removalDenied(cluster(), 'cp-3', CONTROL_PLANE_TAINT);
+    },
+  );
 
   step('kubeadm reset, and a join with the same name', ['kubelet', 'kube-apiserver'], async () => {
     const machine = cluster().machine('node-2');

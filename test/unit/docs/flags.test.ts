@@ -18,6 +18,7 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   helm: ['--set', '--values', '--reset-then-reuse-values', '--reuse-values', '--take-ownership', '--force-conflicts'],
   'kube-apiserver': ['--feature-gates', '--runtime-config', '--admission-control-config-file'],
   'kube-controller-manager': ['--use-service-account-credentials'],
+  kubectl: ['--overwrite', '--previous'],
   kubelet: ['--node-labels', '--register-with-taints', '--hostname-override'],
   etcdutl: ['--bump-revision', '--mark-compacted'],
   'cluster-autoscaler': [

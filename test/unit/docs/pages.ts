@@ -36,3 +36,18 @@ export function commandsOf(page: Page): ShownCommand[] {
     ),
   );
 }
+
+/** A command in the text of a page. A name of a program alone, or with an ellipsis, is none. */
+const IN_TEXT = /`((?:kubectl -?[a-z-]+ |helm [a-z ]+ taintkeeper |taintkeeper (?:doctor|explain |certs ))[^`…]*)`/g;
+
+/** The commands that a page shows without output: the lines of its sh blocks, and those in its text and tables. */
+export function shellCommandsOf(page: Page): string[] {
+  const lines = blocksOf(page, 'sh').flatMap((block) =>
+    block
+      .replaceAll(/ *\\\n */g, ' ')
+      .trim()
+      .split('\n'),
+  );
+  const inText = [...page.text.matchAll(IN_TEXT)].map(([, command = '']) => command);
+  return [...lines.filter((line) => !line.startsWith('#')), ...inText];
+}

@@ -1,0 +1,478 @@
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { NAMESPACE, taintkeeperAccount } from '../control-plane/replicas.ts';
+import { succeeded } from '../control-plane/rest.ts';
+import { admin, developer, node } from '../control-plane/users.ts';
+import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
+import { allPages, shellCommandsOf } from '../unit/docs/pages.ts';
+import { certificateData } from './certificate-data.ts';
+import { createDaemonSet, daemonSetManifest, daemonSetPath, getDaemonSet } from './daemon-sets.ts';
+import { createTaintPolicy, waitForEvent } from './drift.ts';
+import { definition } from './foreign-definitions.ts';
+import {
+  CONTROL_PLANE_TAINT,
+  configurationPath,
+  type Installation,
+  install,
+  registerControlPlaneNode,
+  removeTaints,
+  waitUntilProtected,
+} from './installation.ts';
+import type { Deployment } from './kubernetes-objects.ts';
+import { attempt, GPU, getNode, kubectl, path, RELEASE, taintsOf } from './nodes.ts';
+import { runInShell } from './paste-remedy.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+
+const PAGES = ['docs/on-call.md', 'docs/troubleshooting.md'];
+const COMMANDS = [...new Set(allPages().flatMap((page) => (PAGES.includes(page.path) ? shellCommandsOf(page) : [])))];
+
+/** What another file runs, by the beginning of the command. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'kubectl get clusterrole taintkeeper': './removal.test.ts',
+  'kubectl delete --ignore-not-found clusterrole': './removal.test.ts',
+  'kubectl apply -f clusterrole.yaml': './removal.test.ts',
+  'helm upgrade': './switch-to-helm.test.ts',
+  'helm get manifest': './switch-to-helm.test.ts',
+  'kubeadm init phase': '../places/kubeadm/mixed-cluster.test.ts',
+  // It runs the program in a pod, which only a kubelet starts: here the program has the rights of that pod.
+  'taintkeeper() {': '../unit/docs/on-call.test.ts',
+};
+/** What only a kubelet answers. */
+const NOT_RUN = ['kubectl -n taintkeeper logs '];
+
+/** The runbooks, with their commands that need no kubelet. The doctor, which all of them run, runs above. */
+const RUNBOOKS = allPages().flatMap(({ path, text }) =>
+  path.startsWith('docs/runbooks/')
+    ? [
+        {
+          path,
+          commands: shellCommandsOf({ path, text }).filter((one) => !/ logs | top | delete pod |doctor/.test(one)),
+        },
+      ]
+    : [],
+);
+
+/** A command with its words in capitals replaced. */
+function fill(command: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries(values).reduce(
+    (text, [word, value]) => text.replaceAll(new RegExp(`\\b${word}\\b`, 'g'), value),
+    command,
+  );
+}
+
+const CONTROL_PLANE_KEY = CONTROL_PLANE_TAINT.key;
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/taintkeeper`;
+const FLANNEL = { namespace: 'kube-flannel', name: 'kube-flannel-ds' };
+const OWN_TOLERATIONS = [
+  { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoSchedule' },
+  { key: CONTROL_PLANE_KEY, operator: 'Exists', effect: 'NoSchedule' },
+];
+const GPU_TOLERATION = { key: GPU.key, operator: 'Exists', effect: GPU.effect };
+const DAEMON_SETS = { namespaces: [FLANNEL.namespace] };
+const TIMEOUT_MS = 60_000;
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
+  let installation: Installation;
+  let workspace: Workspace;
+  const done = new Set<string>();
+
+  beforeAll(async () => {
+    workspace = createWorkspace('on-call');
+    symlinkSync(new URL('../../manifests', import.meta.url).pathname, workspace.path('manifests'));
+    installation = await install(cp());
+    await installation.start(['a', 'b']);
+    await registerControlPlaneNode(cp(), 'cp-1');
+    await waitUntilProtected(cp(), 'cp-1');
+    const certificates = definition('cert-manager.io', 'v1', 'Certificate', 'certificates');
+    await create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', certificates);
+    // A node that registered before its policy existed.
+    const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu-pool' } } };
+    await succeeded(cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body }));
+    await createTaintPolicy(cp(), 'gpu-pool', { mode: 'Audit', taints: [{ ...GPU, ensure: 'Always' }] });
+  });
+  afterAll(async () => {
+    await installation?.stop();
+    workspace?.remove();
+  });
+
+  const inShell = (command: string) =>
+    runInShell(cp(), command, { folder: workspace.path('.'), taintkeeperAs: taintkeeperAccount });
+
+  /**
+   * Runs the one command of the page that begins so.
+   * @param values of its words in capitals
+   * @param codes its exit codes that are as they should be
+   */
+  async function run(start: string, values: Readonly<Record<string, string>> = {}, codes: readonly number[] = [0]) {
+    const [command = '', ...others] = COMMANDS.includes(start)
+      ? [start]
+      : COMMANDS.filter((one) => one.startsWith(start));
+    expect({ start, command, others }).toEqual({ start, command: expect.stringContaining(start), others: [] });
+    done.add(command);
+    const filled = fill(command, values);
+    const result = await inShell(filled);
+    expect(codes, `${filled}\n${result.stderr}`).toContain(result.code);
+    return result;
+  }
+
+  const saved = (file: string) => readFileSync(workspace.path(file), 'utf8');
+  const deployment = async () => (await cp().request<Deployment>(admin, 'GET', DEPLOYMENT)).body;
+  const create = (url: string, body: object) => succeeded(cp().request(admin, 'POST', url, { body }));
+  const createPod = (namespace: string, name: string, spec: object = {}) =>
+    create(`/api/v1/namespaces/${namespace}/pods`, {
+      metadata: { name },
+      spec: { containers: [{ name: 'main', image: 'example.com/main' }], ...spec },
+    });
+
+  it('names the cluster', async () => {
+    expect((await run('kubectl config current-context')).stdout).not.toBe('');
+  });
+
+  it('a node lost its taint: keeps pods off, saves why, sets the taint, and shows the pods', async () => {
+    await create('/api/v1/namespaces', { metadata: { name: 'apps' } });
+    await create('/api/v1/namespaces/apps/serviceaccounts', { metadata: { name: 'default' } });
+    await createPod('apps', 'web', { nodeName: 'gpu-1', tolerations: [{ key: 'other', operator: 'Exists' }] });
+
+    await run('kubectl cordon', { NODE: 'gpu-1' });
+    expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBe(true);
+    // It ends with 1 because the taint is missing.
+    await run('taintkeeper explain node NODE >', { NODE: 'gpu-1' }, [1]);
+    expect(saved('explain.txt')).toContain('no policy requires it in mode Deny or Restore');
+    await run('kubectl get node NODE --show-managed-fields', { NODE: 'gpu-1' });
+    expect(saved('node.yaml')).toContain('managedFields:');
+    await waitForEvent(cp(), 'gpu-1', 'TaintMissing');
+    await run('kubectl -n default events --for node/NODE >', { NODE: 'gpu-1' });
+    expect(saved('events.txt')).toContain('TaintMissing');
+    await run('kubectl taint node NODE KEY=VALUE', {
+      NODE: 'gpu-1',
+      'KEY=VALUE': `${GPU.key}=${GPU.value}`,
+      EFFECT: GPU.effect,
+    });
+    expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
+    await run('kubectl uncordon', { NODE: 'gpu-1' });
+    expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBeUndefined();
+    const pods = await run('kubectl get pods --all-namespaces --field-selector spec.nodeName=NODE -o custom', {
+      NODE: 'gpu-1',
+    });
+    expect(pods.stdout).toMatch(/^apps +web +<none> +other/m);
+  });
+
+  it('pods stay Pending: the taint is removed', async () => {
+    await createPod('apps', 'waiting');
+    expect((await run('kubectl -n NAMESPACE describe pod', { NAMESPACE: 'apps', POD: 'waiting' })).stdout).toContain(
+      'Pending',
+    );
+    const body = {
+      metadata: { name: 'plain' },
+      spec: { taints: [{ key: 'example.com/starting', effect: 'NoSchedule' }] },
+    };
+    await create('/api/v1/nodes', body);
+    await run('kubectl taint node NODE KEY-', { NODE: 'plain', KEY: 'example.com/starting' });
+    expect(await taintsOf(cp(), 'plain')).toEqual([]);
+    expect((await run('taintkeeper explain node NODE', { NODE: 'plain' })).stdout).toContain(
+      'node.kubernetes.io/not-ready',
+    );
+  });
+
+  describe('a new node stays NotReady', () => {
+    const at = { NAMESPACE: FLANNEL.namespace, DAEMONSET: FLANNEL.name };
+    const tolerationsOf = async (name: string) =>
+      (await getDaemonSet(cp(), FLANNEL.namespace, name)).spec.template.spec.tolerations;
+
+    beforeAll(async () => {
+      await create('/api/v1/namespaces', { metadata: { name: FLANNEL.namespace } });
+      await createDaemonSet(
+        cp(),
+        daemonSetManifest(
+          FLANNEL.namespace,
+          FLANNEL.name,
+          { tolerations: OWN_TOLERATIONS },
+          { 'taintkeeper.dev/ignore': 'true' },
+        ),
+      );
+      await createDaemonSet(
+        cp(),
+        daemonSetManifest(FLANNEL.namespace, 'bare', {}, { 'taintkeeper.dev/ignore': 'true' }),
+      );
+    });
+
+    it('the commands show what keeps the pod off', async () => {
+      await run('kubectl get pods --all-namespaces --field-selector spec.nodeName=NODE -o wide', { NODE: 'gpu-1' });
+      await cp().request(admin, 'PATCH', path('gpu-1'), {
+        body: { spec: { taints: [GPU] } },
+        contentType: MERGE_PATCH,
+      });
+      expect((await run('kubectl get node NODE -o jsonpath', { NODE: 'gpu-1' })).stdout).toBe(
+        '[{"effect":"NoSchedule","key":"dedicated","value":"gpu"}]\n',
+      );
+      const { stdout } = await run('kubectl -n NAMESPACE get daemonset DAEMONSET -o jsonpath', at);
+      expect(JSON.parse(stdout)).toEqual(OWN_TOLERATIONS);
+      expect((await run('kubectl -n NAMESPACE describe daemonset', at)).stdout).toContain(FLANNEL.name);
+    });
+
+    it('the toleration is added, and no pod of another node is replaced', async () => {
+      await run('kubectl -n NAMESPACE patch daemonset DAEMONSET -p', at);
+      const { spec } = (
+        await cp().request<{ spec: { updateStrategy: object } }>(
+          admin,
+          'GET',
+          daemonSetPath(FLANNEL.namespace, FLANNEL.name),
+        )
+      ).body;
+      expect(spec.updateStrategy).toEqual({ type: 'OnDelete' });
+      await run('kubectl -n NAMESPACE patch daemonset DAEMONSET --type json', {
+        ...at,
+        KEY: GPU.key,
+        EFFECT: GPU.effect,
+      });
+      expect(await tolerationsOf(FLANNEL.name)).toEqual([...OWN_TOLERATIONS, GPU_TOLERATION]);
+    });
+
+    it('without tolerations, the same command is refused, and the one with the list makes it', async () => {
+      const [patch = ''] = COMMANDS.filter((one) => one.includes('tolerations/-'));
+      const filled = patch
+        .replace('NAMESPACE', FLANNEL.namespace)
+        .replace('DAEMONSET', 'bare')
+        .replace('KEY', GPU.key)
+        .replace('EFFECT', GPU.effect);
+      const inFolder = { folder: workspace.path('.') };
+      expect((await runInShell(cp(), filled, inFolder)).stderr).toMatch(/invalid/);
+      const list = filled.replace('tolerations/-"', 'tolerations"').replace(/"value":(\{.*?\})/, '"value":[$1]');
+      expect(await runInShell(cp(), list, inFolder)).toMatchObject({ code: 0 });
+      expect(await tolerationsOf('bare')).toEqual([GPU_TOLERATION]);
+    });
+
+    it('a TolerationRestriction only reports, and a Failed pod is deleted', async () => {
+      const restriction = policyObject('TolerationRestriction', 'gpu-users', { mode: 'Deny', taints: [GPU] });
+      expect(await createPolicy(cp(), restriction)).toMatchObject({ status: 201 });
+      await run('kubectl patch tolerationrestriction', { POLICY: 'gpu-users' });
+      const url = `${POLICIES_PATH.TolerationRestriction}/gpu-users`;
+      expect((await cp().request(admin, 'GET', url)).body).toMatchObject({ spec: { mode: 'Audit' } });
+      await run('kubectl -n NAMESPACE delete pod', { NAMESPACE: 'apps', POD: 'waiting' });
+    });
+  });
+
+  describe('the webhook does not answer', () => {
+    /** What the Deployment's controller and kubelets report when all is done. */
+    async function reportRollout(): Promise<void> {
+      const { metadata } = (await deployment()) as { metadata: { generation?: number } };
+      const status = {
+        observedGeneration: metadata.generation,
+        replicas: 2,
+        updatedReplicas: 2,
+        readyReplicas: 2,
+        availableReplicas: 2,
+      };
+      await succeeded(
+        cp().request(admin, 'PATCH', `${DEPLOYMENT}/status`, { body: { status }, contentType: MERGE_PATCH }),
+      );
+    }
+
+    it('x509: new replicas, and webhooks that are registered anew, protect', async () => {
+      await installation.kill();
+      const { 'ca.crt': caBundle } = await certificateData();
+      for (const kind of ['mutating', 'validating'] as const) {
+        const { webhooks } = (
+          await cp().request<{ webhooks: { clientConfig: object }[] }>(admin, 'GET', configurationPath(kind))
+        ).body;
+
+        const body = { webhooks: webhooks.map((one) => ({ ...one, clientConfig: { ...one.clientConfig, caBundle } })) };
+        await succeeded(cp().request(admin, 'PATCH', configurationPath(kind), { body, contentType: MERGE_PATCH }));
+      }
+      await run('kubectl -n taintkeeper rollout restart');
+      expect((await deployment()).spec.template.metadata).toHaveProperty([
+        'annotations',
+        'kubectl.kubernetes.io/restartedAt',
+      ]);
+      await reportRollout();
+      expect((await run('kubectl -n taintkeeper rollout status')).stdout).toContain('successfully rolled out');
+      await installation.start(['c', 'd']);
+      await waitUntilProtected(cp(), 'cp-1');
+
+      await run('kubectl delete --ignore-not-found mutatingwebhookconfiguration');
+      await waitUntilProtected(cp(), 'cp-1');
+    });
+
+    it('no replica: it is scaled, and the Events say why pods are missing', async () => {
+      await cp().kubectl(['-n', NAMESPACE, 'scale', 'deployment', 'taintkeeper', '--replicas=0']);
+      await run('kubectl -n taintkeeper scale');
+      expect((await deployment()).spec.replicas).toBe(2);
+      await run('kubectl -n taintkeeper events');
+    });
+  });
+
+  describe('a change is refused', () => {
+    const remove = () => kubectl(cp(), developer, ['taint', 'node', 'cp-1', `${CONTROL_PLANE_KEY}-`]);
+
+    it('in mode Audit it passes, and the saved policy refuses it again', async () => {
+      expect((await remove()).error).toContain('TaintPolicy "control-plane-taints"');
+      const policy = { POLICY: 'control-plane-taints' };
+      await run('kubectl get taintpolicy POLICY -o yaml', policy);
+      await run('kubectl patch taintpolicy', policy);
+      await expect.poll(async () => (await removeTaints(cp(), 'cp-1')).passed, { timeout: TIMEOUT_MS }).toBe(true);
+      await run('kubectl replace', policy);
+      await waitUntilProtected(cp(), 'cp-1');
+    });
+
+    it('by the command at the end of the message', async () => {
+      const [command] = /kubectl annotate .*$/m.exec((await remove()).error) ?? [];
+      expect(await runInShell(cp(), command ?? '', { folder: workspace.path('.') })).toMatchObject({ code: 0 });
+      expect(await remove()).toMatchObject({ passed: true });
+    });
+
+    it('a disruption budget is shown', async () => {
+      expect((await run('kubectl get poddisruptionbudgets')).stdout).toContain('taintkeeper');
+    });
+  });
+
+  it('locked out: a native policy has no effect without its binding', async () => {
+    const write = () =>
+      attempt(
+        cp(),
+        node('gpu-1'),
+        'PATCH',
+        `${path('gpu-1')}/status`,
+        { metadata: { annotations: { [RELEASE]: 'x:NoSchedule' } } },
+        MERGE_PATCH,
+      );
+    const { error } = await write();
+    const [, binding = ''] = /with binding '([^']+)' denied request/.exec(error) ?? [];
+    expect(binding, error).not.toBe('');
+    await run('kubectl delete validatingadmissionpolicybinding', { BINDING: binding });
+    await expect.poll(async () => (await write()).passed, { timeout: TIMEOUT_MS }).toBe(true);
+  });
+
+  it('the leader is stopped', async () => {
+    await run('kubectl -n taintkeeper patch deployment');
+    expect((await deployment()).spec.template.spec.containers[0]?.args.at(-1)).toBe('--audit');
+  });
+
+  it.each([
+    [
+      'argoproj.io',
+      'v1alpha1',
+      'Application',
+      'APPLICATION',
+      { syncPolicy: { automated: { prune: true } } },
+      { syncPolicy: {} },
+    ],
+    ['kustomize.toolkit.fluxcd.io', 'v1', 'Kustomization', 'KUSTOMIZATION', {}, { suspend: true }],
+    ['helm.toolkit.fluxcd.io', 'v2', 'HelmRelease', 'HELMRELEASE', {}, { suspend: true }],
+  ])('%s: an object of version %s, a %s, is suspended', async (group, version, kind, word, spec, suspended) => {
+    const plural = `${kind.toLowerCase()}s`;
+    await create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition(group, version, kind, plural));
+    await cp().kubectl(['wait', '--for=condition=Established', `crd/${plural}.${group}`]);
+    const url = `/apis/${group}/${version}/namespaces/default/${plural}`;
+    const made = { apiVersion: `${group}/${version}`, kind, metadata: { name: 'platform' }, spec };
+    await create(url, made);
+    await run(`kubectl -n NAMESPACE patch ${kind.toLowerCase()}`, { NAMESPACE: 'default', [word]: 'platform' });
+    expect((await cp().request<{ spec: object }>(admin, 'GET', `${url}/platform`)).body.spec).toEqual(suspended);
+  });
+
+  it('afterwards: the policies are shown with the columns of the page, and the doctor runs', async () => {
+    const { stdout } = await run('kubectl get taintpolicies');
+    expect(stdout).toMatch(/^NAME .*EFFECTIVE .*MISSING .*READY/);
+    // No pod runs here, which it reports.
+    expect((await run('taintkeeper doctor', {}, [1])).stdout).toContain('taintkeeper');
+  });
+
+  describe('troubleshooting', () => {
+    it('the doctor has a pod of its own, which the API server admits', async () => {
+      await run('kubectl -n default create serviceaccount');
+      await run('kubectl create clusterrolebinding');
+      const start = 'kubectl -n default run ';
+      const [command = ''] = COMMANDS.filter((one) => one.startsWith(start));
+      // No kubelet runs the pod.
+      const { code, stdout, stderr } = await runInShell(
+        cp(),
+        command.replace('--rm --attach --quiet', '--dry-run=server -o yaml'),
+        { folder: workspace.path('.') },
+      );
+      expect(code, stderr).toBe(0);
+      expect(stdout).toContain('serviceAccountName: taintkeeper-doctor');
+      done.add(command);
+      await run('kubectl delete clusterrolebinding');
+      await run('kubectl -n default delete --ignore-not-found');
+    });
+
+    it('the leader may register webhooks', async () => {
+      expect((await run('for kind in')).stdout).toBe('yes\n'.repeat(4));
+    });
+
+    it('certificates are shown, and replaced', async () => {
+      await run('taintkeeper certs status');
+      await run('taintkeeper certs rotate');
+    });
+
+    it("another product's webhook lets requests pass while it does not answer", async () => {
+      const url = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+      const rules = [{ apiGroups: ['x.example.com'], apiVersions: ['v1'], resources: ['*'], operations: ['CREATE'] }];
+      const webhook = (name: string) => ({
+        ...{ name, rules, failurePolicy: 'Fail', sideEffects: 'None', admissionReviewVersions: ['v1'] },
+        clientConfig: { url: 'https://127.0.0.1:1/' },
+      });
+      await create(url, { metadata: { name: 'other' }, webhooks: ['a.example.com', 'b.example.com'].map(webhook) });
+      expect((await run('kubectl get validatingwebhookconfigurations')).stdout).toContain(
+        'ValidatingWebhookConfiguration\tother\ta.example.com b.example.com\n',
+      );
+      await run('kubectl patch KIND', { KIND: 'validatingwebhookconfiguration', NAME: 'other', N: '1' });
+      const { webhooks } = (await cp().request<{ webhooks: object[] }>(admin, 'GET', `${url}/other`)).body;
+      expect(webhooks).toMatchObject([{ failurePolicy: 'Fail' }, { failurePolicy: 'Ignore' }]);
+    });
+
+    it('a node joins as a dry run', async () => {
+      expect((await run('echo ', { NODE: 'new-1' })).stdout).toBe('node/new-1 created (server dry run)\n');
+    });
+
+    it('a node is marked as one of the control plane', async () => {
+      await run('kubectl label --overwrite node', { NODE: 'plain' });
+      await run('kubectl taint --overwrite node', { NODE: 'plain' });
+      expect((await getNode(cp(), 'plain')).metadata.labels).toMatchObject({ [CONTROL_PLANE_KEY]: '' });
+      expect(await taintsOf(cp(), 'plain')).toEqual([`${CONTROL_PLANE_KEY}:NoSchedule`]);
+    });
+
+    it('the Events of a node are shown', async () => {
+      await run('kubectl -n default events --for node/NODE', { NODE: 'gpu-1' });
+    });
+
+    it.each([
+      [
+        'TolerationPolicy',
+        { mode: 'Mutate', existing: 'Patch', daemonSets: DAEMON_SETS, tolerations: [GPU_TOLERATION] },
+        { existing: 'Report' },
+      ],
+      ['RecoveryPolicy', { mode: 'Recover', daemonSets: DAEMON_SETS }, { mode: 'Audit' }],
+    ] as const)('one %s is stopped', async (kind, spec, stopped) => {
+      expect(await createPolicy(cp(), policyObject(kind, 'stopped', spec))).toMatchObject({ status: 201 });
+      await run(`kubectl patch ${kind.toLowerCase()}`, { POLICY: 'stopped' });
+      const { body } = await cp().request(admin, 'GET', `${POLICIES_PATH[kind]}/stopped`);
+      expect(body).toMatchObject({ spec: { ...spec, ...stopped } });
+    });
+  });
+
+  it.each(RUNBOOKS)('$path: its commands run', async ({ commands }) => {
+    const values = { NODE: 'gpu-1', POLICY: 'control-plane-taints' };
+    for (const command of commands) {
+      const filled = fill(command, { ...values, NAMESPACE: FLANNEL.namespace, DAEMONSET: FLANNEL.name });
+      // Without a line that matches.
+      const found = command.includes('| grep') ? [0, 1] : [0];
+      const { code, stderr } = await inShell(filled);
+      expect(found, `${filled}\n${stderr}`).toContain(code);
+      expect(stderr, filled).not.toMatch(/^(error:|Error from server)/im);
+    }
+  });
+
+  it('no command is left out', () => {
+    const others = [...Object.keys(ELSEWHERE), ...NOT_RUN];
+    const left = COMMANDS.filter((command) => !done.has(command));
+    expect(left.filter((command) => !others.some((start) => command.startsWith(start)))).toEqual([]);
+    for (const file of new Set(Object.values(ELSEWHERE)))
+      expect(readFileSync(join(import.meta.dirname, file), 'utf8')).toMatch(/on-call\.md|troubleshooting\.md/);
+  });
+});
