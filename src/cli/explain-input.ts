@@ -69,8 +69,7 @@ async function readWaiting(
 ): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
-  const { createdAt = 0, ...projected } = projectNode(object);
-  const node = { ...projected, createdAt };
+  const node = projectNode(object);
   const carried = carriedStartup(node, taintPolicies);
   if (carried.length === 0) return { notes: [] };
   try {

@@ -1,10 +1,7 @@
 import type { SchedulingView } from '../coverage/coverage.ts';
 import { isNodeCritical } from '../coverage/node-critical.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
-import type { NodeBoot } from '../judge/node-boot.ts';
-import type { NodeView } from '../judge/node-view.ts';
-import type { NodeResources } from '../judge/startup/allocatable.ts';
-import type { NodeConditions } from '../judge/startup/conditions.ts';
+import type { StoredNode } from '../judge/node-view.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../objects/node-object.ts';
@@ -14,17 +11,13 @@ import type { Rollout } from '../recovery/recovery.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
-export interface ClusterNode extends NodeView, NodeResources, NodeConditions, NodeBoot {
-  /** Absent for an object that does not come from an API server. */
-  readonly uid?: string;
+export interface ClusterNode extends StoredNode {
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
   /** Since when it has had its taints though it is Ready, in milliseconds since the epoch. */
   readonly taintedSince?: number;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
-  /** When the Node was created, in milliseconds since the epoch. Absent where that is not known. */
-  readonly createdAt?: number;
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */

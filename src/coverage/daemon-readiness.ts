@@ -1,3 +1,4 @@
+import type { StoredNode } from '../judge/node-view.ts';
 import { type Blocker, unmet } from '../judge/startup/blocker.ts';
 import { daemonSetName } from '../judge/startup/startup-step.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
@@ -22,10 +23,7 @@ export interface KnownDaemonSet {
 }
 
 /** A node that waits for DaemonSets. */
-export interface WaitingNode extends SchedulingNode {
-  /** In milliseconds since the epoch: whole seconds. */
-  readonly createdAt: number;
-}
+type WaitingNode = SchedulingNode & Pick<StoredNode, 'createdAt'>;
 
 /**
  * The DaemonSets of `readyWhen.daemonSets` that are not ready on a node. A DaemonSet is ready if it has a Ready pod there that is not being deleted and
@@ -59,7 +57,7 @@ function problemOf(
   if (unselected.length > 0) return `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`;
   const { own = [], older = [] } = Object.groupBy(
     pods.filter(({ owner }) => owner === daemonSet.uid),
-    ({ createdAt }) => (createdAt >= node.createdAt - CLOCK_SKEW_MS ? 'own' : 'older'),
+    ({ createdAt }) => (createdAt >= (node.createdAt ?? 0) - CLOCK_SKEW_MS ? 'own' : 'older'),
   );
   const current = own.filter(({ isTerminating }) => !isTerminating);
   if (current.some(({ isReady }) => isReady)) return undefined;

@@ -1,8 +1,9 @@
+import type { StoredNode } from '../judge/node-view.ts';
 import { allocatableBlockers } from '../judge/startup/allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
 import { conditionBlockers } from '../judge/startup/conditions.ts';
 import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
-import { daemonSetName, type StartupNode, type StartupTaints } from '../judge/startup/startup-step.ts';
+import { daemonSetName, type StartupTaints } from '../judge/startup/startup-step.ts';
 import { needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
 import { daemonSetsOnNode, isUninitialized } from './all-daemon-sets.ts';
 import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
@@ -35,7 +36,7 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
  */
 export function startupBlockers(
   parts: ReadyParts,
-  node: StartupNode,
+  node: StoredNode,
   sources: StartupSources,
   startup: StartupTaints,
 ): Blocker[] {
@@ -53,7 +54,7 @@ export function startupBlockers(
 /** The DaemonSets on the node that are not waited for, with the reason, for example `DaemonSet kube-system/app: it is being deleted`. */
 export function leftOutOnNode(
   { allDaemonSets }: ReadyParts,
-  node: StartupNode,
+  node: StoredNode,
   daemonSets: KnownDaemonSets,
   startup: StartupTaints,
 ): string[] {
@@ -63,7 +64,7 @@ export function leftOutOnNode(
 
 function ofDaemonSets(
   { daemonSets: named, allDaemonSets }: ReadyParts,
-  node: StartupNode,
+  node: StoredNode,
   { daemonSets, pods }: StartupSources,
   startup: StartupTaints,
 ): Blocker[] {
@@ -84,7 +85,7 @@ function ofDaemonSets(
 
 function runningOn(
   all: ReadyParts['allDaemonSets'],
-  node: StartupNode,
+  node: StoredNode,
   daemonSets: KnownDaemonSets,
   startup: StartupTaints,
 ): ReadyDaemonSet[] {

@@ -9,9 +9,7 @@ import {
   STARTUP_BOOT_ANNOTATION,
   validBootId,
 } from '../judge/node-boot.ts';
-import type { DesiredNode, NodeView } from '../judge/node-view.ts';
-import type { NodeResources } from '../judge/startup/allocatable.ts';
-import type { NodeConditions } from '../judge/startup/conditions.ts';
+import type { DesiredNode, NodeStatus, NodeView } from '../judge/node-view.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -57,7 +55,7 @@ const MAX_CONDITIONS = 32;
 const MAX_RESOURCES = 32;
 
 /** What startup taints may wait for in the status of the Node. A value of another type than the API server's counts as absent. */
-export function viewNodeStatus(node: NodeObject): NodeResources & NodeConditions {
+export function viewNodeStatus(node: NodeObject): NodeStatus {
   const { status } = node as {
     readonly status?: {
       readonly conditions?: readonly { readonly type?: unknown; readonly status?: unknown }[] | null;

@@ -8,12 +8,12 @@ import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
 import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
 import { startupFaults } from '../../judge/policy/startup-faults.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import {
   overdueAdvice,
   type StartupFacts,
-  type StartupNode,
   type StartupStep,
   type WaitingTaint,
   waitingText,
@@ -67,7 +67,7 @@ interface Wait {
 /** The nodes that wait with startup taints: what they wait for, and who is told. */
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
-  blockersOn(node: StartupNode): StartupFacts['blockers'];
+  blockersOn(node: StoredNode): StartupFacts['blockers'];
   /** Ends what is read for the node alone, if its last step has not asked {@link blockersOn}. */
   settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */

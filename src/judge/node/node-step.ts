@@ -9,23 +9,20 @@ import {
 } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
-import type { DesiredNode } from '../node-view.ts';
+import type { DesiredNode, StoredNode } from '../node-view.ts';
 import { type BootChange, settlesInMs } from '../startup/reboot.ts';
-import { type StartupFacts, type StartupNode, type StartupStep, startupStep } from '../startup/startup-step.ts';
+import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
   conflictChangesInMs,
   conflictsNow,
   isInConflict,
+  memoryAfterReboot,
+  memoryAfterRestoration,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
-
-/** A Node that the leader keeps as the policies declare it. */
-export interface KeptNode extends StartupNode {
-  readonly uid: string;
-}
 
 /** What a step depends on besides the Node and what the leader knows of it. */
 export interface StepFacts extends Omit<StartupFacts, 'awaited'> {
@@ -65,9 +62,10 @@ export interface NodeStep {
  * Compares a Node with the policies. Any leader determines the same step from the same objects: see {@link NodeMemory}.
  * @param before what the leader knows of the Node of that name, if anything
  */
-export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
+export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
   const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
-  const known = before?.uid === node.uid ? before : newMemory(node.uid);
+  const { uid = '' } = node;
+  const known = before?.uid === uid ? before : newMemory(uid);
   const isConflicting = (taint: Taint) => isInConflict(known, taint, now);
   const drift = nodeDrift(node, policies, isConflicting);
   const { late, removable, boot, again, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
@@ -127,6 +125,21 @@ export function nodeStep(node: KeptNode, before: NodeMemory | undefined, facts: 
   };
 }
 
+/**
+ * The memory after the step was written.
+ * @param memory what the leader knows of the Node by now
+ */
+export function memoryAfterWrite(memory: NodeMemory, { drift, startup, ended }: NodeStep, now: number): NodeMemory {
+  const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy === undefined ? [taint] : []));
+  const atStartup = [...startup.late, ...startup.removable].map(({ taint }) => taint);
+  const setAgain = [...startup.again, ...startup.waiting.map(({ requirement }) => requirement)]
+    .filter(({ setsAgain }) => setsAgain)
+    .map(({ taint }) => taint);
+  const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
+  const after = memoryAfterRestoration(rebooted, [...restored, ...atStartup], now);
+  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
+}
+
 function conflictingBy(
   change: ConflictingChange['change'],
   left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
@@ -136,7 +149,7 @@ function conflictingBy(
 
 /** The taints of the node that stand together with their entry, and since when the leader has seen that. */
 function standingTaints(
-  { labels, taints, allowRemoval }: KeptNode,
+  { labels, taints, allowRemoval }: StoredNode,
   policies: readonly CompiledTaintPolicy[],
   before: TaintTimes,
   now: number,

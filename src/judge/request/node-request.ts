@@ -1,6 +1,5 @@
 import type { Requester } from '../../policy/policy-set.ts';
-import type { NodeBoot } from '../node-boot.ts';
-import type { NodeView } from '../node-view.ts';
+import type { NodeView, RequestedNode } from '../node-view.ts';
 
 /** Whether the requester is a kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
 export function isKubelet({ username, groups }: Requester): boolean {
@@ -10,7 +9,7 @@ export function isKubelet({ username, groups }: Requester): boolean {
 /** A request that creates a Node. */
 export interface NodeCreation {
   readonly requester: Requester;
-  readonly node: NodeView & NodeBoot;
+  readonly node: RequestedNode;
 }
 
 /** A request that updates a Node. */

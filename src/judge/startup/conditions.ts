@@ -1,15 +1,10 @@
-import { own, type StringMap } from '../../kubernetes/label-selector.ts';
+import { own } from '../../kubernetes/label-selector.ts';
 import { type ReadyCondition, statusOf } from '../../policy/ready-when.ts';
+import type { NodeStatus } from '../node-view.ts';
 import { type Blocker, unmet } from './blocker.ts';
 
-/** What `readyWhen.conditions` depends on. */
-export interface NodeConditions {
-  /** The status of each condition of the Node, by its type. */
-  readonly conditions?: StringMap;
-}
-
 /** The conditions of `readyWhen.conditions` that the node does not have with this status. An absent one never holds, whatever the status. */
-export function conditionBlockers(awaited: readonly ReadyCondition[], { conditions = {} }: NodeConditions): Blocker[] {
+export function conditionBlockers(awaited: readonly ReadyCondition[], { conditions = {} }: NodeStatus): Blocker[] {
   return awaited.flatMap((one) => {
     const status = own(conditions, one.type);
     if (status === statusOf(one)) return [];

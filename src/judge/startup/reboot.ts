@@ -1,4 +1,5 @@
 import type { NodeBoot, StartupBoot } from '../node-boot.ts';
+import type { StoredNode } from '../node-view.ts';
 import { type Blocker, unmet } from './blocker.ts';
 
 /**
@@ -83,14 +84,15 @@ export function settlesInMs(node: NodeBoot, apiTime: number): number | undefined
  * Since when a taint of `afterReboot: SetAgain` may wait, in milliseconds since the epoch: the creation of the Node, or the reboot.
  * @param apiTime the time of the API server, in milliseconds since the epoch
  */
-export function waitsSince(node: NodeBoot & { readonly createdAt: number }, apiTime: number): number {
+export function waitsSince(node: NodeBoot & Pick<StoredNode, 'createdAt'>, apiTime: number): number {
+  const { createdAt = 0 } = node;
   switch (bootStateOf(node)) {
     case 'Rebooted':
       return apiTime;
     case 'Recorded':
-      return Math.max(node.createdAt, node.startupBoot?.setAt ?? node.createdAt);
+      return Math.max(createdAt, node.startupBoot?.setAt ?? createdAt);
     case 'NotRecorded':
     case 'NotReported':
-      return node.createdAt;
+      return createdAt;
   }
 }

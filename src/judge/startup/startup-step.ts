@@ -5,11 +5,10 @@ import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../../policy/
 import { oncePer } from '../../runtime/once-per.ts';
 import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
-import type { NodeBoot } from '../node-boot.ts';
-import type { NodeView } from '../node-view.ts';
-import { allocatableText, type NodeResources } from './allocatable.ts';
+import type { NodeView, StoredNode } from '../node-view.ts';
+import { allocatableText } from './allocatable.ts';
 import type { Blocker } from './blocker.ts';
-import { conditionText, type NodeConditions } from './conditions.ts';
+import { conditionText } from './conditions.ts';
 import { csiDriverText } from './csi-drivers.ts';
 import { type BootChange, bootChange, rebootBlockers, waitsSince } from './reboot.ts';
 
@@ -38,12 +37,6 @@ export interface StartupRequirement {
   readonly removeAfterMs: number | undefined;
   /** Whether one of the policies sets it again after a reboot. */
   readonly setsAgain: boolean;
-}
-
-export interface StartupNode extends NodeView, NodeResources, NodeConditions, NodeBoot {
-  readonly uid?: string;
-  /** In milliseconds since the epoch. */
-  readonly createdAt: number;
 }
 
 /** A startup taint that the leader has seen on a node, by a policy. */
@@ -169,7 +162,7 @@ const NOTHING: StartupStep = { removable: [], late: [], boot: undefined, again: 
  * keeps them off: once that ends, the node has run for long.
  */
 export function startupStep(
-  node: StartupNode,
+  node: StoredNode,
   policies: readonly CompiledTaintPolicy[],
   { blockers: blockersOf, awaited, isComplete, now, apiTime }: StartupFacts,
 ): StartupStep {
@@ -177,7 +170,7 @@ export function startupStep(
   const requirements = startupRequirements(selecting);
   if (requirements.length + awaited.length === 0) return NOTHING;
   const carried = valuesOf(node.taints);
-  const ageMs = Math.max(0, apiTime - node.createdAt);
+  const ageMs = Math.max(0, apiTime - (node.createdAt ?? 0));
   const isRegistering = ageMs < REGISTRATION_MS && carried.has(identity(NOT_READY));
   const startup = startupTaintsBy(node, selecting);
   const removable: RemovableTaint[] = [];

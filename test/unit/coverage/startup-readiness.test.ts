@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type KnownDaemonSets, type StartupSources, startupBlockers } from '../../../src/coverage/startup-readiness.ts';
-import type { NodeResources } from '../../../src/judge/startup/allocatable.ts';
-import type { NodeConditions } from '../../../src/judge/startup/conditions.ts';
+import type { NodeStatus } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
 
@@ -18,7 +17,7 @@ const NOT_ASKED = () => {
 
 interface Situation extends Partial<StartupSources> {
   readonly taints?: readonly Taint[];
-  readonly status?: NodeResources & NodeConditions;
+  readonly status?: NodeStatus;
 }
 
 function blockers(readyWhen: ReadyWhen, { taints = [TAINT], status = {}, ...sources }: Situation = {}) {

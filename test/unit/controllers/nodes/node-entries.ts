@@ -4,6 +4,6 @@ import type { Taint } from '../../../../src/kubernetes/taint.ts';
 
 /** A Node as the cache has it: without labels and annotations, at resourceVersion 1. */
 export function nodeEntry(name: string, taints: readonly Taint[] = [], uid = `uid-${name}`): Entry<ClusterNode> {
-  const value = { name, labels: {}, taints, allowRemoval: undefined, ready: true };
+  const value = { uid, name, labels: {}, taints, allowRemoval: undefined, ready: true };
   return { namespace: '', name, uid, resourceVersion: '1', value };
 }

@@ -1,6 +1,6 @@
 import { memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { type KeptNode, type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
-import type { DesiredNode } from '../../../../src/judge/node-view.ts';
+import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
+import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
 import { judgeNode } from '../request/judge-node.ts';
@@ -10,7 +10,7 @@ import { judgeNode } from '../request/judge-node.ts';
  * only when a test says so. The clock of the API server and the monotonic clock of leaders are one, in milliseconds.
  */
 export interface ModelCluster {
-  readonly nodes: ReadonlyMap<string, KeptNode>;
+  readonly nodes: ReadonlyMap<string, StoredNode>;
   /** What admission knows. */
   readonly policies: PolicySet;
   readonly isWebhookUp: boolean;
@@ -32,16 +32,16 @@ export interface ModelLeader {
 /** One write of a leader. */
 export interface ModelWrite {
   readonly at: number;
-  readonly before: KeptNode;
+  readonly before: StoredNode;
   readonly step: NodeStep;
-  readonly sent: KeptNode;
+  readonly sent: StoredNode;
   /** Undefined if admission refused it. */
-  readonly stored: KeptNode | undefined;
+  readonly stored: StoredNode | undefined;
   readonly cluster: ModelCluster;
 }
 
 /** What the Node becomes, apart from its name and uid. */
-export type NodeChange = Partial<Pick<KeptNode, 'labels' | 'taints' | 'allowRemoval'>>;
+export type NodeChange = Partial<Pick<StoredNode, 'labels' | 'taints' | 'allowRemoval'>>;
 
 export const LEADER: Requester = {
   username: 'system:serviceaccount:taintkeeper:taintkeeper',
@@ -62,7 +62,7 @@ export function newCluster(policies: PolicySet): ModelCluster {
 /** What the API server stores of a request that creates a Node. */
 export function register(cluster: ModelCluster, requester: Requester, name: string, change: NodeChange): ModelCluster {
   const { policies, isWebhookUp, now, registrations } = cluster;
-  const node: KeptNode = {
+  const node: StoredNode = {
     ...{ name, uid: `uid-${registrations}`, labels: {}, taints: [], allowRemoval: undefined, createdAt: now },
     ...change,
   };
@@ -75,9 +75,9 @@ export function register(cluster: ModelCluster, requester: Requester, name: stri
 export function update(
   { policies, isWebhookUp }: Pick<ModelCluster, 'policies' | 'isWebhookUp'>,
   requester: Requester,
-  oldNode: KeptNode,
+  oldNode: StoredNode,
   change: NodeChange,
-): KeptNode | undefined {
+): StoredNode | undefined {
   const asked = { ...oldNode, ...change };
   const mutation = isWebhookUp ? judgeNode({ phase: 'mutate', requester, oldNode, node: asked }, policies) : undefined;
   const node = mutation?.action === 'patch' ? { ...asked, ...mutation.desired } : asked;
@@ -88,7 +88,7 @@ export function update(
   return judgeNode({ phase: 'validate', requester, oldNode, node }, judging).action === 'deny' ? undefined : node;
 }
 
-export function withNode(cluster: ModelCluster, node: KeptNode): ModelCluster {
+export function withNode(cluster: ModelCluster, node: StoredNode): ModelCluster {
   return { ...cluster, nodes: new Map(cluster.nodes).set(node.name, node) };
 }
 
@@ -119,7 +119,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader): Led {
 
   for (const name of cluster.nodes.keys()) {
     for (let number = 0; ; number++) {
-      const before = after.nodes.get(name) as KeptNode;
+      const before = after.nodes.get(name) as StoredNode;
       const step = stepOf(before, memories.get(name), leader.policies, { now, isReady: ready.has(name) });
       memories.set(name, step.memory);
       const pausedFor = (retryAt.get(name) ?? 0) - now;
@@ -142,7 +142,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader): Led {
 }
 
 function stepOf(
-  node: KeptNode,
+  node: StoredNode,
   memory: NodeMemory | undefined,
   { taintPolicies }: PolicySet,
   { now, isReady }: { readonly now: number; readonly isReady: boolean },
@@ -167,7 +167,7 @@ function memoryAfterWrite({ memory, drift, startup, ended }: NodeStep, now: numb
 }
 
 /** Whether a mutating webhook has changed the taints of a write. */
-function isUndone(stored: KeptNode, { taints }: DesiredNode): boolean {
+function isUndone(stored: StoredNode, { taints }: DesiredNode): boolean {
   return JSON.stringify(stored.taints) !== JSON.stringify(taints);
 }
 
@@ -175,7 +175,7 @@ function isUndone(stored: KeptNode, { taints }: DesiredNode): boolean {
 export interface OtherWriter {
   readonly requester: Requester;
   /** Undefined where it is content with the node. */
-  readonly change: (node: KeptNode) => NodeChange | undefined;
+  readonly change: (node: StoredNode) => NodeChange | undefined;
 }
 
 /**

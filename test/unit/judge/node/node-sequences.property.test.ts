@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
 import { CONFLICT } from '../../../../src/judge/node/node-memory.ts';
-import type { KeptNode } from '../../../../src/judge/node/node-step.ts';
+import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { REGISTRATION_MS } from '../../../../src/judge/startup/startup-step.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { Requester } from '../../../../src/policy/policy-set.ts';
@@ -122,7 +122,7 @@ function react(world: World, occurred: string[]): World {
 }
 
 /** No update loses what a policy protects, unless it is exempt or an earlier request allowed it. */
-function checkUpdate({ cluster, specs }: World, by: Requester, before: KeptNode, stored: KeptNode): string[] {
+function checkUpdate({ cluster, specs }: World, by: Requester, before: StoredNode, stored: StoredNode): string[] {
   const { protectorsOf } = declared(specs, before.labels, stored.labels);
   const { required } = declared(specs, stored.labels);
   const occurred: string[] = [];
@@ -147,7 +147,7 @@ function checkUpdate({ cluster, specs }: World, by: Requester, before: KeptNode,
 }
 
 /** A required taint that a request could remove is not set again, by any leader. */
-function checkStaysOff({ cluster, specs }: World, before: KeptNode, stored: KeptNode): void {
+function checkStaysOff({ cluster, specs }: World, before: StoredNode, stored: StoredNode): void {
   if (before.labels !== stored.labels) return;
   const { required } = declared(specs, stored.labels);
   const removed = before.taints.filter(
@@ -160,7 +160,7 @@ function checkStaysOff({ cluster, specs }: World, before: KeptNode, stored: Kept
 }
 
 /** A request that sets a protected taint ends its entry. */
-function checkEntriesEnd({ specs }: World, before: KeptNode, stored: KeptNode): void {
+function checkEntriesEnd({ specs }: World, before: StoredNode, stored: StoredNode): void {
   const { protectorsOf } = declared(specs, before.labels, stored.labels);
   const had = before.taints.map(textOf);
   for (const taint of stored.taints) {
@@ -219,7 +219,7 @@ function reasonsFor(
   const reasons = [
     ...set.map((taint) => {
       if (valueToSet(says, taint, before) === (taint.value ?? '')) return 'set';
-      const isNew = at - before.createdAt < REGISTRATION_MS && texts(before.taints).includes(textOf(NOT_READY));
+      const isNew = at - (before.createdAt ?? 0) < REGISTRATION_MS && texts(before.taints).includes(textOf(NOT_READY));
       return isStartup(taint) && isNew && !isReady ? 'set late' : undefined;
     }),
     ...removed.map((taint) => {
@@ -239,7 +239,7 @@ function reasonsFor(
 }
 
 /** The Node as it ends, without the order of its taints. */
-const endOf = ({ labels, taints, allowRemoval, uid }: KeptNode) => ({
+const endOf = ({ labels, taints, allowRemoval, uid }: StoredNode) => ({
   ...{ uid, labels, allowRemoval },
   taints: taints.map(textOf).sort(),
 });
@@ -251,7 +251,7 @@ const endOf = ({ labels, taints, allowRemoval, uid }: KeptNode) => ({
 function undecided(
   { specs }: World,
   leaders: readonly ModelLeader[],
-  { name, uid, labels, taints }: KeptNode,
+  { name, uid, labels, taints }: StoredNode,
 ): string[] {
   // A taint with another value than theirs is not that of the present policies.
   const present = declared(specs, labels)
@@ -298,7 +298,7 @@ function checkEnd(world: World, occurred: string[]): void {
   for (const node of cluster.nodes.values()) {
     const left = undecided(world, leaders, node);
     const [first, ...others] = ends.map(({ nodes }) => {
-      const end = nodes.get(node.name) as KeptNode;
+      const end = nodes.get(node.name) as StoredNode;
       return endOf({ ...end, taints: end.taints.filter((taint) => !left.includes(identityOf(taint))) });
     });
     for (const other of others) expect(other).toEqual(first);
@@ -317,7 +317,7 @@ function checkEnd(world: World, occurred: string[]): void {
 }
 
 /** What a node is once all is quiet, whatever happened before. */
-function checkDeclared(node: KeptNode, specs: Policies, { ready }: ModelCluster): void {
+function checkDeclared(node: StoredNode, specs: Policies, { ready }: ModelCluster): void {
   const says = declared(specs, node.labels);
   const what = JSON.stringify({ node, specs });
   for (const { taint } of says.required) expect(valueToSet(says, taint, node), what).toBeUndefined();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
 import { CONFLICT, isBlank, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { type KeptNode, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -17,7 +18,7 @@ const STARTUP: TaintRule = { ...NETWORK, ensure: 'UntilReady', readyWhen: READY_
 const REQUIRED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [ALWAYS] } };
 const PROTECTED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [{ key: 'dedicated' }] } };
 
-const node = (taints: readonly Taint[], more: Partial<KeptNode> = {}): KeptNode => ({
+const node = (taints: readonly Taint[], more: Partial<StoredNode> = {}): StoredNode => ({
   name: 'n1',
   uid: 'u1',
   labels: {},
@@ -28,7 +29,7 @@ const node = (taints: readonly Taint[], more: Partial<KeptNode> = {}): KeptNode 
 });
 
 const step = (
-  of: KeptNode,
+  of: StoredNode,
   policies: Record<string, TaintPolicySpec>,
   { before, ...facts }: Partial<StepFacts> & { readonly before?: NodeMemory } = {},
 ) =>
@@ -98,7 +99,7 @@ describe('an entry and its taint that stand together', () => {
     expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).ended).toEqual([gpu]);
   });
 
-  it.each<{ why: string; of: KeptNode; policies?: Record<string, TaintPolicySpec> }>([
+  it.each<{ why: string; of: StoredNode; policies?: Record<string, TaintPolicySpec> }>([
     { why: 'the node does not carry the taint', of: node([], { allowRemoval: GPU }) },
     { why: 'the node carries another value', of: node([cpu], { allowRemoval: GPU }) },
     { why: 'no policy protects the taint', of: both, policies: { p: { mode: 'Restore', taints: [{ key: 'other' }] } } },

@@ -5,8 +5,9 @@ import {
   memoryAfterRestoration,
   newMemory,
 } from '../../../../src/judge/node/node-memory.ts';
-import { type KeptNode, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
+import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import { waitingText } from '../../../../src/judge/startup/startup-step.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
@@ -31,7 +32,7 @@ const RULE: TaintRule = {
 const spec = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({ mode: 'Restore', taints: [RULE], ...more });
 const policies = (specs: Record<string, TaintPolicySpec> = { p: spec() }) => policySet({ taint: specs }).taintPolicies;
 
-const node = (more: Partial<KeptNode> = {}): KeptNode => ({
+const node = (more: Partial<StoredNode> = {}): StoredNode => ({
   name: 'n1',
   uid: 'u1',
   labels: {},
@@ -46,7 +47,7 @@ const node = (more: Partial<KeptNode> = {}): KeptNode => ({
 
 const WAITS = [unmet('DaemonSet kube-system/cni: its pod is not Ready')];
 
-function step(of: KeptNode, facts: Partial<StepFacts> = {}, before = newMemory('u1')) {
+function step(of: StoredNode, facts: Partial<StepFacts> = {}, before = newMemory('u1')) {
   return nodeStep(of, before, {
     policies: policies(),
     blockers: () => [],
@@ -68,7 +69,7 @@ const SET_AGAIN = `${TEXT} | B 2026-11-28T12:00:00Z`;
 const ONLY_BOOT = ' | B 2026-11-28T12:00:00Z';
 
 describe('a node that has rebooted', () => {
-  it.each<{ why: string; node?: Partial<KeptNode>; specs?: Record<string, TaintPolicySpec>; writes?: string }>([
+  it.each<{ why: string; node?: Partial<StoredNode>; specs?: Record<string, TaintPolicySpec>; writes?: string }>([
     { why: 'gets its taint again, in one write with the boot', writes: SET_AGAIN },
     { why: 'gets it whether or not it is Ready', node: { ready: false }, writes: SET_AGAIN },
     {
@@ -136,7 +137,7 @@ describe('a node that has rebooted', () => {
 
   const rebooted = (setAtMsAgo: number) => ({ startupBoot: { bootId: 'B', setAt: NOW - setAtMsAgo }, taints: [TAINT] });
 
-  it.each<{ why: string; node: Partial<KeptNode>; blockers?: Blocker[]; text?: string; nextInMs?: number }>([
+  it.each<{ why: string; node: Partial<StoredNode>; blockers?: Blocker[]; text?: string; nextInMs?: number }>([
     {
       why: 'the reboot is not recorded yet',
       node: { taints: [TAINT] },
@@ -211,13 +212,13 @@ describe('a boot ID that changes back and forth', () => {
 
 describe('a node that registers', () => {
   const requester = { username: 'system:node:n1', groups: ['system:nodes'] };
-  const created = (more: Partial<KeptNode>, specs?: Record<string, TaintPolicySpec>) => {
+  const created = (more: Partial<StoredNode>, specs?: Record<string, TaintPolicySpec>) => {
     const { startupBoot: _, ...bare } = node();
     const set = policySet({ taint: specs ?? { p: spec() } });
     return judgeNode({ phase: 'mutate', requester, node: { ...bare, ...more } }, set);
   };
 
-  it.each<{ why: string; node: Partial<KeptNode>; specs?: Record<string, TaintPolicySpec>; desired?: object }>([
+  it.each<{ why: string; node: Partial<StoredNode>; specs?: Record<string, TaintPolicySpec>; desired?: object }>([
     { why: 'gets the taint and its boot', node: {}, desired: { taints: [TAINT], startupBoot: { bootId: 'B' } } },
     { why: 'with the taint gets its boot', node: { taints: [TAINT] }, desired: { startupBoot: { bootId: 'B' } } },
     { why: 'says so already', node: { taints: [TAINT], startupBoot: { bootId: 'B' } } },

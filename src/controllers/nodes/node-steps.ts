@@ -1,0 +1,94 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
+import { isBlank, isInConflict, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
+import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
+import type { Taint } from '../../kubernetes/taint.ts';
+import { spacedTurns } from '../../runtime/rate-limit.ts';
+import type { StartupWaits } from './startup-waits.ts';
+
+/** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
+const BOOT_WRITES_MS = 200;
+
+export interface NodeStepsOptions {
+  readonly client: Pick<ApiClient, 'now'>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete'>;
+  readonly startup: Pick<StartupWaits, 'blockersOn' | 'settled'>;
+}
+
+/** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
+export interface NodeSteps {
+  /** What the Node needs now. */
+  stepOf(entry: Entry<ClusterNode>): NodeStep;
+  /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
+  observe(change: Change<ClusterNode>): void;
+  written(entry: Entry<ClusterNode>, step: NodeStep): void;
+  /** Whether another writer undoes the leader's changes of the node's taint repeatedly. */
+  isInConflict(node: string, taint: Taint): boolean;
+  forget(node: string): void;
+}
+
+export function nodeSteps({ client, policies, startup }: NodeStepsOptions): NodeSteps {
+  const memories = new Map<string, NodeMemory>();
+  const bootTurns = spacedTurns(BOOT_WRITES_MS);
+  /** The nodes whose reboots the watch has shown. */
+  const rebooting = new Set<string>();
+
+  return {
+    stepOf({ name, value: node }) {
+      let asksForTurn = false;
+      const step = nodeStep(node, memories.get(name), {
+        policies: policies.snapshot().compiled.taintPolicies,
+        blockers: startup.blockersOn(node),
+        isComplete: policies.isComplete('TaintPolicy'),
+        now: performance.now(),
+        apiTime: client.now().getTime(),
+        bootDueInMs(kind) {
+          asksForTurn = true;
+          return kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name);
+        },
+      });
+      if (!asksForTurn) forgetBoot(name);
+      startup.settled(name);
+      keep(name, step.memory);
+      return step;
+    },
+    observe(change) {
+      if (isReboot(change)) rebooting.add(change.entry.name);
+    },
+    written({ name, value: { uid = '' } }, step) {
+      // A further write is another turn.
+      if (step.startup.boot) forgetBoot(name);
+      // The watch may have shown the write already, or another Node of that name.
+      const present = memories.get(name);
+      const memory = present?.uid === uid ? present : newMemory(uid);
+      keep(name, memoryAfterWrite(memory, step, performance.now()));
+    },
+    isInConflict(node, taint) {
+      const memory = memories.get(node);
+      return memory !== undefined && isInConflict(memory, taint, performance.now());
+    },
+    forget(node) {
+      forgetBoot(node);
+      memories.delete(node);
+    },
+  };
+
+  function keep(node: string, memory: NodeMemory): void {
+    if (isBlank(memory)) memories.delete(node);
+    else memories.set(node, memory);
+  }
+
+  function forgetBoot(node: string): void {
+    rebooting.delete(node);
+    bootTurns.forget(node);
+  }
+}
+
+/** A watch, and not a list, shows that the node has another boot ID. */
+function isReboot(change: Change<ClusterNode>): boolean {
+  if (change.type !== 'modified' || change.isListed) return false;
+  const { bootId } = change.entry.value;
+  return bootId !== undefined && bootId !== change.previous.value.bootId;
+}
