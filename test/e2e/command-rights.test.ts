@@ -17,7 +17,7 @@ const RUNS: Readonly<Partial<Record<keyof typeof COMMAND_RIGHTS, readonly string
   'explain node': ['explain', 'node', 'n1'],
   'explain daemonset': ['explain', 'daemonset', 'kube-system/cni'],
   'explain pod': ['explain', 'pod', 'kube-system/cni-x'],
-  coverage: ['coverage', '--pods', 'all'],
+  coverage: ['coverage'],
   'coverage fix': ['coverage', 'fix'],
   'coverage migrate': ['coverage', 'migrate'],
   'export --cluster': ['export', '--cluster'],

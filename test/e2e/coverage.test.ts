@@ -126,7 +126,7 @@ describeWithControlPlane(
 
         await expect.poll(gaps, { timeout: FIX_TIMEOUT_MS, interval: 500 }).toEqual(['incomplete: gpu']);
         const missing = async () => {
-          const { daemonSets } = await readCoverage(cp(), '-n', 'fixed', '--pods', 'all');
+          const { daemonSets } = await readCoverage(cp(), '-n', 'fixed');
           return daemonSets.flatMap(({ cells }) => cells.flatMap(({ pods }) => pods?.missing ?? []));
         };
         await expect.poll(missing, { timeout: CONTROLLERS_TIMEOUT_MS, interval: 500 }).toEqual([]);
@@ -136,9 +136,9 @@ describeWithControlPlane(
   },
 );
 
-/** Whatever way it finds out about pods, and whether alike nodes are one group or not. */
+/** Whether alike nodes are one group or not. */
 async function commandAgrees(cp: ControlPlane, pods: ReadonlySet<string>, pairs: number): Promise<void> {
-  for (const args of [[], ['--no-groups', '--pods', 'all']]) {
+  for (const args of [[], ['--node', '*']]) {
     const report = await readCoverage(cp, '-n', NAMESPACE, ...args);
     expect(countPairs(report)).toBe(pairs);
     expect([...podsIn(report)].toSorted()).toEqual([...pods].toSorted());

@@ -39,18 +39,7 @@ const COMMANDS = [
 /** Options of theirs, and what is none; a value may follow, or be missing. */
 const option = fc.oneof(
   fc.constantFrom(
-    ...[
-      '--user',
-      '--group',
-      '--namespace',
-      '-n',
-      '--daemonset',
-      '--node',
-      '--taint',
-      '--pods',
-      '--no-groups',
-      '--gaps',
-    ],
+    ...['--user', '--group', '--namespace', '-n', '--daemonset', '--node', '--taint', '--gaps'],
     ...['--talos-version', '--role', '--since', '--mode', '--node-selector', '-l', '--selector', '--help'],
     ...['--old', '--new', '--policies', '-o', 'json', 'yaml', 'worker', '1.13', 'pool=gpu', 'pool in (a,b)', '--'],
   ),

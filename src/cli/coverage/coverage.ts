@@ -1,18 +1,16 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/node-critical.ts';
 import { gapsOf, reportCoverage } from '../../coverage/report.ts';
 import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';
 import { fixCommand } from './fix.ts';
-import { type CoverageInput, POD_CHOICES, type PodChoice, readCoverage } from './input.ts';
+import { type CoverageInput, readCoverage } from './input.ts';
 import { migrateCommand } from './migrate.ts';
 import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
 import { formatCoverage } from './output.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
-  readonly pods: PodChoice;
-  readonly groups: boolean;
   readonly gaps: boolean;
   readonly output: OutputFormat;
 }
@@ -23,19 +21,13 @@ export function coverageCommand(exit: (code: number) => void): Command {
     .description(
       'Show which DaemonSets run on which nodes, and why they do not run on the others. Reads a cluster, or files with Nodes and DaemonSets. Changes nothing.',
     )
-    .addOption(
-      new Option('--pods <which>', 'read the pods of all DaemonSets, of none, or of those whose status is inconsistent')
-        .choices(POD_CHOICES)
-        .default('auto'),
-    )
-    .option('--no-groups', 'show each node by itself, not grouped with nodes like it')
     .option('--gaps', 'show only the DaemonSets that taints keep off nodes', false)
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
 A DaemonSet runs on a group of nodes, or is kept off by a taint, or by its own selector, affinity or nodeName. It waits while only
-taints that controllers set and remove themselves keep it off. In a cluster, "runs 2/3" has pods on two of three nodes, and
+taints that controllers set and remove themselves keep it off. --node shows each of its nodes by itself, with what it has instead. In a cluster, "runs 2/3" has pods on two of three nodes, and
 "taint (1 stay)" has a pod on a node that would get none today.
 
 Deployments, StatefulSets and CronJobs are listed if their pods return to drained nodes, because they tolerate the taint of a cordon, of
@@ -88,11 +80,11 @@ function priorities({ daemonSets, placements }: CoverageInput) {
  * @throws InputError after the output, if files could not be read
  */
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
-  const { pods, gaps: onlyGaps, groups: grouped, output: format } = options;
-  if (files.length > 0 && pods !== 'auto') throw new InputError(['--pods needs a cluster, not files']);
+  const { gaps: onlyGaps, node, output: format } = options;
+  const grouped = node === undefined;
   // A selection is a question about these DaemonSets and nodes.
-  const workloads = !onlyGaps && !options.daemonset && !options.node;
-  const input = await readCoverage(files, options, { pods, policies: ['TaintPolicy'], workloads });
+  const workloads = !onlyGaps && !options.daemonset && grouped;
+  const input = await readCoverage(files, options, { policies: ['TaintPolicy'], pods: true, workloads });
   const report = reportCoverage({ ...input, grouped, onlyGaps });
   process.stdout.write(
     formatCoverage(report, {

@@ -77,7 +77,7 @@ Examples:
 async function fix(files: readonly string[], options: FixOptions): Promise<void> {
   const { as, taint = [], output } = options;
   const policies = as === 'policies' ? (['TaintPolicy', 'TolerationPolicy'] as const) : (['TaintPolicy'] as const);
-  const input = await readCoverage(files, options, { pods: 'none', policies });
+  const input = await readCoverage(files, options, { policies });
   const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
   const found = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
   const { comments, text, data } = printFix(found, as, { report, ...input });

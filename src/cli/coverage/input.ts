@@ -54,11 +54,6 @@ export interface RefusedDaemonSet {
   readonly problems: readonly string[];
 }
 
-export const POD_CHOICES = ['auto', 'all', 'none'] as const;
-
-/** Of which DaemonSets the pods are read. `auto`: those whose status differs from what was computed. */
-export type PodChoice = (typeof POD_CHOICES)[number];
-
 /** The number of parallel lists of pods. */
 const MAX_AT_ONCE = 4;
 
@@ -71,9 +66,10 @@ interface LiveDaemonSet {
 
 /** What to read besides nodes and DaemonSets. */
 interface ClusterReading {
-  readonly pods: PodChoice;
   /** The policies to read. */
   readonly policies: readonly PolicyKind[];
+  /** Whether to find out about pods. Those of a DaemonSet whose status is inconsistent are read. */
+  readonly pods?: boolean;
   /** Whether to read workloads other than DaemonSets. */
   readonly workloads?: boolean;
 }
@@ -110,7 +106,7 @@ export async function readCoverage(
 async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
-  { pods, policies, workloads: reads = false }: ClusterReading,
+  { policies, pods = false, workloads: reads = false }: ClusterReading,
 ): Promise<CoverageInput> {
   const notes: string[] = [];
   const [{ taintPolicies, tolerationPolicies }, workloads, nodes, ...lists] = await Promise.all([
@@ -122,11 +118,11 @@ async function readCluster(
   const live = lists.flat();
   const placements = new Map<InstalledDaemonSet, Placement>();
   const unclear = live.filter(({ daemonSet, counts }) => {
-    const placement = pods === 'auto' ? placementByStatus(daemonSet, nodes, counts) : undefined;
+    const placement = pods ? placementByStatus(daemonSet, nodes, counts) : undefined;
     if (placement) placements.set(daemonSet, placement);
     return placement === undefined;
   });
-  if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
+  if (pods) notes.push(...(await placePods(client, unclear, placements)));
   const waits = startupWaits(taintPolicies);
   const daemonSets = live.map(({ daemonSet }) => daemonSet);
   return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, workloads, waits, notes };

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError, listFiles } from '../../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { SEVERITIES } from '../../talos/lint/finding.ts';
-import { disabledIn, isRule, type LintOptions, lint, RULE_NAMES } from '../../talos/lint/lint.ts';
+import { disabledIn, type LintOptions, lint } from '../../talos/lint/lint.ts';
 import {
   ForeignFileError,
   type MachineRole,
@@ -26,7 +26,6 @@ interface LintCommandOptions {
   readonly talosVersion?: Pick<LintOptions, 'version' | 'patch'>;
   readonly role?: MachineRole;
   readonly since?: string;
-  readonly disable?: readonly string[];
   readonly failOn: FailOn;
   readonly output: LintFormat;
 }
@@ -54,7 +53,6 @@ export function lintCommand(exit: (code: number) => void): Command {
       '--since <file>',
       'the configuration that the nodes registered with: reports changes that have no effect after registration',
     )
-    .option('--disable <rule>', 'a rule to leave out; may be repeated', parseRule)
     .addOption(
       new Option(
         '--fail-on <severity>',
@@ -82,13 +80,12 @@ Examples:
     .action(async (args: readonly string[], options: LintCommandOptions) => {
       const paths = [...args, ...(options.filename ?? [])];
       if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
-      const { talosVersion = {}, role, since, disable = [], failOn, output } = options;
+      const { talosVersion = {}, role, since, failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
       const { findings, passedOver, faults } = await lintFiles(paths, {
         ...talosVersion,
         role,
         registered,
-        disabled: disable,
       });
       process.stdout.write(formatFindings(findings, output, failOn));
       tell(...passedOver.map((message) => `passed over: ${message}`));
@@ -125,7 +122,7 @@ async function lintFiles(paths: readonly string[], options: LintOptions): Promis
 async function lintFile(file: string, isListed: boolean, options: LintOptions, result: LintedFiles): Promise<void> {
   try {
     const { configuration, text } = await readMachineConfigurationText(file);
-    const disabled = [...(options.disabled ?? []), ...disabledIn(text, configuration.source)];
+    const disabled = disabledIn(text, configuration.source);
     result.findings.push(...locateFindings(configuration.source, lint(configuration, { ...options, disabled })));
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
@@ -146,10 +143,4 @@ function parseTalosVersion(text: string): Pick<LintOptions, 'version' | 'patch'>
     return { version, patch: patch === undefined ? undefined : Number(patch) };
   }
   throw new InvalidArgumentError(`Expected a version from 1.${FIRST_VERSION} to 1.${LAST_VERSION}.`);
-}
-
-/** @throws InvalidArgumentError */
-function parseRule(text: string, before: readonly string[] = []): readonly string[] {
-  if (isRule(text)) return [...before, text];
-  throw new InvalidArgumentError(`There is no such rule. The rules are ${RULE_NAMES.join(', ')}.`);
 }

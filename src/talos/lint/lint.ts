@@ -127,11 +127,11 @@ export function disabledIn(text: string, source: string): string[] {
   return disabled;
 }
 
-export function isRule(name: string): boolean {
+function isRule(name: string): boolean {
   return RULE_NAMES.includes(name);
 }
 
-export const RULE_NAMES: readonly string[] = RULES.map(({ id }) => id);
+const RULE_NAMES: readonly string[] = RULES.map(({ id }) => id);
 
 /** The name is not quoted, because any text of a machine configuration may be secret. */
 const NO_RULE = `there is no such rule; the rules are ${RULE_NAMES.join(', ')}`;

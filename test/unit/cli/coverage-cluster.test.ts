@@ -115,17 +115,16 @@ describe('a cluster without DaemonSets', () => {
 });
 
 describe('reads the pods of a DaemonSet', () => {
-  it.each<{ why: string; status?: object; desired?: number; args?: string[] }>([
+  it.each<{ why: string; status?: object; desired?: number }>([
     { why: 'whose status is of an earlier generation', status: { observedGeneration: 1 } },
     { why: 'that lacks pods', status: { currentNumberScheduled: 0 } },
     { why: 'that has pods where they should not be', status: { numberMisscheduled: 1 } },
     { why: 'whose pods are not all available', status: { numberUnavailable: 1 } },
     { why: 'of which the controller requires another number', desired: 2 },
     { why: 'that has no status yet', status: { observedGeneration: undefined, desiredNumberScheduled: undefined } },
-    { why: 'always, if asked', args: ['--pods', 'all'] },
-  ])('$why', async ({ status = {}, desired = 1, args = [] }) => {
+  ])('$why', async ({ status = {}, desired = 1 }) => {
     const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', desired, status)] });
-    expect(cells(await coverage(api, ...args))).toMatchObject([
+    expect(cells(await coverage(api))).toMatchObject([
       { runs: true, pods: { scheduled: 0, missing: [{ node: 'n1', why: 'it has no pod' }] } },
     ]);
     const query = { labelSelector: 'app=a,tier in (a, b)' };
@@ -134,9 +133,11 @@ describe('reads the pods of a DaemonSet', () => {
     );
   });
 
-  it('never, if asked', async () => {
+  it('never for a fix', async () => {
     const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 9)] });
-    expect(cells(await coverage(api, '--pods', 'none'))).toEqual([{ group: 'A', runs: true }]);
+    const { file } = await clientFor(api.url);
+    expect((await run('coverage', 'fix', '--kubeconfig', file)).code).toBe(0);
+    expect(api.received.filter(({ path }) => path.endsWith('/pods'))).toEqual([]);
   });
 });
 

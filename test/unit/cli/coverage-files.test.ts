@@ -124,12 +124,12 @@ describe('the table', () => {
     expect(code).toBe(0);
   });
 
-  it('has a line for each DaemonSet on each node with --no-groups', async () => {
+  it('has a line for each DaemonSet on each node with --node', async () => {
     const objects = [
       ...NODES,
       daemonSet('gpu', { nodeSelector: { pool: 'gpu' }, tolerations: [{ operator: 'Exists' }] }),
     ];
-    const { code, stdout } = await run('coverage', '--no-groups', '--node', 'w*', '--node', 'g', file(...objects));
+    const { code, stdout } = await run('coverage', '--node', 'w*', '--node', 'g', file(...objects));
     expect(stdout.split('\n')).toEqual([
       'DAEMONSET   NODE  COVERAGE  WHY',
       'agents/gpu  g     runs',
@@ -489,22 +489,10 @@ describe('coverage ends with exit code 2 and a message for input that it cannot 
       says: /input\.yaml:5:34: spec\.taints\[0\]\.key: /,
     },
     {
-      why: 'pods of files',
-      args: ['--pods', 'all'],
-      objects: [node('w')],
-      says: /^taintkeeper: --pods needs a cluster, not files$/m,
-    },
-    {
       why: 'a form of the fix, without fix',
       args: ['--as', 'patch'],
       objects: [node('w')],
       says: /unknown option '--as'/,
-    },
-    {
-      why: 'pods of a fix, which needs none',
-      args: ['fix', '--pods', 'all'],
-      objects: [node('w')],
-      says: /unknown option '--pods'/,
     },
     {
       why: 'an option before the command that it is for',
