@@ -90,7 +90,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
             await stream();
             continue;
           }
-          await list();
+          await (options.fromNow ? beginNow() : list());
         } else if (inDoubt) await checkHistory();
         if (version !== undefined) await watch(version);
       } catch (error) {
@@ -119,6 +119,12 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     complete(keys, isOneState ? jittered(timings.relistMs) : Math.min(RELIST_RETRY_MS, timings.relistMs));
   }
 
+  /** Nothing is listed once an hour: that would forget what is known. */
+  async function beginNow(): Promise<void> {
+    version = await newestVersion();
+    if (version !== undefined) complete(new Set(), Number.POSITIVE_INFINITY);
+  }
+
   /** @param keys all objects that exist */
   function complete(keys: ReadonlySet<string>, relistMs: number): void {
     objects.retain(keys);
@@ -126,6 +132,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     inDoubt = false;
     fruitless = 0;
     isCurrent();
+    guard('onListed', () => options.onListed?.());
     report({ connected: true }, true);
     synced.resolve();
   }
@@ -145,21 +152,17 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
    * etcd is set back only while the API server is down, so this is checked only after failures.
    */
   async function checkHistory(): Promise<void> {
-    const now = await newestVersion();
+    const now = await newestVersion().catch(unlessForbidden);
     if (now !== undefined && version !== undefined && (compareResourceVersions(now, version) ?? 0) < 0)
       version = undefined;
     else inDoubt = false;
   }
 
-  /** Undefined if the right to list was withdrawn: what the watch brings is better than nothing. */
   async function newestVersion(): Promise<string | undefined> {
     const head = listPages(client, path, { query, pageSize: 1, signal });
     try {
       const { value } = await head.next();
       return value?.resourceVersion;
-    } catch (error) {
-      if (!isForbidden(error)) throw error;
-      return undefined;
     } finally {
       await head.return(undefined);
     }
@@ -269,4 +272,9 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       log.error({ err }, `${what} of ${path} failed`);
     }
   }
+}
+
+/** The right to list was withdrawn: what the watch brings is better than nothing. */
+function unlessForbidden(error: unknown): undefined {
+  if (!isForbidden(error)) throw error;
 }

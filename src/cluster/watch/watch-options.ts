@@ -80,6 +80,8 @@ export interface WatchOptions<T> {
    * API server sends them without pauses.
    */
   readonly isStreamed?: boolean;
+  /** Whether the objects that exist at first are left out: only what changes from then on is known. It begins anew where others list again. */
+  readonly fromNow?: boolean;
   /**
    * The kept part of an object, which must not refer to the object itself. Parts of the object may be kept, but a part of a long string keeps the
    * whole string. Items of a list have no `kind` and `apiVersion` for built-in types. If it throws, the error is logged, and the last valid version
@@ -96,6 +98,8 @@ export interface WatchOptions<T> {
    * Called in order. An object that is replaced under its name (another uid) is `deleted`, then `added`. Its errors are logged, and have no effect.
    */
   readonly onChange?: (change: Change<T>) => void;
+  /** Called when a list is complete, before {@link onState}. With {@link fromNow}: what changes from this moment on will be known, and nothing else is. */
+  readonly onListed?: () => void;
   /** Called when a list is complete and when the connection's state changes. */
   readonly onState?: (state: WatchState) => void;
   readonly log: Logger;

@@ -2,14 +2,16 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { WatchOptions } from '../../cluster/watch/watch-options.ts';
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
+import type { StartupNode } from '../../judge/startup/startup-step.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
 import { type DaemonSets, isNews } from '../sources.ts';
-import { type GroupedWatch, watchGroup } from './watch-group.ts';
+import { watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */
 interface StartupPod extends DaemonPodOnNode {
@@ -17,19 +19,44 @@ interface StartupPod extends DaemonPodOnNode {
   readonly node: string;
 }
 
+/** The node whose pods are asked for. */
+export type PodsOf = Pick<StartupNode, 'name' | 'createdAt'>;
+
 /** The pods of the DaemonSets that nodes wait for. */
 export interface DaemonSetPods {
   /**
    * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. Unread until all of them have been listed.
    */
-  on(node: string, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
+  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */
   retain(awaited: () => Iterable<{ readonly uid: string }>): void;
   stop(): Promise<void>;
 }
 
+/** The pods of DaemonSets that were created or changed since their watches began. */
+export interface NewDaemonSetPods {
+  /** The pods of the DaemonSets that were created for a node. Undefined if one of the watches may have missed some. */
+  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
+  /** Watches the pods of these DaemonSets, and no others. */
+  watch(awaited: readonly Entry<ClusterDaemonSet>[]): void;
+  stop(): Promise<void>;
+}
+
 /** One label of the metric for all watches. */
 const RESOURCE = 'startup-daemonset-pods';
+const NEW_RESOURCE = 'startup-new-pods';
+
+/**
+ * How much later than the beginning of a watch a Node must have been created, in milliseconds. Both times have whole seconds, API servers' clocks differ, and
+ * a pod may have been created a little before its Node.
+ */
+const MARGIN_MS = 5_000;
+
+/**
+ * The most pods of a DaemonSet that are kept of those that changed. In a cluster with more nodes, a rollout changes more. The watch begins anew then, and
+ * nodes that wait get watches of their own.
+ */
+const MAX_NEW_PODS = 5_000;
 
 /**
  * Watches the pods of each DaemonSet on all nodes.
@@ -41,43 +68,117 @@ export function watchDaemonSetPods(
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): DaemonSetPods {
-  /** By the uid of the DaemonSet. */
-  const group = watchGroup<StartupPod>(run, client, RESOURCE);
-  /** The names of the pods on each node, by the same. */
-  const onNodes = new Map<string, Map<string, Set<string>>>();
-
+  const watches = podWatches(run, client, RESOURCE, onChange);
   return {
-    on(node, awaited) {
+    on({ name: node }, awaited) {
       const found: DaemonPodOnNode[] = [];
       let isSynced = true;
       for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);
         if (!daemonSet) continue;
-        const { objects } = group.get(daemonSet.uid) ?? begin(daemonSet);
-        isSynced &&= objects.isSynced();
-        for (const name of onNodes.get(daemonSet.uid)?.get(node) ?? []) {
-          const pod = objects.get(name, one.namespace);
-          if (pod) found.push(pod.value);
-        }
+        const { pods, isRead } = watches.get(daemonSet.uid) ?? watches.begin(daemonSet, {});
+        isSynced &&= isRead();
+        found.push(...pods(node));
       }
       return isSynced ? { value: found } : 'Unread';
     },
     retain(listAwaited) {
-      if (group.size === 0) return;
-      const uids = new Set(Array.from(listAwaited(), ({ uid }) => uid));
-      for (const uid of group.keys()) {
-        if (uids.has(uid)) continue;
-        group.end(uid);
-        onNodes.delete(uid);
-      }
+      if (watches.uids().length === 0) return;
+      watches.retain(new Set(Array.from(listAwaited(), ({ uid }) => uid)));
     },
-    stop: group.stop,
+    stop: watches.stop,
+  };
+}
+
+/**
+ * Watches the pods of each DaemonSet without a list of those that exist: a new Node has none yet. Each further node costs no request.
+ * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
+ */
+export function watchNewDaemonSetPods(
+  run: Run,
+  client: ApiClient,
+  daemonSets: Pick<DaemonSets, 'get'>,
+  onChange: (node?: string) => void,
+): NewDaemonSetPods {
+  const watches = podWatches(run, client, NEW_RESOURCE, onChange);
+  /** Since when each watch misses nothing, by the clock of the API server, in milliseconds since the epoch. */
+  const since = new Map<string, number>();
+
+  return {
+    on({ name, createdAt }, awaited) {
+      const found: DaemonPodOnNode[] = [];
+      for (const one of awaited) {
+        const daemonSet = daemonSets.get(one.name, one.namespace);
+        if (!daemonSet) continue;
+        const beganAt = since.get(daemonSet.uid);
+        const watch = watches.get(daemonSet.uid);
+        if (watch === undefined || beganAt === undefined || createdAt < beganAt + MARGIN_MS) return undefined;
+        found.push(...watch.pods(name));
+      }
+      return { value: found };
+    },
+    watch(awaited) {
+      watches.retain(new Set(awaited.map(({ uid }) => uid)));
+      for (const uid of since.keys()) if (!watches.get(uid)) since.delete(uid);
+      for (const daemonSet of awaited) if (!watches.get(daemonSet.uid)) begin(daemonSet);
+    },
+    stop: watches.stop,
   };
 
-  function begin({ uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>): GroupedWatch<StartupPod> {
+  function begin(daemonSet: Entry<ClusterDaemonSet>): void {
+    const { uid } = daemonSet;
+    watches.begin(daemonSet, {
+      fromNow: true,
+      onListed() {
+        since.set(uid, client.now().getTime());
+        // What was known is forgotten.
+        onChange();
+      },
+      onSize(size) {
+        if (size <= MAX_NEW_PODS) return;
+        watches.end(uid);
+        since.delete(uid);
+        begin(daemonSet);
+        onChange();
+      },
+    });
+  }
+}
+
+interface PodWatch {
+  pods(node: string): DaemonPodOnNode[];
+  isRead(): boolean;
+}
+
+interface PodWatchOptions extends Pick<WatchOptions<StartupPod>, 'fromNow' | 'onListed'> {
+  /** Called with the number of pods that are kept, after each change. */
+  readonly onSize?: (size: number) => void;
+}
+
+/** The watches of pods, by the uids of their DaemonSets. */
+function podWatches(run: Run, client: ApiClient, resource: string, onChange: (node?: string) => void) {
+  const group = watchGroup<StartupPod>(run, client, resource);
+  const watches = new Map<string, PodWatch>();
+
+  return { get: (uid: string) => watches.get(uid), uids: group.keys, begin, end, retain, stop: group.stop };
+
+  function end(uid: string): void {
+    group.end(uid);
+    watches.delete(uid);
+  }
+
+  function retain(uids: ReadonlySet<string>): void {
+    for (const uid of group.keys()) if (!uids.has(uid)) end(uid);
+  }
+
+  function begin(
+    { uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>,
+    { onSize, ...options }: PodWatchOptions,
+  ): PodWatch {
+    /** The names of the pods on each node. */
     const onNode = new Map<string, Set<string>>();
-    onNodes.set(uid, onNode);
     const watch = group.begin(uid, {
+      ...options,
       path: `/api/v1/namespaces/${namespace}/pods`,
       labelSelector: formatSelector(podSelector),
       project: viewStartupPod,
@@ -90,10 +191,21 @@ export function watchDaemonSetPods(
         if (change.type !== 'deleted' && node) onNode.set(node, (onNode.get(node) ?? new Set()).add(entry.name));
         // The first list is one change.
         if (node && watch.objects.isSynced()) onChange(node);
+        onSize?.(watch.objects.size);
       },
       onSynced: () => onChange(),
     });
-    return watch;
+    const found: PodWatch = {
+      isRead: watch.objects.isSynced,
+      pods(node) {
+        const names = onNode.get(node) ?? [];
+        return Array.from(names, (name) => watch.objects.get(name, namespace)?.value).filter(
+          (pod) => pod !== undefined,
+        );
+      },
+    };
+    watches.set(uid, found);
+    return found;
   }
 }
 

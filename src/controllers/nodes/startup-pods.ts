@@ -5,25 +5,34 @@ import type { Found } from '../../judge/startup/blocker.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
 import type { DaemonSets } from '../sources.ts';
-import { type DaemonSetPods, watchDaemonSetPods } from './daemon-set-pods.ts';
+import {
+  type DaemonSetPods,
+  type NewDaemonSetPods,
+  type PodsOf,
+  watchDaemonSetPods,
+  watchNewDaemonSetPods,
+} from './daemon-set-pods.ts';
 import { watchNodes } from './node-watches.ts';
 
 /** The pods on the nodes that wait. */
 export interface StartupPods {
   /**
-   * The pods on a node, at least those of these DaemonSets. Starts to watch them, until {@link end}. Unread until all of them have been listed.
+   * The pods on a node, at least those of these DaemonSets that were created for it. Starts to watch them, until {@link end}. Unread until all of them have
+   * been listed.
    */
-  on(node: string, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
+  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** The node no longer waits. */
   end(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
+  /** Watches the new pods of these DaemonSets, which nodes will wait for. */
+  watchNew: NewDaemonSetPods['watch'];
   stop(): Promise<void>;
 }
 
 /**
- * Watches the pods of each node that waits: the cost follows these nodes, and not the size of the cluster. While too many nodes wait, the others
- * share watches of the DaemonSets that they wait for.
+ * The pods of a new node come by watches that its DaemonSets have already. The pods of another node that waits are watched for it alone: the cost follows
+ * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for.
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchStartupPods(
@@ -32,6 +41,7 @@ export function watchStartupPods(
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): StartupPods {
+  const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
   const single = watchNodes<DaemonPodOnNode>(run, {
     client,
@@ -44,9 +54,10 @@ export function watchStartupPods(
   });
 
   return {
-    on: (node, awaited) => single.on(node) ?? shared.on(node, awaited),
+    on: (node, awaited) => created.on(node, awaited) ?? single.on(node.name) ?? shared.on(node, awaited),
     end: single.end,
     retain: shared.retain,
-    stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
+    watchNew: created.watch,
+    stop: async () => void (await Promise.all([created.stop(), single.stop(), shared.stop()])),
   };
 }

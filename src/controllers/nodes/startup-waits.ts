@@ -102,6 +102,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   });
   daemonSets.synced.then(
     () => {
+      retainPods();
       for (const name of [...asking]) check(name);
     },
     () => {},
@@ -126,7 +127,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       asking.delete(node.name);
       return ({ parts }, startup) => {
         asking.add(node.name);
-        return startupBlockers(parts, node, sourcesOf(node.name), startup);
+        return startupBlockers(parts, node, sourcesOf(node), startup);
       };
     },
     observe,
@@ -167,21 +168,21 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
-  function sourcesOf(node: string): StartupSources {
+  function sourcesOf(node: StartupNode): StartupSources {
     return {
       daemonSets: () =>
         daemonSets.isSynced()
           ? { value: { get: (one) => daemonSets.get(one.name, one.namespace), all: daemonSets.entries } }
           : 'Unread',
       pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
-      csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node)),
+      csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node.name)),
     };
 
     /** Without the right, a watch would fail again and again. */
     function reading<T>(right: OptionalRight, watches: { end(node: string): void }, read: () => Found<T>): Found<T> {
       const isPermitted = rights.permits(right);
       if (isPermitted) return read();
-      watches.end(node);
+      watches.end(node.name);
       return isPermitted === false ? 'Refused' : 'Unread';
     }
   }
@@ -225,7 +226,16 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }
 
   function retainPods(): void {
-    pods.retain(() => (rights.permits('listPods') ? [...daemonSets.entries()].filter(isAwaited) : []));
+    const isPermitted = rights.permits('listPods');
+    pods.retain(() => (isPermitted ? [...daemonSets.entries()].filter(isAwaited) : []));
+    pods.watchNew(isPermitted ? namedDaemonSets() : []);
+  }
+
+  /** The DaemonSets that policies name, and that exist. */
+  function namedDaemonSets(): Entry<ClusterDaemonSet>[] {
+    const enforced = compiled().filter(({ mode }) => mode !== 'Audit');
+    const named = enforced.flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.parts.daemonSets));
+    return named.flatMap(({ namespace, name }) => daemonSets.get(name, namespace) ?? []);
   }
 
   async function readReplicas(): Promise<number | undefined> {

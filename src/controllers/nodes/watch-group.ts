@@ -4,13 +4,16 @@ import type { WatchCache, WatchOptions, WatchState } from '../../cluster/watch/w
 import type { Run } from '../controller.ts';
 
 export interface GroupedWatch<T> {
-  readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced'>;
+  readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced' | 'size'>;
   /** Undefined until it was connected, or has failed, for the first time. */
   readonly state: WatchState | undefined;
 }
 
 export interface GroupedWatchOptions<T>
-  extends Pick<WatchOptions<T>, 'path' | 'fieldSelector' | 'labelSelector' | 'isStreamed' | 'project'> {
+  extends Pick<
+    WatchOptions<T>,
+    'path' | 'fieldSelector' | 'labelSelector' | 'isStreamed' | 'fromNow' | 'onListed' | 'project'
+  > {
   /** Called for each object of the first list, too. */
   readonly onChange: NonNullable<WatchOptions<T>['onChange']>;
   /** The first list is complete. Not called once the watch was ended. */

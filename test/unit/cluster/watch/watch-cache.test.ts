@@ -339,6 +339,38 @@ describe('a list that is the beginning of the watch', () => {
   });
 });
 
+describe('a watch that begins now', () => {
+  it('knows nothing of what exists, and begins anew when events are missing: what it knew is forgotten', async () => {
+    const things = await threeThings();
+    const onListed = vi.fn();
+    const { cache, values } = await watchThings(things, { fromNow: true, onListed });
+    await cache.synced;
+    const watch = await watchNumber(things, 1);
+    expect(watch.query.resourceVersion).toBe('103');
+    expect([cache.size, onListed.mock.calls.length, things.lists()]).toEqual([0, 1, []]);
+    watch.send('MODIFIED', things.set('a', 'a1', 'new'));
+    watch.send('ADDED', things.set('d', 'd1', 'new'));
+    await eventually(() => expect(values()).toEqual({ a: 'new', d: 'new' }));
+    watch.send('ERROR', { code: 410, reason: 'Expired', message: '' });
+    const second = await watchNumber(things, 2);
+    expect(second.query.resourceVersion).toBe('105');
+    expect([cache.size, onListed.mock.calls.length, things.lists()]).toEqual([0, 2, []]);
+  });
+
+  it('keeps what it knows when the connection breaks, and later than an hour', async () => {
+    stopClock();
+    const things = await threeThings();
+    const { cache, values } = await watchThings(things, { fromNow: true });
+    await cache.synced;
+    (await watchNumber(things, 1)).send('MODIFIED', things.set('a', 'a1', 'new'));
+    await eventually(() => expect(values()).toEqual({ a: 'new' }));
+    vi.advanceTimersByTime(4_000_000);
+    const second = await watchNumber(things, 2);
+    expect(second.query.resourceVersion).toBe('104');
+    expect(values()).toEqual({ a: 'new' });
+  });
+});
+
 describe('a watch of objects whose definition may change', () => {
   const hasNewSpec: WatchOptions<string>['hasNewSpec'] = (object, known) =>
     (object as { text: string }).text !== known?.value;

@@ -31,12 +31,61 @@ function start() {
   } as unknown as Entry<ClusterDaemonSet>;
   const get = (name: string, namespace = '') => (`${namespace}/${name}` === 'kube-system/cni' ? daemonSet : undefined);
   const pods = watchStartupPods(api.run, api.client, { get }, onChange);
-  const readyOn = (node: string) => {
-    const found = pods.on(node, [CNI]);
+  /** By default, the node is older than every watch. */
+  const readyOn = (name: string, createdAt = 0) => {
+    const found = pods.on({ name, createdAt }, [CNI]);
     return typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady);
   };
-  return { api, onChange, pods, readyOn };
+  return { api, onChange, pods, daemonSet, readyOn };
 }
+
+describe('the pods of new nodes', () => {
+  const LATER_MS = 60_000;
+
+  it('cost no request for each node: the watch of their DaemonSet began before', async () => {
+    const { api, onChange, pods, daemonSet, readyOn } = start();
+    for (let index = 0; index < 200; index++) api.put(pod(`old-${index}`, true));
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    const createdAt = Date.now() + LATER_MS;
+    expect(['n1', 'n2'].map((node) => readyOn(node, createdAt))).toEqual([[], []]);
+    onChange.mockClear();
+    api.put(pod('n1'));
+    await expect.poll(() => onChange.mock.calls).toEqual([['n1']]);
+    expect(readyOn('n1', createdAt)).toEqual([false]);
+    api.put(pod('n1', true));
+    await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
+    api.remove(pod('n1'));
+    await expect.poll(() => readyOn('n1', createdAt)).toEqual([]);
+    expect(api.requests).toEqual([`LIST ${BY_DAEMON_SET}`, `WATCH ${BY_DAEMON_SET}`]);
+    await pods.stop();
+  });
+
+  it.each([
+    { why: 'is older than the watch', createdAt: () => 0, names: true },
+    { why: 'is as old as the watch: some of its pods may be older', createdAt: Date.now, names: true },
+    { why: 'waits for a DaemonSet that no policy named before', createdAt: () => Date.now() + LATER_MS, names: false },
+  ])('are watched for the node alone if it $why', async ({ createdAt, names }) => {
+    const { api, pods, daemonSet, readyOn } = start();
+    api.put(pod('n1', true));
+    pods.watchNew(names ? [daemonSet] : []);
+    await expect.poll(api.watching).toBe(names ? 1 : 0);
+    const created = createdAt();
+    await expect.poll(() => readyOn('n1', created)).toEqual([true]);
+    expect(api.requests.at(-1)).toBe('STREAM /api/v1/pods?spec.nodeName=n1');
+    await pods.stop();
+  });
+
+  it('are no longer watched once no policy names the DaemonSet', async () => {
+    const { api, pods, daemonSet, readyOn } = start();
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    pods.watchNew([]);
+    await expect.poll(api.watching).toBe(0);
+    expect(readyOn('n1', Date.now() + LATER_MS)).toBe('Unread');
+    await pods.stop();
+  });
+});
 
 describe('the pods of nodes that wait', () => {
   it('are watched by their node, whatever the number of other nodes', async () => {

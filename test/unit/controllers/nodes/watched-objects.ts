@@ -36,7 +36,8 @@ export function watchedObjects() {
   onTestFinished(() => stopping.abort());
   const run: Run = { signal: stopping.signal, metrics: createMetrics('test'), log: captureLog().log };
 
-  const client: Pick<ApiClient, 'request' | 'lines'> = {
+  const client: Pick<ApiClient, 'request' | 'lines' | 'now'> = {
+    now: () => new Date(),
     async request<T>(method: string, path: string, { query = {} }: { readonly query?: Query | undefined } = {}) {
       requests.push(`LIST ${path}?${selectorOf(query)}`);
       if (refusal !== undefined) throw new ApiError(method, path, refusal, 'no', '');
