@@ -8,6 +8,12 @@ import { type Blocker, unmet } from './blocker.ts';
  */
 export const SETTLING_MS = 30_000;
 
+/**
+ * By how much the time of a reboot may lie in the future, in milliseconds: the clocks of several API servers differ. No leader has written a later one,
+ * so it counts as none: the taint would stay until then, and nobody would report it.
+ */
+const MOST_AHEAD_MS = 600_000;
+
 /** What a Node says of its boot. */
 export type BootState =
   /** The kubelet has reported no boot ID. */
@@ -58,8 +64,7 @@ export function rebootBlockers(node: NodeBoot, apiTime: number): Blocker[] {
     case 'Rebooted':
       return [unmet('the leader: it has not recorded the reboot of the node yet')];
     case 'Recorded': {
-      const { setAt } = node.startupBoot ?? {};
-      if (setAt === undefined) return [];
+      if (setAgainAt(node, apiTime) === undefined) return [];
       if (node.ready !== true) return [unmet('the node: it has not been Ready since its reboot')];
       if (settlesInMs(node, apiTime) === undefined) return [];
       return [
@@ -74,7 +79,7 @@ export function rebootBlockers(node: NodeBoot, apiTime: number): Blocker[] {
 
 /** In how many milliseconds the time after the reboot is over; undefined if it is, or there was no reboot. */
 export function settlesInMs(node: NodeBoot, apiTime: number): number | undefined {
-  const { setAt } = node.startupBoot ?? {};
+  const setAt = setAgainAt(node, apiTime);
   if (bootStateOf(node) !== 'Recorded' || setAt === undefined) return undefined;
   const leftMs = setAt + SETTLING_MS - apiTime;
   return leftMs > 0 ? leftMs : undefined;
@@ -90,9 +95,15 @@ export function waitsSince(node: NodeBoot & Pick<StoredNode, 'createdAt'>, apiTi
     case 'Rebooted':
       return apiTime;
     case 'Recorded':
-      return Math.max(createdAt, node.startupBoot?.setAt ?? createdAt);
+      return Math.max(createdAt, setAgainAt(node, apiTime) ?? createdAt);
     case 'NotRecorded':
     case 'NotReported':
       return createdAt;
   }
+}
+
+/** When the leader set the taints again; undefined if it did not, or if no leader has written that time. */
+function setAgainAt({ startupBoot }: NodeBoot, apiTime: number): number | undefined {
+  const setAt = startupBoot?.setAt;
+  return setAt !== undefined && setAt - apiTime <= MOST_AHEAD_MS ? setAt : undefined;
 }

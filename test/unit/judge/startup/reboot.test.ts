@@ -137,6 +137,11 @@ describe('a Node with a startup taint of afterReboot: SetAgain', () => {
       settlesIn: SETTLING_MS + 1_000,
       waitedFor: -1_000,
     },
+    {
+      why: 'a time that no leader has written, by a user who may patch nodes: the taint would stay until then',
+      node: { ...READY, ...recorded(NOW + 3_600_000) },
+      state: 'Recorded',
+    },
   ])('$why', ({ node, state, writes, waits, settlesIn, waitedFor = NOW - CREATED }) => {
     expect(bootStateOf(node)).toBe(state);
     const change = bootChange(node, NOW);
