@@ -39,7 +39,7 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     on: 'DaemonSet',
     by: LEADER,
     meaning:
-      'The tolerations that were [added while the DaemonSet ran](../repairs.md#daemonsets-that-already-run), and the uid of the ServiceAccount that ' +
+      'The tolerations that were [added while the DaemonSet ran](../coverage.md#daemonsets-that-already-run), and the uid of the ServiceAccount that ' +
       'added them: `key=value:Effect, …; by UID`.',
   },
 };

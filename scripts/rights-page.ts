@@ -30,7 +30,7 @@ The files are for the namespace \`taintkeeper\`. For another one: \`sed 's/names
   \`listNodePools\` is missing, \`Ready\` stays True with the reason \`PoolsNotPermitted\`.
 - **A new right** is noticed within ten seconds. \`listPods\`, \`listCsiNodes\` and \`listNodePools\` are noticed within a minute.
 - **To remove a right**, run \`helm upgrade\` with \`false\`, or \`kubectl delete -f\` with the file. For native policies, [first remove the
-  objects](../backstop.md#rights-and-removal).
+  objects](../native-policies.md#rights-and-removal).
 `,
     '## In its own namespace\n',
     tableOf('rights in the namespace'),

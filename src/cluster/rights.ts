@@ -183,13 +183,13 @@ export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly Nee
 export const GRANTS = {
   nativePolicies: {
     file: 'native-policies.yaml',
-    for: '[`backstop: Native`](backstop.md), [TolerationRestrictions](who-may-tolerate.md)',
+    for: '[`backstop: Native`](native-policies.md#backstop), [TolerationRestrictions](who-may-tolerate.md)',
   },
   patchDaemonSets: {
     file: 'patch-daemon-sets.yaml',
-    for: '[`existing: Patch`](repairs.md#daemonsets-that-already-run)',
+    for: '[`existing: Patch`](coverage.md#daemonsets-that-already-run)',
   },
-  recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](repairs.md#daemon-pods-that-are-stuck)' },
+  recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](coverage.md#daemon-pods-that-are-stuck)' },
   listPods: {
     file: 'list-pods.yaml',
     for: 'to remove [startup taints](startup-taints.md#ensure-untilready)',
@@ -200,7 +200,7 @@ export const GRANTS = {
   },
   listNodePools: {
     file: 'list-node-pools.yaml',
-    for: 'to say which node pools [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint)',
+    for: 'to say which node pools [do not declare a required taint](autoscalers.md#pools-that-do-not-declare-a-taint)',
   },
 } as const;
 
@@ -266,7 +266,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     group: 'karpenter.sh',
     resources: ['nodepools'],
     verbs: ['list'],
-    why: 'The leader reports node pools that [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint).',
+    why: 'The leader reports node pools that [do not declare a required taint](autoscalers.md#pools-that-do-not-declare-a-taint).',
   },
   listMachineDeployments: {
     value: 'listNodePools',

@@ -24,6 +24,7 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   'cluster-autoscaler': [
     '--startup-taint',
     '--startup-taint-prefix',
+    '--max-node-startup-time',
     '--ok-total-unready-count',
     '--max-total-unready-percentage',
     '--scale-down-unready-time',
