@@ -91,6 +91,27 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
     return doctorContent(cluster());
   });
 
+  step('on call, the doctor runs in a replica, and in a pod of its own', ['taintkeeper', 'kubelet'], async () => {
+    const machine = cluster().machine('cp-1');
+    const [inReplica = ''] = guideLines('on-call.md', 'The command line in a replica');
+    // Its exit code is 2 where a check takes rights that a replica does not have.
+    const { stdout, stderr } = await machine.exec(['bash', '-c', `${inReplica}\ntaintkeeper doctor`], PATIENT);
+    expect(stdout, stderr).toMatch(/\d+ checks/);
+    const inPod = guideLines('troubleshooting.md', 'Run the doctor').join('\n');
+    expect(await machine.run(['bash', '-c', inPod], PATIENT)).toMatch(/^healthy/m);
+    const [log = ''] = guideLines('troubleshooting.md', 'The log of the replicas')[0]?.split(' | ') ?? [];
+    expect(await machine.run(['bash', '-c', log], PATIENT)).toMatch(/^\[pod\/taintkeeper-/m);
+    return undefined;
+  });
+
+  step('on call, the replicas are restarted, and the taint is protected', ['taintkeeper', 'kubelet'], async () => {
+    for (const command of guideLines('on-call.md', 'The webhook does not answer')) {
+      await cluster().machine('cp-1').run(['bash', '-c', command], PATIENT);
+    }
+    await podsReady(cluster());
+    return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);
+  });
+
   step("taintkeeper dashboard forwards a port to the leader's page", ['taintkeeper', 'kubelet'], async () => {
     const page = JSON.parse(
       await cluster()

@@ -46,3 +46,31 @@ describe('the pages quote what taintkeeper prints', () => {
     expect(SOURCES).toContain(literal(text));
   });
 });
+
+describe('each situation leads to its command within 200 words', () => {
+  const page = read('docs/on-call.md');
+  /** The words that a reader sees: targets of links and the lines of tables are none. */
+  const words = (text: string) =>
+    text
+      .replaceAll(/\]\([^)]*\)/g, '')
+      .replaceAll(/[|`[\]]|---|^#+/gm, ' ')
+      .split(/\s+/)
+      .filter(Boolean).length;
+
+  it.each([
+    ['a lost taint, and pods that do not belong there', 'A node lost its taint', 'kubectl taint node'],
+    ['a node without its CNI', 'A new node stays NotReady', '/spec/template/spec/tolerations/-'],
+    ['a refused change that the message can allow', 'A change is refused', 'run that command'],
+    ['a refused change, in general', 'A change is refused', 'kubectl patch taintpolicy'],
+    ['x509 after a restored backup', 'The webhook does not answer', 'rollout restart'],
+    ['locked out', 'Locked out', 'kubectl delete --ignore-not-found clusterrole'],
+    ['the leader must stop', 'Stop the leader', 'helm upgrade'],
+  ])('%s', (_why, heading, command) => {
+    const target = `](#${heading.toLowerCase().replaceAll(' ', '-')})`;
+    const begin = page.indexOf(`\n## ${heading}\n`);
+    const end = page.indexOf(command, begin);
+    expect([page.indexOf(target), begin, end].filter((index) => index < 0)).toEqual([]);
+    // The reader stops at the row, and goes on at the heading.
+    expect(words(page.slice(0, page.indexOf(target))) + words(page.slice(begin, end))).toBeLessThanOrEqual(200);
+  });
+});
