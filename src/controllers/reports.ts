@@ -22,9 +22,14 @@ export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction'
 export const UNKNOWN_FIELDS = 'UnknownFields' satisfies StalledReason;
 
 /** The condition `Stalled` of a problem. If the native policies of a TolerationRestriction are not in force, its condition `Ready` is False instead. */
-export function stalledCondition({ kind, reason, message }: ReportedProblem): ReportedCondition[] {
-  if (reason === UNKNOWN_FIELDS) return reported('Stalled', { status: 'True', reason, message });
-  return kind === 'TolerationRestriction' ? [] : reported('Stalled', { status: 'True', reason, message });
+export function stalledCondition(problem: ReportedProblem): ReportedCondition[] {
+  if (!isStalled(problem)) return [];
+  const { reason, message } = problem;
+  return reported('Stalled', { status: 'True', reason, message });
+}
+
+function isStalled(problem: ReportedProblem): problem is ReportedProblem & { readonly reason: StalledReason } {
+  return problem.kind !== 'TolerationRestriction' || problem.reason === UNKNOWN_FIELDS;
 }
 
 /** Nodes or taints that the message of a problem names at most. */

@@ -1,6 +1,7 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../coverage/intolerant-pods.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
+import { CONFLICT_EVENTS, EVICTS, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/startup-taints.ts';
@@ -206,7 +207,7 @@ function why(one: TaintOnNode, node: PoliciesOnNode): string {
     case 'kept-off':
       return `required by ${named(one)}; an entry of annotation ${ALLOW_REMOVAL_ANNOTATION} keeps it off`;
     case 'missing':
-      return [`required by ${named(one)}`, whyNotSet(one, node), ...contradictionText(one)].join('; ');
+      return [`required by ${named(one)}`, whyMissing(one, node), ...contradictionText(one)].join('; ');
   }
 }
 
@@ -214,27 +215,11 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that registers gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function whyNotSet({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
+function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
-  switch (blockedBy) {
-    case undefined:
-      return fromLeader ? SETTING : 'the leader sets it, unless another writer removes it repeatedly';
-    case 'ModeDoesNotRestore':
-      return onlyAudit
-        ? 'only --audit keeps it from being set'
-        : 'no policy requires it in mode Deny or Restore, so it is not set';
-    case 'WouldEvictPods':
-      return 'it would evict pods, so a node gets it only when it registers';
-    case 'OtherValuePresent':
-      return 'the node carries another value of it, which another policy protects';
-    case 'ValuesDiffer':
-      return 'policies require different values of it, so it is not set';
-    case 'Conflict':
-      return 'another writer removes it repeatedly, so it is not set for now';
-  }
+  if (blockedBy === undefined && !fromLeader) return 'the leader sets it, unless another writer removes it repeatedly';
+  return whyNotSet(blockedBy, { onlyAudit });
 }
-
-const SETTING = 'the leader is about to set it';
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = worstFirst(
@@ -252,7 +237,7 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
   const [worst] = missing;
   if (worst?.blockedBy === 'Conflict') {
     return {
-      command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
+      command: CONFLICT_EVENTS,
       note: 'says who removes it',
     };
   }
@@ -262,7 +247,7 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
   }
   const waiting = worst;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${SETTING}` };
+  if (waiting) return { note: `nothing: ${whyNotSet(undefined)}` };
   const keptOff = taints.find(({ state }) => state === 'kept-off');
   if (keptOff) {
     return {
@@ -275,9 +260,6 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
 
 const PODS_STAY =
   'no required taint is missing; to move the pods that do not tolerate the taints, delete them, or run the descheduler with RemovePodsViolatingNodeTaints';
-
-/** A warning for the user who copies a command that sets a NoExecute taint. */
-export const EVICTS = 'evicts the pods there that do not tolerate it';
 
 function evicts({ taint }: TaintOnNode): boolean {
   return taint.effect === 'NoExecute';

@@ -1,4 +1,6 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
+import { isOnlyAudit } from '../judge/blocked.ts';
+import { isEnforcing } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
@@ -103,10 +105,11 @@ export function policiesOnNode(
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
+  const enforcing = selecting.filter((policy) => isEnforcing({ policy }));
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
     if (by.length > 0) return { taint, state: 'protected', by };
-    return { taint, ...(startupOf(taint, selecting) ?? { state: 'free', by: [] }) };
+    return { taint, ...(startupOf(taint, enforcing) ?? { state: 'free', by: [] }) };
   });
   const { losses, keptOff } = nodeDrift(node, compiled, isInConflict);
   const present = valuesOf(node.taints);
@@ -114,14 +117,14 @@ export function policiesOnNode(
   const contradictory = contradictions(selecting, [node]);
   return {
     audit,
-    allowed: allowEntries(node, selecting),
+    allowed: allowEntries(node, enforcing),
     fromLeader: isInConflict !== undefined,
     policies: compiled.map(({ name, mode }) => ({ policy: name, mode, unmet: unmetBy(declared, name, node.labels) })),
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => {
         const found = missing(group, present);
-        return { ...found, ...inTheWay(found.taint, node, selecting, contradictory) };
+        return { ...found, ...inTheWay(found.taint, node, enforcing, contradictory) };
       }),
       ...keptOff.map(
         ({ taint, policy: { name, mode }, field }): TaintOnNode => ({
@@ -141,18 +144,17 @@ function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]):
   });
 }
 
-/** The policies that set the taint as a startup taint. In mode Audit, they set none. */
+/** The enforced policies that set the taint as a startup taint. */
 function startupOf(
   taint: Taint,
-  selecting: readonly CompiledTaintPolicy[],
+  enforcing: readonly CompiledTaintPolicy[],
 ): Pick<TaintOnNode, 'state' | 'by' | 'untilReady'> | undefined {
   const isIt = ({ value }: { readonly value: { readonly taint: Taint } }) => identity(value.taint) === identity(taint);
-  const setting = selecting.filter(({ mode }) => mode !== 'Audit');
-  const by = setting.flatMap(({ name, mode, startup }) =>
+  const by = enforcing.flatMap(({ name, mode, startup }) =>
     startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
   );
   if (by.length === 0) return undefined;
-  const isUntilReady = setting.some(({ untilReady }) => untilReady.some(isIt));
+  const isUntilReady = enforcing.some(({ untilReady }) => untilReady.some(isIt));
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
@@ -165,19 +167,18 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     blockedBy: isSet ? undefined : first.blockedBy,
-    ...(losses.some(({ policy }) => policy.mode === 'Audit' && policy.declared !== 'Audit') ? { onlyAudit: true } : {}),
+    ...(losses.some(isOnlyAudit) ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };
 }
 
 function allowEntries(
   { taints, allowRemoval }: NodeView,
-  selecting: readonly CompiledTaintPolicy[],
+  enforcing: readonly CompiledTaintPolicy[],
 ): readonly AllowEntry[] {
   return parseAllowedRemovals(allowRemoval).entries.map(({ text, taint }): AllowEntry => {
     if (taint === undefined) return { text, state: 'unreadable' };
     const named = parseAllowedRemovals(formatTaint(taint));
-    const enforcing = selecting.filter(({ mode }) => mode !== 'Audit');
     const isCarried = taints.some((one) => isRemovalAllowed(named, one));
     const concerned = enforcing.filter(({ protectedBy, required }) =>
       isCarried ? protectedBy(taint) !== undefined : required.some(({ value }) => keepsOff(named, value)),
@@ -194,13 +195,12 @@ function allowEntries(
 function inTheWay(
   missed: Taint,
   { taints }: NodeView,
-  selecting: readonly CompiledTaintPolicy[],
+  enforcing: readonly CompiledTaintPolicy[],
   contradictory: readonly Disagreement[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
   const contradiction = contradictory.find(({ first, second }) => first.text === text || second.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
-  const enforcing = selecting.filter(({ mode }) => mode !== 'Audit');
   const by = taint === undefined ? [] : protectionsOf(taint, enforcing);
   return {
     ...(taint && by.length > 0 ? { kept: { taint, by } } : {}),

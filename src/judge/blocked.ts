@@ -1,17 +1,37 @@
 import type { BlockedBy, Loss } from './node-drift.ts';
 
-const TEXTS: Record<Exclude<BlockedBy, 'Conflict'>, (loss: Loss) => string> = {
-  ModeDoesNotRestore: ({ policy }) => `mode ${policy.mode} does not set it`,
-  WouldEvictPods: () => 'it would evict pods, so a node gets it only when it registers',
-  OtherValuePresent: () => 'the node carries another value of it, which another policy protects',
-  ValuesDiffer: () => 'policies require different values of it',
+/** What a user reads of a required taint that a node lacks: Events, explain, the page and `talos drift` have it from here. */
+const TEXTS: Readonly<Record<BlockedBy, string>> = {
+  ModeDoesNotRestore: 'mode Audit does not set it',
+  WouldEvictPods: 'it would evict pods, so a node gets it only when it registers',
+  OtherValuePresent: 'the node carries another value of it, which another policy protects',
+  ValuesDiffer: 'policies require different values of it',
+  Conflict: 'another writer removes it repeatedly',
 };
 
-/**
- * Why a required taint is not set, in words.
- * @param otherWriter who removed it last, where that is known
- */
-export function blockedText(loss: Loss, blockedBy: BlockedBy, otherWriter: string | undefined): string {
-  if (blockedBy !== 'Conflict') return TEXTS[blockedBy](loss);
-  return `another writer removes it repeatedly${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
+/** What is known besides {@link BlockedBy}. */
+export interface MoreOnLoss {
+  /** See {@link isOnlyAudit}. */
+  readonly onlyAudit?: boolean | undefined;
+  /** The client that removed the taint last. */
+  readonly otherWriter?: string | undefined;
 }
+
+/** Why a required taint is not set, in words. */
+export function whyNotSet(blockedBy: BlockedBy | undefined, { onlyAudit, otherWriter }: MoreOnLoss = {}): string {
+  if (blockedBy === undefined) return 'the leader is about to set it';
+  if (blockedBy === 'ModeDoesNotRestore' && onlyAudit) return 'only --audit keeps it from being set';
+  const by = blockedBy === 'Conflict' && otherWriter !== undefined ? `, last by ${otherWriter}` : '';
+  return `${TEXTS[blockedBy]}${by}`;
+}
+
+/** Whether the policy would set the taint if taintkeeper ran without --audit. */
+export function isOnlyAudit({ policy }: Pick<Loss, 'policy'>): boolean {
+  return policy.mode === 'Audit' && policy.declared !== 'Audit';
+}
+
+/** What setting a NoExecute taint does, for the user who copies a command. */
+export const EVICTS = 'evicts the pods there that do not tolerate it';
+
+/** Lists which client removes a taint repeatedly. */
+export const CONFLICT_EVENTS = 'kubectl get events --all-namespaces --field-selector reason=TaintConflict';

@@ -1,5 +1,5 @@
 import type { ClusterNode } from '../cluster/cluster-objects.ts';
-import { blockedText } from '../judge/blocked.ts';
+import { isOnlyAudit, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -123,14 +123,8 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
 
 function noteOn(loss: Loss, found: string | undefined): NodeNote {
   const { taint, blockedBy, policy } = loss;
-  const isTrial = policy.declared === 'Restore' && policy.mode === 'Audit';
   return {
-    why:
-      blockedBy === undefined
-        ? 'about to be set'
-        : isTrial && blockedBy === 'ModeDoesNotRestore'
-          ? 'only --audit keeps it from being set'
-          : blockedText(loss, blockedBy, undefined),
+    why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss) }),
     harm: harmOfLoss(blockedBy, policy.mode),
     taint: formatTaint(taint),
     ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),

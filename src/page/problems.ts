@@ -1,4 +1,5 @@
 import { rolloutCommand } from '../coverage/fix.ts';
+import { CONFLICT_EVENTS, EVICTS } from '../judge/blocked.ts';
 import { count as counted, shellWord } from '../kubernetes/text.ts';
 import { type Harm, harmOfCondition, worstFirst } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
@@ -381,7 +382,7 @@ function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: NodeN
       return undefined;
     case 'Conflict':
       return {
-        command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
+        command: CONFLICT_EVENTS,
         note: 'Says who removes it. Stop that writer.',
       };
     case 'ValuesDiffer':
@@ -392,7 +393,7 @@ function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: NodeN
       };
     case 'ModeDoesNotRestore':
     case 'WouldEvictPods': {
-      const evicts = taint.endsWith(':NoExecute') ? ', and evicts the pods there that do not tolerate it' : '';
+      const evicts = taint.endsWith(':NoExecute') ? `, and ${EVICTS}` : '';
       const some = nodes.slice(0, MAX_NODES);
       const on =
         some.length < nodes.length

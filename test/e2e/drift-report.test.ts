@@ -47,7 +47,8 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     );
     expect(status.violators).toEqual([name]);
     await waitForMetric(replica, `taintkeeper_drift_nodes{policy="${policy}"}`, 1);
-    const note = `reports missing taint ${GPU_TEXT}: mode ${mode} does not set it`;
+    const why = policy === 'audit' ? 'mode Audit does not set it' : 'only --audit keeps it from being set';
+    const note = `reports missing taint ${GPU_TEXT}: ${why}`;
     await waitForNote(name, `TaintPolicy ${policy} ${note}`);
     await waitForNote(policy, `Node ${name}: ${note}`);
   }
@@ -136,7 +137,10 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     await installation.proxy.waitForReady('c');
     expect((await patchNode(cp(), admin, 'deny-2', { spec: { taints: null } })).error).toBe('');
     await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-2') ?? false);
-    await waitForNote('deny-2', `TaintPolicy deny reports missing taint ${GPU_TEXT}: mode Audit does not set it`);
+    await waitForNote(
+      'deny-2',
+      `TaintPolicy deny reports missing taint ${GPU_TEXT}: only --audit keeps it from being set`,
+    );
     expect(await taintsOf(cp(), 'deny-2')).toEqual([]);
   });
 });

@@ -143,7 +143,7 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBe(true);
     // It ends with 1 because the taint is missing.
     await run('taintkeeper explain node NODE >', { NODE: 'gpu-1' }, [1]);
-    expect(saved('explain.txt')).toContain('no policy requires it in mode Deny or Restore');
+    expect(saved('explain.txt')).toContain('mode Audit does not set it');
     await run('kubectl get node NODE --show-managed-fields', { NODE: 'gpu-1' });
     expect(saved('node.yaml')).toContain('managedFields:');
     await waitForEvent(cp(), 'gpu-1', 'TaintMissing');

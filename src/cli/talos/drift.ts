@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { EVICTS } from '../../explain/explain-node.ts';
 import { readDocuments } from '../../files/documents.ts';
 import { reviewablesOf } from '../../files/reviewables.ts';
 import { InputError, listFiles } from '../../files/text-files.ts';
+import { EVICTS } from '../../judge/blocked.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
 import { parseTaint } from '../../kubernetes/taint.ts';
 import { printable, shellWord } from '../../kubernetes/text.ts';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
-import { blockedText } from '../../judge/blocked.ts';
+import { isOnlyAudit, whyNotSet } from '../../judge/blocked.ts';
 import type { ConflictingChange, NodeStep } from '../../judge/node/node-step.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
@@ -128,12 +128,12 @@ function wordingOfLoss(
     case undefined:
       return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
     case 'Conflict': {
-      const note = `pauses setting taint ${taint}: ${blockedText(loss, blockedBy, otherWriter)}`;
+      const note = `pauses setting taint ${taint}: ${whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter })}`;
       return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };
     }
     default: {
       const common = { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint' } as const;
-      const text = blockedText(loss, blockedBy, otherWriter);
+      const text = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter });
       if (carried === undefined) {
         return { ...common, note: `reports missing taint ${taint}: ${text}` };
       }

@@ -98,7 +98,7 @@ describe('a node', () => {
 
   it('says that another writer removes the taint repeatedly, and the next step shows the Events', async () => {
     const explained = await explaining({ objects, policies: [RESTORE], nodes: [], inConflict: true })('node/n1');
-    expect(textOf(explained)[0]).toContain('another writer removes it repeatedly, so it is not set for now');
+    expect(textOf(explained)[0]).toContain('another writer removes it repeatedly');
     expect(explained.next.command).toContain('reason=TaintConflict');
   });
 

@@ -47,7 +47,7 @@ describe('a cell', () => {
       why: 'not carried',
       node: node('n', []),
       cell: 'm',
-      note: { taint: 'dedicated=gpu:NoSchedule', why: 'about to be set', harm: 'Repairing' },
+      note: { taint: 'dedicated=gpu:NoSchedule', why: 'the leader is about to set it', harm: 'Repairing' },
     },
     {
       why: 'carried with another value',
@@ -55,7 +55,7 @@ describe('a cell', () => {
       cell: 'd',
       note: {
         ...{ taint: 'dedicated=gpu:NoSchedule', carries: 'dedicated=cpu:NoSchedule' },
-        ...{ why: 'about to be set', harm: 'Repairing' },
+        ...{ why: 'the leader is about to set it', harm: 'Repairing' },
       },
     },
     {
@@ -94,6 +94,7 @@ describe('a cell', () => {
     { mode: 'Audit', audit: false, why: 'mode Audit does not set it' },
     { mode: 'Audit', audit: true, why: 'mode Audit does not set it' },
     { mode: 'Restore', audit: true, why: 'only --audit keeps it from being set' },
+    { mode: 'Deny', audit: true, why: 'only --audit keeps it from being set' },
   ] as const)('says what a mode does not do: $mode, --audit $audit', async ({ mode, audit, why }) => {
     const { notes } = await mapOf({ pool: { ...PRESENT, mode } }, [node('n', [])], () => false, { audit });
     const note = { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'ModeDoesNotRestore', why, harm: 'Reported' };

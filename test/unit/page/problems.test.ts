@@ -42,7 +42,7 @@ const NOTE: NodeNote = {
   why: 'mode Audit does not set it',
   harm: 'Missing',
 };
-const REPAIRING: NodeNote = { taint: 'a:NoSchedule', why: 'about to be set', harm: 'Repairing' };
+const REPAIRING: NodeNote = { taint: 'a:NoSchedule', why: 'the leader is about to set it', harm: 'Repairing' };
 /** Nodes `n0`, `n1`, … of which each cell in problem has the first note. */
 const nodesWith = (cells: readonly string[], note: NodeNote = NOTE): NodeMap => ({
   columns: [

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { type MoreOnLoss, whyNotSet } from '../../../src/judge/blocked.ts';
+import type { BlockedBy } from '../../../src/judge/node-drift.ts';
+
+describe('why a required taint is not set', () => {
+  it.each<{ blockedBy: BlockedBy | undefined; more?: MoreOnLoss; text: string }>([
+    { blockedBy: undefined, text: 'the leader is about to set it' },
+    { blockedBy: 'ModeDoesNotRestore', text: 'mode Audit does not set it' },
+    { blockedBy: 'ModeDoesNotRestore', more: { onlyAudit: true }, text: 'only --audit keeps it from being set' },
+    // --audit keeps nothing from being set that would evict pods.
+    {
+      blockedBy: 'WouldEvictPods',
+      more: { onlyAudit: true },
+      text: 'it would evict pods, so a node gets it only when it registers',
+    },
+    { blockedBy: 'OtherValuePresent', text: 'the node carries another value of it, which another policy protects' },
+    { blockedBy: 'ValuesDiffer', more: { otherWriter: 'kubectl' }, text: 'policies require different values of it' },
+    { blockedBy: 'Conflict', text: 'another writer removes it repeatedly' },
+    {
+      blockedBy: 'Conflict',
+      more: { otherWriter: 'manager kubectl' },
+      text: 'another writer removes it repeatedly, last by manager kubectl',
+    },
+  ])('is said in the same words everywhere: $text', ({ blockedBy, more, text }) => {
+    expect(whyNotSet(blockedBy, more)).toBe(text);
+  });
+});
