@@ -263,7 +263,10 @@ describe('a watch that ends', () => {
 describe('a list that is the beginning of the watch', () => {
   it('is one request, and complete with its bookmark', async () => {
     const things = await threeThings();
-    const { cache, takeChanges, states, values } = await watchThings(things, { isStreamed: true, fieldSelector: 'x=y' });
+    const { cache, takeChanges, states, values } = await watchThings(things, {
+      isStreamed: true,
+      fieldSelector: 'x=y',
+    });
     const watch = await watchNumber(things, 1);
     const { timeoutSeconds, ...query } = watch.query;
     expect(query).toEqual({
