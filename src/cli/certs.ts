@@ -6,6 +6,7 @@ import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue
 import { readSecret, type SecretRef, type SecretState, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { confirmedTime } from '../cluster/client/confirmed-time.ts';
+import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
@@ -116,7 +117,7 @@ function obstacleText(obstacle: RotationObstacle, namespace: string): string {
     case 'ca':
       return `: the CA cannot be used: ${obstacle.reason}. ${newCertificates(namespace)}`;
     case 'names':
-      return `: the serving certificate is not for ${obstacle.uncovered.join(', ')}: check --namespace and --service`;
+      return `: the serving certificate is not for ${obstacle.uncovered.join(', ')}: check --namespace`;
   }
 }
 
@@ -157,7 +158,6 @@ function withClusterOptions(command: Command): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
-    .addOption(CLUSTER_OPTIONS.service())
     .addOption(CLUSTER_OPTIONS.secret());
 }
 
@@ -165,7 +165,7 @@ function withClusterOptions(command: Command): Command {
 function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
   return atCluster(options, (client) => {
     const namespace = namespaceFor(options, client);
-    const service = { namespace, name: options.service };
+    const service = { namespace, name: OWN_SERVICE };
     return work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] });
   });
 }

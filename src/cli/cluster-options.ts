@@ -11,7 +11,6 @@ import { VERSION } from '../version.ts';
 /** The cluster, and where taintkeeper is in it. */
 export interface ClusterOptions extends ClusterChoice {
   readonly namespace?: string;
-  readonly service: string;
   readonly secret: string;
 }
 
@@ -24,8 +23,6 @@ export const CLUSTER_OPTIONS = {
   context: () => new Option('--context <name>', 'a context of the kubeconfig (default: the current one)'),
   namespace: () =>
     new Option('-n, --namespace <name>', "taintkeeper's namespace (default: taintkeeper; in a pod, the pod's own)"),
-  service: () =>
-    new Option('--service <name>', 'the Service by which the API server reaches taintkeeper').default('taintkeeper'),
   secret: () => new Option('--secret <name>', 'the Secret with the certificates').default('taintkeeper-certs'),
 } as const;
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { Command } from 'commander';
 import { forwardPort } from '../cluster/forwarded-port.ts';
 import { findLeaderPod, type LeaderPod } from '../cluster/leader-pod.ts';
+import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { openTunnel, webSocketHandler } from '../cluster/tunnel.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
@@ -27,7 +28,7 @@ function openBrowser(url: string): void {
   opener.unref();
 }
 
-interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace' | 'service'> {
+interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace'> {
   readonly port: number;
   readonly open: boolean;
 }
@@ -46,7 +47,6 @@ export function dashboardCommand(): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
-    .addOption(CLUSTER_OPTIONS.service())
     .option('--port <port>', 'port to listen on, on 127.0.0.1; 0 takes a free one', parsePort, 0)
     .option('--no-open', 'print the URL, and open no browser')
     .addHelpText(
@@ -86,7 +86,7 @@ interface Dashboard {
 async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { client, namespace } = await openCluster(options);
   const handler = await webSocketHandler(options);
-  const find = () => findLeaderPod(client, { namespace, lease: options.service });
+  const find = () => findLeaderPod(client, { namespace, lease: OWN_SERVICE });
   const dial = ({ pod, port }: LeaderPod) => openTunnel(handler, { namespace, pod, port });
   const stopping = new AbortController();
   const broken = followFault(LOG, 'the port is forwarded again');

@@ -104,12 +104,6 @@ export function doctorCommand(exit: (code: number) => void): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(new Option('-n, --namespace <name>', "taintkeeper's namespace (default: where it is found)"))
-    .addOption(
-      new Option(
-        '--service <name>',
-        'the Service by which the API server reaches taintkeeper (default: as it is found)',
-      ),
-    )
     .addOption(new Option('--secret <name>', 'the Secret with the certificates (default: as its Deployment says)'))
     .option('--all', 'show passing checks too')
     .addOption(outputOption())
@@ -148,9 +142,9 @@ const EXIT_CODES: Readonly<Record<DiagnosisResult, number>> = {
   unknown: EXIT.badInput,
 };
 
-function examine({ namespace, service, secret, ...cluster }: DoctorOptions): Promise<CheckResult[]> {
+function examine({ namespace, secret, ...cluster }: DoctorOptions): Promise<CheckResult[]> {
   const examineAt = async (client: UserClient) => {
-    const facts = await gatherFacts(client, await webSocketHandler(cluster), { namespace, service, secret });
+    const facts = await gatherFacts(client, await webSocketHandler(cluster), { namespace, secret });
     return facts.installation === undefined ? runChecks([IS_INSTALLED], facts) : runChecks(CHECKS, facts);
   };
   return atCluster(cluster, examineAt, { namesServer: true });

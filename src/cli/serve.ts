@@ -30,7 +30,6 @@ const CLUSTER_ONLY = [
   'kubeconfig',
   'context',
   'namespace',
-  'service',
   'secret',
   'defaultPolicies',
   'ownerClusterRole',
@@ -88,7 +87,6 @@ export function serveCommand(): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
-    .addOption(CLUSTER_OPTIONS.service())
     .addOption(CLUSTER_OPTIONS.secret())
     .option('--default-policies <configmap>', 'a ConfigMap with default policies: each is created once')
     .option(

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
@@ -9,8 +10,6 @@ import { argument } from './serve-arguments.ts';
 /** What the user said about the installation, by options. */
 export interface InstallationChoice {
   readonly namespace?: string | undefined;
-  /** The Service by which the API server calls it. */
-  readonly service?: string | undefined;
   /** The Secret with the certificates that it issues. */
   readonly secret?: string | undefined;
 }
@@ -65,8 +64,6 @@ const NAME = 'taintkeeper';
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
 /** The default name of the Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
-/** The default name of the Service. */
-export const OWN_SERVICE = NAME;
 
 interface Deployment {
   readonly metadata: {
@@ -108,7 +105,7 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
   const namespaces = [...new Set(likely)];
   const [deployments, services] = await Promise.all([
     labelled<Deployment>(client, '/apis/apps/v1', 'deployments', namespaces),
-    servicesIn(client, asked.service ?? call?.name ?? NAME, namespaces),
+    servicesIn(client, call?.name ?? OWN_SERVICE, namespaces),
   ]);
   const labelledAsOurs = (deployments.ok ? deployments.value : []).map((one) => viewInstallation(one, asked));
   const has = ({ namespace, service }: { namespace: string; service: string }) =>
@@ -121,8 +118,7 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
   const found = labelledAsOurs.filter(isConfirmed);
   const unconfirmed = labelledAsOurs.filter((one) => !isConfirmed(one));
   const isCalled = ({ namespace, service }: Installation) => namespace === call?.namespace && service === call.name;
-  const isAsked = ({ namespace, service }: Installation) =>
-    namespace === (asked.namespace ?? namespace) && service === (asked.service ?? service);
+  const isAsked = ({ namespace }: Installation) => namespace === (asked.namespace ?? namespace);
   const matching = found.filter(isAsked);
   const blind = !deployments.ok ? deployments.why : services.ok ? undefined : services.why;
   const chosen = matching.find(isCalled) ?? matching[0] ?? guess();
@@ -134,16 +130,12 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
   /** The installation to check although it was not found: what the user named, what webhooks call, or what the user may not list. */
   function guess(): Installation | undefined {
     const [first] = found;
-    if (asked.service !== undefined) {
-      const namespace = asked.namespace ?? first?.namespace ?? call?.namespace ?? client.namespace ?? NAME;
-      return asTheManifests({ ...asked, namespace, service: asked.service });
-    }
     const isHere = asked.namespace === undefined || asked.namespace === call?.namespace;
     if (call && isHere && first === undefined) {
       return asTheManifests({ ...asked, namespace: call.namespace, service: call.name });
     }
     if (blind === undefined) return undefined;
-    return asTheManifests({ ...asked, namespace: asked.namespace ?? client.namespace ?? NAME, service: NAME });
+    return asTheManifests({ ...asked, namespace: asked.namespace ?? client.namespace ?? NAME, service: OWN_SERVICE });
   }
 }
 
@@ -182,10 +174,7 @@ async function servicesIn(
   return seen.length > 0 ? known(seen) : services;
 }
 
-function viewInstallation(
-  { metadata, spec }: Deployment,
-  { secret = OWN_SECRET, ...asked }: InstallationChoice,
-): Installation {
+function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET }: InstallationChoice): Installation {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
   /** Of the first container that has it: containers that users add come after ours. */
@@ -193,10 +182,9 @@ function viewInstallation(
     containers.map(({ args = [] }) => argument(args, name)).find((one) => one !== undefined);
   // Anyone who may create a Deployment may give it the label. What cannot be a name would get into commands and paths.
   const named = (name: string) => [option(name)].find((one) => one !== undefined && isDnsSubdomain(one));
-  const service = named('service') ?? asked.service ?? NAME;
   return {
     namespace: metadata.namespace ?? '',
-    service,
+    service: OWN_SERVICE,
     deployment: {
       name: metadata.name,
       replicas: spec.replicas ?? 1,
@@ -204,7 +192,7 @@ function viewInstallation(
       labels: spec.template.metadata?.labels ?? {},
     },
     account: serviceAccountName,
-    lease: service,
+    lease: OWN_SERVICE,
     secret: option('cert-dir') === undefined ? (named('secret') ?? secret) : undefined,
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),

@@ -8,6 +8,7 @@ import { followCreations } from '../cluster/creations.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import { type Leadership, leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
+import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { watchPolicies } from '../cluster/policies.ts';
 import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
@@ -33,8 +34,6 @@ export interface ClusterAppOptions extends Listeners {
   readonly client: ApiClient;
   /** The namespace of its Service, Secret and Lease. */
   readonly namespace: string;
-  /** The Service by which the API server calls it. The Lease for leader election has the same name. */
-  readonly service: string;
   readonly servicePort: number;
   /** Name of the Secret with the certificates. */
   readonly secret: string;
@@ -65,7 +64,7 @@ export interface ClusterAppOptions extends Listeners {
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
   const { client, namespace, audit, identity, metrics, log } = options;
-  const service = { namespace, name: options.service, port: options.servicePort };
+  const service = { namespace, name: OWN_SERVICE, port: options.servicePort };
 
   await using starting = new AsyncDisposableStack();
 
@@ -165,7 +164,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const election = electLeader({
     client,
     namespace,
-    name: options.service,
+    name: OWN_SERVICE,
     identity: newIdentity(identity),
     log,
     lead,

@@ -3,6 +3,7 @@ import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isLed } from '../cluster/lease/lease.ts';
+import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import { retry } from '../runtime/retry.ts';
@@ -12,8 +13,6 @@ export interface CertificateOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly secret: string;
-  /** Name of the Service, and of the Lease, whose holder repairs the Secret. */
-  readonly service: string;
   readonly certDirectory: string | undefined;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
@@ -43,7 +42,7 @@ export async function openCertificates(
     };
   }
   const ref = { namespace, name: options.secret };
-  const hasRescuer = () => isLed(client, namespace, options.service);
+  const hasRescuer = () => isLed(client, namespace, OWN_SERVICE);
   const keeping = {
     client,
     ref,

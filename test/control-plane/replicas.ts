@@ -60,7 +60,7 @@ async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
     name,
     [
       ...['--cluster', '--kubeconfig', kubeconfigFile],
-      ...['--namespace', NAMESPACE, '--service', SERVICE],
+      ...['--namespace', NAMESPACE],
       ...['--port', '0', '--admin-port', '0'],
       ...['--shutdown-delay', String(shutdownDelaySeconds), ...args],
     ],

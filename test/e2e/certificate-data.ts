@@ -6,9 +6,13 @@ import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 const DAY_MS = 86_400_000;
 
 /** The data of a Secret with a CA of its own and a serving certificate, of these ages in days; base64. */
-export async function certificateData(caDays = 0, servingDays = 0): Promise<Record<string, string>> {
+export async function certificateData(
+  caDays = 0,
+  servingDays = 0,
+  namespace = NAMESPACE,
+): Promise<Record<string, string>> {
   const ca = await issueCa(daysAgo(caDays));
-  const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], daysAgo(servingDays));
+  const serving = await issueServing(ca, [`${SERVICE}.${namespace}.svc`], daysAgo(servingDays));
   return {
     'ca.crt': base64(ca.cert),
     'ca.key': base64(ca.key),

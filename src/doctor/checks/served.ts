@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { rotationObstacle } from '../../certs/inspect.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { deploymentOf, type Installation, OWN_SECRET, OWN_SERVICE } from '../installation.ts';
+import { deploymentOf, type Installation, OWN_SECRET } from '../installation.ts';
 import type { Way } from '../replicas.ts';
 
 /** The certificates that one replica serves. */
@@ -62,7 +62,7 @@ export function renewal(
   facts: Pick<Facts, 'installation' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
 ): string {
   const { installation, source, secret } = facts;
-  const { namespace, service } = installation;
+  const { namespace } = installation;
   if (source.kind === 'files') {
     return source.secret === undefined
       ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
@@ -78,11 +78,8 @@ export function renewal(
   }
   // Also if there is no Secret.
   if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(installation)}`;
-  const others = [
-    ...(service === OWN_SERVICE ? [] : [` --service ${service}`]),
-    ...(source.secret === OWN_SECRET ? [] : [` --secret ${source.secret}`]),
-  ];
-  return `taintkeeper certs rotate --namespace ${namespace}${others.join('')}`;
+  const other = source.secret === OWN_SECRET ? '' : ` --secret ${source.secret}`;
+  return `taintkeeper certs rotate --namespace ${namespace}${other}`;
 }
 
 function restart(installation: Installation): string {

@@ -75,7 +75,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `${where} not found${left ? ', and webhooks that call it are registered' : ''}`,
-      `does it have another namespace or name (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
+      `does it have another namespace (--namespace)? If not, ${left ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
@@ -87,7 +87,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `webhook ${elsewhere.name} calls Service ${namespace}/${name}, not ${where}`,
-      `look there: taintkeeper doctor --namespace ${shellWord(namespace)} --service ${shellWord(name)}`,
+      `look there: taintkeeper doctor --namespace ${shellWord(namespace)}`,
     );
   }
   const { type = 'ClusterIP', clusterIP, externalName, ports = [] } = service.value.spec ?? {};

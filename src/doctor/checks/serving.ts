@@ -55,7 +55,7 @@ export function checkNames(facts: Facts): Finding {
   return finding(
     'problem',
     `the API server asks for ${serverName}, and ${found}`,
-    `is the Service called ${installation.service}, in namespace ${installation.namespace} (--service, --namespace)? If so, ${renewal(facts)}`,
+    `is taintkeeper in namespace ${installation.namespace} (--namespace)? If so, ${renewal(facts)}`,
   );
 }
 

@@ -124,10 +124,10 @@ describe('certs rotate writes nothing, and says what to do,', () => {
     },
     { what: 'if another issuer wrote it', data: foreignData, args: [], says: 'has no ca.key' },
     {
-      what: 'if the certificate is for another Service, expired or not',
-      data: () => certificateData(100, 95),
-      args: ['--service', 'other'],
-      says: 'the serving certificate is not for other.taintkeeper.svc: check --namespace and --service',
+      what: 'if the certificate is for another namespace, expired or not',
+      data: () => certificateData(100, 95, 'other'),
+      args: [],
+      says: 'the serving certificate is not for taintkeeper.taintkeeper.svc: check --namespace',
     },
   ])('$what', async ({ data, args, says }) => {
     const { rotate, writes } = await cluster(await data());

@@ -38,8 +38,8 @@ it.each([
   },
   {
     why: 'only a cluster has a Service and a Secret',
-    args: ['serve', '--service', 'x', '--secret', 'y'],
-    says: 'taintkeeper: --service needs --cluster\ntaintkeeper: --secret needs --cluster\n',
+    args: ['serve', '--namespace', 'x', '--secret', 'y'],
+    says: 'taintkeeper: --namespace needs --cluster\ntaintkeeper: --secret needs --cluster\n',
   },
 ])('an option that would do nothing is refused: $why', async ({ args, says }) => {
   expect(await run(...args)).toEqual({ code: 2, stdout: '', stderr: says });

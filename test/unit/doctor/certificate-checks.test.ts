@@ -302,15 +302,14 @@ describe('the remedy of an expired certificate needs no leader', () => {
     expect(run(['serving certificate'], facts).map((check) => check.remedy)).toEqual([remedy]);
   });
 
-  it('names the Service and the Secret of another installation', () => {
+  it('names the Secret of another installation', () => {
     const facts = wellFacts(expired, { replicas, secret: unknown('forbidden') });
     const other = {
       ...facts,
-      installation: { ...facts.installation, service: 'tk' },
       source: { ...facts.source, secret: 'tk-certs' },
     };
     expect(run(['serving certificate'], other as Facts).map((check) => check.remedy)).toEqual([
-      `${rotate} --service tk --secret tk-certs`,
+      `${rotate} --secret tk-certs`,
     ]);
   });
 

@@ -87,29 +87,20 @@ it('takes what the manifests have where there is no Deployment', async () => {
   expect(search.chosen).toEqual({ ...INSTALLATION, ...nothing });
 });
 
-it('expects the Lease under the name of the Service, also without a Deployment', async () => {
-  const { search } = await find({}, { namespace: 'guards', service: 'keeper' });
-  expect(search.chosen).toMatchObject({ namespace: 'guards', service: 'keeper', lease: 'keeper' });
-});
-
 it('takes the last of several arguments, as the program does, and ignores those of sidecars', async () => {
   const twice = deployment(({ spec: { template } }) => {
-    template.spec.containers[0]?.args.push('--service=keeper', '--secret=keeper-certs');
-    template.spec.containers.push({ args: ['--service=sidecar'] });
+    template.spec.containers[0]?.args.push('--secret=first', '--secret=keeper-certs');
+    template.spec.containers.push({ args: ['--secret=sidecar'] });
   });
   const { search } = await find({ deployments: [twice], bound: ['taintkeeper'] });
-  expect(search.chosen).toMatchObject({ service: 'keeper', lease: 'keeper', secret: 'keeper-certs' });
+  expect(search.chosen).toMatchObject({ secret: 'keeper-certs' });
 });
 
 it('takes no shell code from a Deployment of another user, as a name or as a Helm release', async () => {
   const forged = deployment(({ metadata, spec: { template } }) => {
     metadata.namespace = 'tenant';
     metadata.annotations = { 'meta.helm.sh/release-name': 'x;reboot' };
-    template.spec.containers[0]?.args.push(
-      '--service=x;reboot',
-      '--secret=../../x;reboot',
-      '--default-policies=x;reboot',
-    );
+    template.spec.containers[0]?.args.push('--secret=../../x;reboot', '--default-policies=x;reboot');
   });
   const { search } = await find({ deployments: [deployment(), forged], called: 'taintkeeper' });
   const [other] = search.unconfirmed;
@@ -233,14 +224,6 @@ describe('the installation', () => {
       chosen: 'guards',
       state: 'skipped',
       says: /see Service$/,
-    },
-    {
-      what: 'has a Service that is named, and not found: whether it is there is the question',
-      cluster: { deployments: [inNamespace('guards')], bound: ['guards'] },
-      asked: { service: 'other' },
-      chosen: 'guards',
-      state: 'ok',
-      says: /guards/,
     },
     {
       what: 'is found by who may see its namespace alone',

@@ -116,7 +116,7 @@ describe('the network', () => {
       facts: wellFacts(its, { installation: { ...INSTALLATION, namespace: 'other' } }),
       found: { Service: 'problem', endpoints: 'skipped' },
       says: /calls Service taintkeeper\/taintkeeper, not Service other\/taintkeeper/,
-      remedy: /^look there: taintkeeper doctor --namespace taintkeeper --service taintkeeper$/,
+      remedy: /^look there: taintkeeper doctor --namespace taintkeeper$/,
     },
     {
       why: 'a targetPort on which no replica listens',
