@@ -4,8 +4,8 @@ import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { WatchOptions } from '../../cluster/watch/watch-options.ts';
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
-import type { StartupNode } from '../../judge/startup/startup-step.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -20,7 +20,7 @@ interface StartupPod extends DaemonPodOnNode {
 }
 
 /** The node whose pods are asked for. */
-export type PodsOf = Pick<StartupNode, 'name' | 'createdAt'>;
+export type PodsOf = Pick<StoredNode, 'name' | 'createdAt'>;
 
 /** The pods of the DaemonSets that nodes wait for. */
 export interface DaemonSetPods {
@@ -105,7 +105,7 @@ export function watchNewDaemonSetPods(
   const since = new Map<string, number>();
 
   return {
-    on({ name, createdAt }, awaited) {
+    on({ name, createdAt = 0 }, awaited) {
       const found: DaemonPodOnNode[] = [];
       for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);

@@ -168,7 +168,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
-  function sourcesOf(node: StartupNode): StartupSources {
+  function sourcesOf(node: StoredNode): StartupSources {
     return {
       daemonSets: () =>
         daemonSets.isSynced()

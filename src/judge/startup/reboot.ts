@@ -72,10 +72,15 @@ export function rebootBlockers(node: NodeBoot, apiTime: number): Blocker[] {
   }
 }
 
+/** When the leader recorded that the node has rebooted into the present boot, in milliseconds since the epoch. Undefined if it has not. */
+export function recordedReboot(node: NodeBoot): number | undefined {
+  return bootStateOf(node) === 'Recorded' ? node.startupBoot?.setAt : undefined;
+}
+
 /** In how many milliseconds the time after the reboot is over; undefined if it is, or there was no reboot. */
 export function settlesInMs(node: NodeBoot, apiTime: number): number | undefined {
-  const { setAt } = node.startupBoot ?? {};
-  if (bootStateOf(node) !== 'Recorded' || setAt === undefined) return undefined;
+  const setAt = recordedReboot(node);
+  if (setAt === undefined) return undefined;
   const leftMs = setAt + SETTLING_MS - apiTime;
   return leftMs > 0 ? leftMs : undefined;
 }
