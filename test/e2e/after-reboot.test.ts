@@ -206,6 +206,34 @@ describeWithControlPlane('a taint with afterReboot: SetAgain', {}, (cp) => {
     expect((await recorded('by-hand'))?.bootId).toBe(byHand);
   }, 240_000);
 
+  it('a boot ID that goes back and forth is followed three times, and an empty one changes nothing', async () => {
+    const first = await registerReady('back-and-forth');
+    const known = await registerReady('empty');
+    const second = randomUUID();
+    for (const boot of [second, first, second]) {
+      await report('back-and-forth', boot, '8');
+      await waitForBoot('back-and-forth', boot);
+    }
+    await report('back-and-forth', first, '8');
+    expect((await waitForEvent(cp(), 'back-and-forth', 'TaintConflict')).note).toBe(
+      `pauses setting startup taint ${TEXT} again: the boot ID of the node changes repeatedly`,
+    );
+    expect((await recorded('back-and-forth'))?.bootId).toBe(second);
+    expect(await taintsOf(cp(), 'back-and-forth')).toEqual([TEXT]);
+
+    await versions.caughtUp();
+    const quiet = versions.of('empty').length;
+    await report('empty', '', '8');
+    const next = randomUUID();
+    await report('empty', next, '8');
+    const setAt = await waitForBoot('empty', next);
+    await versions.caughtUp();
+    expect(changesSince('empty', quiet)).toEqual([
+      `false ${known}`,
+      `true ${formatStartupBoot({ bootId: next, setAt })}`,
+    ]);
+  }, 120_000);
+
   it('existing nodes are adopted without the taint, and get it after their next reboot', async () => {
     await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/${POOL}`);
     await waitUntil(

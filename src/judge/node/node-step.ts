@@ -82,7 +82,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     ...conflictingBy('set', late.filter(isLeft)),
     ...conflictingBy('remove', removable.filter(isLeft)),
   ];
-  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : again);
+  const waitingForBoot = waits.waiting.map(({ requirement }) => requirement).filter(({ setsAgain }) => setsAgain);
+  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : [...again, ...waitingForBoot]);
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);

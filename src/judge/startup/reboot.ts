@@ -64,7 +64,7 @@ export function rebootBlockers(node: NodeBoot, apiTime: number): Blocker[] {
     case 'Rebooted':
       return [unmet('the leader: it has not recorded the reboot of the node yet')];
     case 'Recorded': {
-      if (setAgainAt(node, apiTime) === undefined) return [];
+      if (recordedReboot(node, apiTime) === undefined) return [];
       if (node.ready !== true) return [unmet('the node: it has not been Ready since its reboot')];
       if (settlesInMs(node, apiTime) === undefined) return [];
       return [
@@ -77,10 +77,20 @@ export function rebootBlockers(node: NodeBoot, apiTime: number): Blocker[] {
   }
 }
 
+/**
+ * When the leader recorded that the node has rebooted into the present boot, in milliseconds since the epoch. Undefined if it has not, or if no
+ * leader can have written that time.
+ * @param apiTime the time of the API server, in milliseconds since the epoch
+ */
+export function recordedReboot(node: NodeBoot, apiTime: number): number | undefined {
+  const setAt = bootStateOf(node) === 'Recorded' ? node.startupBoot?.setAt : undefined;
+  return setAt !== undefined && setAt - apiTime <= MOST_AHEAD_MS ? setAt : undefined;
+}
+
 /** In how many milliseconds the time after the reboot is over; undefined if it is, or there was no reboot. */
 export function settlesInMs(node: NodeBoot, apiTime: number): number | undefined {
-  const setAt = setAgainAt(node, apiTime);
-  if (bootStateOf(node) !== 'Recorded' || setAt === undefined) return undefined;
+  const setAt = recordedReboot(node, apiTime);
+  if (setAt === undefined) return undefined;
   const leftMs = setAt + SETTLING_MS - apiTime;
   return leftMs > 0 ? leftMs : undefined;
 }
@@ -95,15 +105,9 @@ export function waitsSince(node: NodeBoot & Pick<StoredNode, 'createdAt'>, apiTi
     case 'Rebooted':
       return apiTime;
     case 'Recorded':
-      return Math.max(createdAt, setAgainAt(node, apiTime) ?? createdAt);
+      return Math.max(createdAt, recordedReboot(node, apiTime) ?? createdAt);
     case 'NotRecorded':
     case 'NotReported':
       return createdAt;
   }
-}
-
-/** When the leader set the taints again; undefined if it did not, or if no leader has written that time. */
-function setAgainAt({ startupBoot }: NodeBoot, apiTime: number): number | undefined {
-  const setAt = startupBoot?.setAt;
-  return setAt !== undefined && setAt - apiTime <= MOST_AHEAD_MS ? setAt : undefined;
 }

@@ -1,4 +1,5 @@
 import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { rfc3339 } from '../../kubernetes/time.ts';
 import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyDaemonSet, type ReadyParts } from '../../policy/ready-when.ts';
@@ -10,7 +11,7 @@ import { allocatableText } from './allocatable.ts';
 import type { Blocker } from './blocker.ts';
 import { conditionText } from './conditions.ts';
 import { csiDriverText } from './csi-drivers.ts';
-import { type BootChange, bootChange, rebootBlockers, waitsSince } from './reboot.ts';
+import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
 export const REGISTRATION_MS = 600_000;
@@ -92,6 +93,8 @@ export interface RemovableTaint {
 
 export interface WaitingTaint {
   readonly requirement: StartupRequirement;
+  /** When the leader recorded the reboot after which the taint waits, in milliseconds since the epoch. */
+  readonly rebootedAt?: number;
   readonly blockers: readonly Blocker[];
   readonly forMs: number;
   readonly isOverdue: boolean;
@@ -215,7 +218,8 @@ export function startupStep(
     } else {
       const forMs = waitedMs(requirement);
       const isOverdue = forMs > requirement.progressDeadlineMs;
-      waiting.push({ requirement, blockers, forMs, isOverdue });
+      const rebootedAt = setsAgain ? recordedReboot(node, apiTime) : undefined;
+      waiting.push({ requirement, ...(rebootedAt === undefined ? {} : { rebootedAt }), blockers, forMs, isOverdue });
       after.push({ requirement, unrequiredSince: undefined });
     }
   }
@@ -304,9 +308,17 @@ function readyText({ parts }: StartupRequirement): string {
   ].join(', ');
 }
 
-/** For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready`. */
-export function waitingText({ requirement, blockers }: Pick<WaitingTaint, 'requirement' | 'blockers'>): string {
-  return `startup taint ${formatTaint(requirement.taint)} waits for ${textOf(blockers)}`;
+/**
+ * For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready`. After a reboot, it says since when:
+ * `… waits, since the reboot recorded at 2026-11-28T12:00:00Z, for …`.
+ */
+export function waitingText({
+  requirement,
+  rebootedAt,
+  blockers,
+}: Pick<WaitingTaint, 'requirement' | 'rebootedAt' | 'blockers'>): string {
+  const since = rebootedAt === undefined ? '' : `, since the reboot recorded at ${rfc3339(rebootedAt)},`;
+  return `startup taint ${formatTaint(requirement.taint)} waits${since} for ${textOf(blockers)}`;
 }
 
 function textOf(blockers: readonly Blocker[]): string {

@@ -1,4 +1,4 @@
-import { memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { memoryAfterReboot, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -60,7 +60,12 @@ export function newCluster(policies: PolicySet): ModelCluster {
 }
 
 /** What the API server stores of a request that creates a Node. */
-export function register(cluster: ModelCluster, requester: Requester, name: string, change: NodeChange): ModelCluster {
+export function register(
+  cluster: ModelCluster,
+  requester: Requester,
+  name: string,
+  change: NodeChange & Pick<StoredNode, 'bootId' | 'ready'>,
+): ModelCluster {
   const { policies, isWebhookUp, now, registrations } = cluster;
   const node: StoredNode = {
     ...{ name, uid: `uid-${registrations}`, labels: {}, taints: [], allowRemoval: undefined, createdAt: now },
@@ -160,8 +165,11 @@ function stepOf(
 function memoryAfterWrite({ memory, drift, startup, ended }: NodeStep, now: number): NodeMemory {
   const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy ? [] : [taint]));
   const atStartup = [...startup.late, ...startup.removable].map(({ taint }) => taint);
+  const setAgain = [...startup.again, ...startup.waiting.map(({ requirement }) => requirement)];
+  const taints = setAgain.filter(({ setsAgain }) => setsAgain).map(({ taint }) => taint);
+  const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, taints, now) : memory;
   return {
-    ...memoryAfterRestoration(memory, [...restored, ...atStartup], now),
+    ...memoryAfterRestoration(rebooted, [...restored, ...atStartup], now),
     ...(ended.length > 0 ? { entriesEndedAt: now } : {}),
   };
 }

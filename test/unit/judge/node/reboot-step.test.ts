@@ -141,34 +141,32 @@ describe('a node that has rebooted', () => {
     {
       why: 'the reboot is not recorded yet',
       node: { taints: [TAINT] },
-      text: 'the leader: it has not recorded the reboot of the node yet',
+      text: 'waits for the leader: it has not recorded the reboot of the node yet',
     },
     {
       why: '30 seconds are not over, though the DaemonSets look ready',
       node: rebooted(29_000),
-      text: 'the kubelet: 30 seconds after the reboot for replacing what it reported before',
+      text: 'waits, since the reboot recorded at 2026-11-28T11:59:31Z, for the kubelet: 30 seconds after the reboot for replacing what it reported before',
       nextInMs: 1_000,
     },
     {
       why: 'the node is not Ready',
       node: { ...rebooted(60_000), ready: false },
-      text: 'the node: it has not been Ready since its reboot',
+      text: 'waits, since the reboot recorded at 2026-11-28T11:59:00Z, for the node: it has not been Ready since its reboot',
       nextInMs: 540_001,
     },
     {
       why: 'a DaemonSet is not ready',
       node: rebooted(60_000),
       blockers: WAITS,
-      text: 'DaemonSet kube-system/cni: its pod is not Ready',
+      text: 'waits, since the reboot recorded at 2026-11-28T11:59:00Z, for DaemonSet kube-system/cni: its pod is not Ready',
       nextInMs: 540_001,
     },
     { why: 'nothing blocks', node: rebooted(30_000) },
   ])('keeps the taint until all holds: $why', ({ node: of, blockers = [], text, nextInMs }) => {
     // The turn of the write does not come, so that only removals are seen.
     const { startup, ...rest } = step(node(of), { blockers: () => blockers, bootDueInMs: () => 900_000 });
-    expect(startup.waiting.map(waitingText)).toEqual(
-      text === undefined ? [] : [`startup taint ${TEXT} waits for ${text}`],
-    );
+    expect(startup.waiting.map(waitingText)).toEqual(text === undefined ? [] : [`startup taint ${TEXT} ${text}`]);
     expect(startup.removable).toHaveLength(text === undefined ? 1 : 0);
     if (nextInMs !== undefined) expect(rest.nextInMs).toBe(nextInMs);
   });
@@ -197,6 +195,15 @@ describe('a boot ID that changes back and forth', () => {
       nextInMs: CONFLICT.windowMs - now,
     });
     expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
+  });
+
+  it('is reported as well while the node still carries the taint, which stays', () => {
+    const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(CONFLICT.limit));
+    expect(desired).toBe(undefined);
+    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policies: ['p'] }]);
+    expect(startup.waiting.map(waitingText)).toEqual([
+      `startup taint ${TEXT} waits for the leader: it has not recorded the reboot of the node yet`,
+    ]);
   });
 
   it('that the leader removes the taint in each boot is no conflict', () => {
