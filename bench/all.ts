@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Runs every bench, one after the other, and prints what each prints under its name: the material for RESULTS.md. Takes an hour or
- * so, most of it scale.ts; those named as arguments are run alone.
+ * Runs every bench, one after the other, and prints what each prints under its name: the material for RESULTS.md. It takes some two hours, most of
+ * them for scale.ts, scale-curve.ts and real-startup-taints.ts; those named as arguments are run alone. Some need root.
  *
  *     npm run bench [-- FILE ...]
  */
@@ -20,9 +20,13 @@ const BENCHES = [
   'compile-webhooks.ts',
   'coverage.ts',
   'coverage-cluster.ts',
+  'native.ts',
   'startup-taints.ts',
+  'real-startup-taints.ts',
+  'busy-node.ts',
   'scale.ts',
   'far-out.ts',
+  'scale-curve.ts',
 ];
 
 const named = process.argv.slice(2);

@@ -11,6 +11,7 @@ import { cellsOf, type Figure, HEADINGS, isHigher, LIMIT } from './compare/figur
 import { measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
+import { inTurn, warmUp } from './in-turn.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { buildBundle, ROOT } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
@@ -25,9 +26,8 @@ import { memoryOf } from './process-memory.ts';
  */
 const CONNECTIONS = 8;
 const BURST_SECONDS = 0.7;
-/** Until V8 has compiled what runs often. */
-const WARM_UP_REQUESTS = 20_000;
-const WARM_UP_SECONDS = 3;
+/** In each life of a process. An even number: each side is the first one as often as the other. */
+const BURSTS = 2;
 const REST_MS = 3_000;
 const START_TIMEOUT_MS = 30_000;
 
@@ -80,12 +80,14 @@ async function main(): Promise<number> {
   for (const side of sides) await (await serve(side)).stop();
 
   const starts = { cpuMs: empty(), mib: empty() };
-  await forRounds(rounds, sides, async (side) => {
-    await using server = await serve(side);
-    starts.cpuMs[side.name].push(cpuSecondsOf(server.pid) * 1000);
-    await delay(REST_MS);
-    starts.mib[side.name].push(memoryOf(server.pid).now);
-  });
+  for (let round = 0; round < rounds; round++) {
+    for (const side of inTurn(round, sides)) {
+      await using server = await serve(side);
+      starts.cpuMs[side.name].push(cpuSecondsOf(server.pid) * 1000);
+      await delay(REST_MS);
+      starts.mib[side.name].push(memoryOf(server.pid).now);
+    }
+  }
 
   const cases = REVIEW_CASES.map((item, index) => {
     const requestFile = workspace.path(`request-${index}`);
@@ -93,9 +95,9 @@ async function main(): Promise<number> {
     return { ...item, requestFile, cpu: empty() };
   });
   const loaded = empty();
-  // Memory of a process that has run is a matter of its luck: of several.
-  const lives = Math.ceil(rounds / 4);
-  await forRounds(lives, [undefined], async () => {
+  // What a process takes is in part its luck, and stays so for as long as it lives. Of six and six equal processes, all of one side take more than all of
+  // the other one once in 924 times.
+  for (let life = 0; life < Math.ceil(rounds / 2); life++) {
     await using before = await serve(sides[0] as Side);
     await using after = await serve(sides[1] as Side);
     const servers = { before, after };
@@ -105,19 +107,17 @@ async function main(): Promise<number> {
       return measure({ port, pid, caFile, requestFile, expected, connections: CONNECTIONS, seconds });
     };
     for (const item of cases) {
-      for (const side of sides) {
-        for (let sent = 0; sent < WARM_UP_REQUESTS / cases.length; ) {
-          sent += (await burst(side, item, WARM_UP_SECONDS / cases.length)).requests;
+      for (const side of sides) await warmUp((seconds) => burst(side, item, seconds), 1 / cases.length);
+    }
+    for (const item of cases) {
+      for (let round = 0; round < BURSTS; round++) {
+        for (const side of inTurn(round, sides)) {
+          item.cpu[side.name].push((await burst(side, item, BURST_SECONDS)).cpuSecondsPerThousand);
         }
       }
     }
-    for (const item of cases) {
-      await forRounds(4, sides, async (side) => {
-        item.cpu[side.name].push((await burst(side, item, BURST_SECONDS)).cpuSecondsPerThousand);
-      });
-    }
     for (const { name } of sides) loaded[name].push(memoryOf(servers[name].pid).now);
-  });
+  }
 
   const size: Values = empty();
   for (const { name, folder } of sides) size[name].push(bundleKilobytes(folder));
@@ -140,15 +140,6 @@ async function main(): Promise<number> {
 
 function empty(): Values {
   return { before: [], after: [] };
-}
-
-/** Each item is the first one as often as the others: of two equal bundles, the first one of each round took up to 5 % more. */
-async function forRounds<T>(rounds: number, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
-    const inTurn = [...items];
-    inTurn.push(...inTurn.splice(0, round % inTurn.length));
-    for (const item of inTurn) await act(item);
-  }
 }
 
 function bundleKilobytes(folder: string): number {

@@ -3,22 +3,26 @@ import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { type Measured, measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
+import { inTurn, warmUp } from './in-turn.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BARE_FASTIFY, CONTROLLER_RUNTIME, type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
+import {
+  BARE_FASTIFY,
+  CONTROLLER_RUNTIME,
+  type Contestant,
+  FLOOR,
+  FLOOR_WITH_LOG,
+  startContestants,
+} from './peers/contestants.ts';
 import { memoryOf } from './process-memory.ts';
 import { median } from './statistics.ts';
 
 /**
- * What one review costs a webhook, and how many it answers: ours as it is deployed, the same rules by hand on `node:https`, a Fastify that says
- * yes, and the same rules with controller-runtime; with `--before`, an earlier bundle of ours, too. Each is a process of its own; one after the
+ * What one review costs a webhook, and how many it answers: ours as it is deployed, the same rules by hand on `node:https`, without
+ * a log and with a line for each denied or patched request, a Fastify that says yes, and the same rules with controller-runtime; with `--before`, an earlier bundle of ours, too. Each is a process of its own; one after the
  * other gets a short burst, round after round, and medians count. Prints a Markdown table. Linux only. The Node.js that runs this one runs all.
  *
  *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...] [--before DIR] [--no-go]
  */
-/** Until V8 has compiled what runs often, on a machine that is busy besides, too: a webhook runs for weeks. */
-const WARM_UP_REQUESTS = 20_000;
-const WARM_UP_SECONDS = 3;
-
 const { values: flags } = parseArgs({
   allowNegative: true,
   options: {
@@ -44,11 +48,7 @@ process.stdout.write('\n');
 for (const contestant of contestants.all) {
   // Compiled before it starts.
   if (contestant.name === CONTROLLER_RUNTIME) continue;
-  for (const item of cases) {
-    for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
-      sent += (await burst(contestant, item, 8, WARM_UP_SECONDS)).requests;
-    }
-  }
+  for (const item of cases) await warmUp((seconds) => burst(contestant, item, 8, seconds));
 }
 const rows = cases.flatMap((item) =>
   flags.connections.map((connections) => ({
@@ -59,26 +59,28 @@ const rows = cases.flatMap((item) =>
 );
 for (let round = 0; round < Number(flags.rounds); round++) {
   for (const { item, connections, measured } of rows) {
-    // Each is the first one as often as the others: of two equal bundles, the first one of each round took up to 5 % more.
-    const inTurn = [...measured];
-    inTurn.push(...inTurn.splice(0, round % inTurn.length));
-    for (const [contestant, samples] of inTurn) samples.push(await burst(contestant, item, connections, seconds));
+    for (const [contestant, samples] of inTurn(round, measured)) {
+      samples.push(await burst(contestant, item, connections, seconds));
+    }
   }
 }
 
-printHead('request', 'connections', 'webhook', 'CPU s per 1,000', 'ratio', 'requests/s', 'p50 ms', 'p99 ms');
+const HEADINGS = ['request', 'connections', 'webhook', 'CPU s per 1,000', 'ratio', 'with a log line'];
+printHead(...HEADINGS, 'requests/s', 'p50 ms', 'p99 ms');
 for (const { item, connections, measured } of rows) {
-  const floor = [...measured].find(([{ name }]) => name === FLOOR)?.[1] ?? [];
+  const samplesOf = (one: string) => [...measured].find(([{ name }]) => name === one)?.[1] ?? [];
   for (const [{ name }, samples] of measured) {
     const of = (field: keyof Measured) => median(samples.map((sample) => sample[field]));
     // Of one round each: what else the machine does weighs on both alike.
-    const ratios = samples.map((sample, n) => sample.cpuSecondsPerThousand / (floor[n]?.cpuSecondsPerThousand ?? 0));
+    const ratioTo = (floor: readonly Measured[]) =>
+      median(samples.map((sample, n) => sample.cpuSecondsPerThousand / (floor[n]?.cpuSecondsPerThousand ?? 0)));
     printRow(
       item.what,
       String(connections),
       name,
       of('cpuSecondsPerThousand').toFixed(3),
-      median(ratios).toFixed(2),
+      ratioTo(samplesOf(FLOOR)).toFixed(2),
+      ratioTo(samplesOf(FLOOR_WITH_LOG)).toFixed(2),
       of('requestsPerSecond').toFixed(0),
       of('p50').toFixed(2),
       of('p99').toFixed(2),

@@ -59,8 +59,8 @@ const floods: readonly [string, Flood][] = [
   [`${SILENT.toLocaleString('en')} TLS connections that say nothing`, silence],
   [`${SENDERS} clients that send 2 bodies of ${mb(longest)} each`, bodies(longest, 2)],
   [`${SENDERS} clients that send a body with 29,000 taints each`, bodies(fullest, 1)],
-  [`${SENDERS} clients that send 4 bodies of ${mb(densest)} with 59,900 maps each`, bodies(densest, 4)],
-  [`${SENDERS} clients that send 2 bodies of ${mb(tooLarge)} each, which are too large`, bodies(tooLarge, 2)],
+  [`${SENDERS} clients that send 2 bodies of ${mb(densest)} with 59,900 maps each`, bodies(densest, 2)],
+  [`${SENDERS} clients that send a body of ${mb(tooLarge)} each, which is too large`, bodies(tooLarge, 1)],
   [
     'the first two, and 500 connections that asked once',
     async (port) => {

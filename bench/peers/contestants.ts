@@ -27,6 +27,7 @@ export interface Contestants {
 export const OURS = 'taintkeeper';
 export const BEFORE = 'taintkeeper before';
 export const FLOOR = 'bare node:https';
+export const FLOOR_WITH_LOG = 'bare node:https with a log';
 export const BARE_FASTIFY = 'bare Fastify';
 export const CONTROLLER_RUNTIME = 'controller-runtime';
 
@@ -57,7 +58,7 @@ export async function startContestants({ before, go = true }: ContestantOptions 
   if (go) buildControllerRuntime(controllerRuntime);
 
   const certDir = workspace.path('certs');
-  const [floorPort = 0, fastifyPort = 0, controllerRuntimePort = 0] = await freePorts(3);
+  const [floorPort = 0, loggingPort = 0, fastifyPort = 0, controllerRuntimePort = 0] = await freePorts(4);
   const env = deployedEnvironment();
   const policies = join(import.meta.dirname, 'policies.yaml');
   const serve = (name: string, program: string) => {
@@ -79,8 +80,8 @@ export async function startContestants({ before, go = true }: ContestantOptions 
     await listening(child, port);
     return { name, pid: child.pid, port };
   };
-  const node = (name: string, file: string, port: number) =>
-    peer(name, process.execPath, [join(import.meta.dirname, file), String(port), certDir], port);
+  const node = (name: string, file: string, port: number, ...args: readonly string[]) =>
+    peer(name, process.execPath, [join(import.meta.dirname, file), String(port), certDir, ...args], port);
   {
     // A contestant that issued the certificates would have loaded and compiled more than the others.
     await using issuer = await serve('issuer', BUNDLE);
@@ -90,6 +91,7 @@ export async function startContestants({ before, go = true }: ContestantOptions 
     await bundle(OURS, BUNDLE),
     ...(before === undefined ? [] : [await bundle(BEFORE, join(before, 'taintkeeper.cjs'))]),
     await node(FLOOR, 'floor.ts', floorPort),
+    await node(FLOOR_WITH_LOG, 'floor.ts', loggingPort, '--log'),
     await node(BARE_FASTIFY, 'bare-fastify.ts', fastifyPort),
     ...(go
       ? [
