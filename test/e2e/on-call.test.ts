@@ -300,8 +300,9 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     });
 
     it('no replica: it is scaled, and the Events say why pods are missing', async () => {
-      await cp().kubectl(['-n', NAMESPACE, 'scale', 'deployment', 'taintkeeper', '--replicas=0']);
-      await run('kubectl -n taintkeeper scale');
+      await run('kubectl -n taintkeeper scale deployment taintkeeper --replicas=0');
+      expect((await deployment()).spec.replicas).toBe(0);
+      await run('kubectl -n taintkeeper scale deployment taintkeeper --replicas=2');
       expect((await deployment()).spec.replicas).toBe(2);
       await run('kubectl -n taintkeeper events');
     });
