@@ -133,7 +133,7 @@ function trustProblems({ webhooks }: Registered): Found[] {
       count: distrusting.length,
       text: `The API server does not trust the certificate of ${distrusting.length} of ${count(webhooks.length, 'webhook')}`,
       names: distrusting,
-      why: 'it refuses requests that policies of mode Deny are for, and lets the others pass without taintkeeper',
+      why: 'updates that a policy of mode Deny concerns are refused, and all others pass without taintkeeper',
       fix: DOCTOR,
     },
   ];
@@ -361,7 +361,7 @@ function nodeProblem(column: NodeMap['columns'][number] | undefined, cause: Caus
     count: nodes.length,
     text:
       cell === 'c'
-        ? `Another writer repeatedly removes ${what} from ${on}`
+        ? `${what} is missing on ${on}: another writer removes it repeatedly`
         : `${what} ${cell === 'd' ? 'has another value' : 'is missing'} on ${on}`,
     place: { tab: 'nodes', filters: { show: SHOW[cell] ?? 'problem', policy } },
     names: nodes,
@@ -477,7 +477,10 @@ function gapFix({ remedy, keptOff }: CoverageRow, audit: boolean): Fix | undefin
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
   if (remedy === undefined) return undefined;
   const on = remedy.nodes === keptOff ? `all ${number(keptOff)}` : `${number(remedy.nodes)} of them`;
-  return { command: remedy.command, note: `Lets it run on ${on}, and replaces its pods.` };
+  return {
+    command: remedy.command,
+    note: `Lets it run on ${on}, and replaces all of its pods.`,
+  };
 }
 
 /** DaemonSets that tolerate one of the two names of the control plane's taint, which is rarely intended. */

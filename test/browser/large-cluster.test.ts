@@ -37,7 +37,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(texts[1]).toContain(
       'TaintPolicy idle is not in force: spec.taints[0].key: "readiness.k8s.io/*" protects nothing: DOMAIN/* never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     );
-    expect(texts[2]).toContain('Another writer repeatedly removes dedicated=gpu:NoSchedule from 1 node');
+    expect(texts[2]).toContain('dedicated=gpu:NoSchedule is missing on 1 node: another writer removes it repeatedly');
     await page.getByText('1 node is being repaired').waitFor();
     const cause = problems.filter({
       hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',
@@ -66,7 +66,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(command).toMatch(
       /^taintkeeper coverage fix -n kube-flannel --daemonset kube-flannel-ds --taint dedicated --taint example\.com\/edge \| kubectl apply -f - && .* && kubectl rollout restart -n kube-flannel daemonset kube-flannel-ds$/,
     );
-    await cause.getByText('Lets it run on all 1,499, and replaces its pods.').waitFor();
+    await cause.getByText('Lets it run on all 1,499, and replaces all of its pods.').waitFor();
     await cause.getByRole('link').first().click();
     const details = page.locator('#daemonset-details');
     await details.getByText(/^As of /).waitFor();

@@ -44,12 +44,14 @@ export function gauges(state, decisions, now) {
 function overviewGauge({ problems }) {
   const found = lasting(problems).length;
   const repairing = problems.length - found;
+  const level = levelOf(problems);
+  const what = level === 'attention' ? 'warning' : 'problem';
   return {
     figure: number(found),
-    unit: found === 1 ? 'problem' : 'problems',
+    unit: found === 1 ? what : `${what}s`,
     note:
       found > 1 ? 'the worst first' : found > 0 ? 'see what to do' : repairing > 0 ? 'being repaired' : 'nothing to do',
-    level: levelOf(problems),
+    level,
   };
 }
 
@@ -58,14 +60,21 @@ function overviewGauge({ problems }) {
  * @param {GaugeLevel} level
  * @returns {Gauge}
  */
-function policyGauge({ policies, audit }, level) {
+function policyGauge({ policies, audit, webhooks }, level) {
   const out = policies.filter(({ valid }) => !valid).length;
+  const isUntrusted = webhooks.some(({ trusted }) => trusted === false);
   if (policies.length === 0) return { figure: '0', unit: 'policies', note: 'none declared', level: 'attention' };
   return {
     figure: number(policies.length),
     unit: policies.length === 1 ? 'policy' : 'policies',
-    note: out > 0 ? `${number(out)} not in force` : audit ? 'all as Audit' : 'all in force',
-    level,
+    note: isUntrusted
+      ? 'the webhooks are not trusted'
+      : out > 0
+        ? `${number(out)} not in force`
+        : audit
+          ? 'all as Audit'
+          : 'all in force',
+    level: isUntrusted ? 'failed' : level,
   };
 }
 
@@ -111,7 +120,7 @@ function coverageGauge(state, level) {
           : kept > 0
             ? `${number(kept)} kept off by taints`
             : 'no taint in the way',
-    level: level === 'ok' ? 'plain' : level,
+    level: level === 'ok' && kept + unavailable > 0 ? 'plain' : level,
   };
 }
 

@@ -17,15 +17,17 @@ export function trustLine({ certificate, webhooks }, now) {
   const distrusting = webhooks.filter(({ trusted }) => trusted === false).length;
   const isKnown = webhooks.some(({ trusted }) => trusted !== undefined);
   const all = counted(webhooks.length, 'webhook');
+  const validity =
+    left <= 0
+      ? `certificate expired on ${day}`
+      : `certificate until ${day} (${counted(Math.floor(left / DAY_MS), 'day')})`;
+  const trust = isKnown ? `${all} trusted` : all;
   return {
-    text: [
-      left <= 0
-        ? `certificate expired on ${day}`
-        : `certificate until ${day} (${counted(Math.floor(left / DAY_MS), 'day')})`,
-      ...(webhooks.length === 0
-        ? []
-        : [distrusting > 0 ? `${number(distrusting)} of ${all} not trusted` : isKnown ? `${all} trusted` : all]),
-    ].join(', '),
+    // What is wrong comes first.
+    text: (distrusting > 0
+      ? [`${number(distrusting)} of ${all} not trusted`, validity]
+      : [validity, ...(webhooks.length > 0 ? [trust] : [])]
+    ).join(', '),
     level: left <= 0 || distrusting > 0 ? 'failed' : certificate.expiresSoon ? 'attention' : 'ok',
   };
 }

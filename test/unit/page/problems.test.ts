@@ -207,7 +207,7 @@ it('ranks what is wrong with nodes, daemons, requests and policies by its harm',
     'failed - The API server does not trust the certificate of 1 of 1 webhook',
     'failed decisions 12 requests of system:node:n1 were denied in the last hour',
     'failed policies TaintPolicy gpu-pool is not in force: spec: no',
-    'attention nodes Another writer repeatedly removes a:NoSchedule from 2 nodes',
+    'attention nodes a:NoSchedule is missing on 2 nodes: another writer removes it repeatedly',
     'attention coverage ns/log has 2 of 1 pod unavailable',
   ]);
 });
@@ -333,7 +333,7 @@ describe('a problem of DaemonSets', () => {
         names: [],
         more: 0,
         why: 'the other pods of these nodes depend on it',
-        fix: { command: 'cure it', note: 'Lets it run on all 119, and replaces its pods.' },
+        fix: { command: 'cure it', note: 'Lets it run on all 119, and replaces all of its pods.' },
       },
     ]);
   });
@@ -343,13 +343,13 @@ describe('a problem of DaemonSets', () => {
       why: 'says how many nodes the remedy cures',
       daemonSets: [row('a', { lacking: true, keptOff: 120, remedy })],
       found: 'failed ns/a is kept off 120 of 121 nodes by taints',
-      note: 'Lets it run on 119 of them, and replaces its pods.',
+      note: 'Lets it run on 119 of them, and replaces all of its pods.',
     },
     {
       why: 'is one where it tolerates half of the control plane’s taint',
       daemonSets: [row('a', { halfTolerant: true, keptOff: 2, remedy: { command: 'x', nodes: 2 } })],
       found: "attention ns/a tolerates one of the two names of the control plane's taint",
-      note: 'Lets it run on all 2, and replaces its pods.',
+      note: 'Lets it run on all 2, and replaces all of its pods.',
     },
     {
       why: 'is pods that are not available',

@@ -74,24 +74,34 @@ describe('the gauge of a tab', () => {
       change: { policies: [POLICY, { ...POLICY, valid: false }], problems: [problem('failed', 'policies')] },
       level: 'failed',
     },
+    {
+      note: 'the webhooks are not trusted',
+      change: { webhooks: [{ name: 'protect.taintkeeper.dev', trusted: false }] },
+      level: 'failed',
+    },
   ])('says of the policies: $note', ({ note, change, level }) => {
     expect(gaugesOf(change).policies).toMatchObject({ note, level });
   });
 
-  it.each<{ note: string; row: Partial<CoverageRow> }>([
-    { note: 'no taint in the way', row: {} },
-    { note: 'no taint in the way', row: { keptOff: 1, optsOut: true } },
+  it.each<{ note: string; row: Partial<CoverageRow>; level?: string }>([
+    { note: 'no taint in the way', row: {}, level: 'ok' },
+    { note: 'no taint in the way', row: { keptOff: 1, optsOut: true }, level: 'ok' },
     { note: '1 kept off by taints', row: { keptOff: 1 } },
     { note: '1 with pods unavailable', row: { keptOff: 1, unavailable: 1 } },
     { note: '1 needed and kept off', row: { keptOff: 1, unavailable: 1, critical: true } },
-  ])('says of the DaemonSets: $note', ({ note, row }) => {
+  ])('says of the DaemonSets: $note', ({ note, row, level = 'plain' }) => {
     const daemonSet: CoverageRow = {
       ...{ namespace: 'ns', name: 'a', cells: [], runs: 1, keptOff: 0, desired: 1, unavailable: 0 },
       ...row,
     };
     const groups = ['a', 'b'].map((label) => ({ label, count: 1, examples: [], taints: [] }));
     const coverage = { groups, groupsLeftOut: 0, daemonSets: [daemonSet], answers: [] };
-    expect(gaugesOf({ coverage }).coverage).toMatchObject({ figure: '1', unit: 'DaemonSet on 2 kinds of nodes', note });
+    expect(gaugesOf({ coverage }).coverage).toMatchObject({
+      figure: '1',
+      unit: 'DaemonSet on 2 kinds of nodes',
+      note,
+      level,
+    });
   });
 
   it('says who knows the nodes', () => {

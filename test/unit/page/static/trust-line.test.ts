@@ -26,7 +26,7 @@ it.each<{ why: string; state: object; text: string; level: string }>([
   {
     why: 'the API server would not trust it for one webhook',
     state: { certificate: inDays(60), webhooks: [TRUSTED, DISTRUSTED] },
-    text: 'certificate until 2026-05-13 (60 days), 1 of 2 webhooks not trusted',
+    text: '1 of 2 webhooks not trusted, certificate until 2026-05-13 (60 days)',
     level: 'failed',
   },
   {
