@@ -1,6 +1,6 @@
 /**
- * Checks the links of all pages: the file, the heading and the named test must exist, and the index of docs/ must have every page. Paths of this
- * repository in code quotes must exist, too. It does not check links to other sites, nor the changelog's paths. `npm run lint` runs it.
+ * Checks the links of all pages: the file, the heading and the named test must exist, the index of docs/ must have every page, and a page must show each
+ * picture. Paths of this repository in code quotes must exist, too. It does not check links to other sites, nor the changelog's paths. `npm run lint` runs it.
  */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -25,6 +25,7 @@ const faults = [
   ...paths.flatMap(missingPaths),
   ...TITLED.flatMap(unknownTests),
   ...pagesNotInIndex(),
+  ...unusedPictures(),
 ];
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (faults.length > 0) process.exitCode = 1;
@@ -91,4 +92,12 @@ function pagesNotInIndex(): string[] {
   const listed = linksIn(read(INDEX)).map(({ target }) => normalize(join(dirname(INDEX), target)));
   const pages = globSync('docs/{,reference/}*.md', { cwd: ROOT }).filter((path) => path !== INDEX);
   return pages.filter((path) => !listed.includes(path)).map((path) => `${INDEX}: it has no link to ${path}`);
+}
+
+function unusedPictures(): string[] {
+  const shown = paths.flatMap((page) =>
+    linksIn(read(page)).map(({ target }) => normalize(join(dirname(page), target))),
+  );
+  const pictures = globSync('docs/images/*', { cwd: ROOT });
+  return pictures.filter((path) => !shown.includes(path)).map((path) => `${path}: no page shows it`);
 }
