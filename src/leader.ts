@@ -95,7 +95,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
 }
 
 /**
- * The order counts: if several controllers report a problem with a policy, its status has the reason of the one that was started first.
+ * A controller that another one needs is started before it.
  * @param started registers what it gets to be stopped, in reverse order, and returns it
  */
 function startControllers(

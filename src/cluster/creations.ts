@@ -3,7 +3,7 @@ import type { ObjectReference } from '../kubernetes/event.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { messageOf } from '../runtime/error-message.ts';
 import { createFairMap } from '../runtime/fair-map.ts';
-import { takeTurn, throttle, tokenBucket } from '../runtime/rate-limit.ts';
+import { takeToken, throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { startWorkQueue } from '../runtime/work-queue.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isFinal } from './client/api-error.ts';
@@ -84,7 +84,7 @@ export function followCreations({ client, log }: { client: ApiClient; log: Logge
     const one = waiting.get(key);
     if (!one) return undefined;
     try {
-      await takeTurn(() => bucket, ending.signal);
+      await takeToken(() => bucket, ending.signal);
       if (await confirm(one)) waiting.delete(key);
       else return one.dueAt - performance.now();
     } catch (error) {

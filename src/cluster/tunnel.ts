@@ -1,5 +1,5 @@
 import { type Duplex, duplexPair } from 'node:stream';
-import type { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
+import { importKubeConfig, importWebSocketHandler, type WebSocketHandler } from './client/client-node.ts';
 import { type ClusterChoice, findConfig, loadConfig } from './client/kube-config.ts';
 
 /** The channels of one forwarded port. */
@@ -22,8 +22,8 @@ export async function webSocketHandler(
   choice: ClusterChoice,
   { openMs = OPEN_TIMEOUT_MS, closeMs = CLOSE_TIMEOUT_MS } = {},
 ): Promise<WebSocketHandler> {
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
-  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
+  const { KubeConfig } = await importKubeConfig();
+  const { WebSocketHandler } = await importWebSocketHandler();
   const config = loadConfig(findConfig(choice), KubeConfig);
   const applyCredentials = config.applyToHTTPSOptions.bind(config);
   // The handler passes these options to the package `ws`.

@@ -143,8 +143,8 @@ export function whenTaintsChange(question: Question): Expression {
     cel(LONG_LIST_BUDGET)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
   ]);
   const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
-  const removedTaints = removed(isCorrected);
-  const variables = [NAMES_AFTER, ...corrected, removedTaints, lasting(removedTaints.name, rules), NAMES_BEFORE, ADDED];
+  const taintsOnlyIn = removed(isCorrected);
+  const variables = [NAMES_AFTER, ...corrected, taintsOnlyIn, lasting(taintsOnlyIn.name, rules), NAMES_BEFORE, ADDED];
   // Most updates of a node do not change its taints, and end here.
   return all([TAINTS_CHANGE, choose(long, changed, bind(variables, exact))]);
 }

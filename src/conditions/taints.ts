@@ -28,7 +28,7 @@ const IS_REMOVED = notAmong(EXACT_NAME, NAMES_AFTER.name);
 const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE.name);
 
 /**
- * The taints that an update removes, {@link removedTaints} in CEL. Their `timeAdded` does not count.
+ * The taints that an update removes, {@link taintsOnlyIn} in CEL. Their `timeAdded` does not count.
  * @param isCorrected true for one whose value changes to the value that a policy requires: it does not count as removed
  */
 export function removed(isCorrected: Expression): Variable {

@@ -74,34 +74,39 @@ export interface Report {
   readonly conditions?: (policy: PolicyObject) => readonly ReportedCondition[] | 'pending';
 }
 
+/** The controllers that report. Of problems that are equally bad, the status of a policy has the reason of the first one in this order. */
+export const REPORTERS = ['rights', 'webhooks', 'nodes', 'daemonSets', 'recovery', 'nodePools', 'backstop'] as const;
+export type Reporter = (typeof REPORTERS)[number];
+
 /** The reports of all controllers together. */
 export interface Reports {
   /** @returns the controller emits on it whenever its report may have changed */
-  add(report: Report): Subject;
+  add(reporter: Reporter, report: Report): Subject;
   /** Emits when one of the reports may have changed. */
   readonly changes: Source;
   ready(): Promise<unknown>;
-  /** In the order in which the reports were added: the status of a policy has the reason of the first problem. */
+  /** In the order of {@link REPORTERS}. */
   problems(): readonly ReportedProblem[];
   /** The conditions of all controllers; `pending` while those of one are not known. */
   conditions(policy: PolicyObject): readonly ReportedCondition[] | 'pending';
 }
 
 export function createReports(): Reports {
-  const all: Report[] = [];
+  const reports = new Map<Reporter, Report>();
+  const inOrder = () => REPORTERS.flatMap((reporter) => reports.get(reporter) ?? []);
   const changes = createSubject();
   return {
-    add(report) {
-      all.push(report);
+    add(reporter, report) {
+      reports.set(reporter, report);
       const own = createSubject();
       own.subscribe(changes.next);
       return own;
     },
     changes,
-    ready: () => Promise.all(all.map(({ ready }) => ready)),
-    problems: () => all.flatMap(({ problems }) => problems?.() ?? []),
+    ready: () => Promise.all(inOrder().map(({ ready }) => ready)),
+    problems: () => inOrder().flatMap(({ problems }) => problems?.() ?? []),
     conditions(policy) {
-      const found = all.map(({ conditions }) => conditions?.(policy) ?? []);
+      const found = inOrder().map(({ conditions }) => conditions?.(policy) ?? []);
       return found.includes('pending') ? 'pending' : found.flatMap((one) => (one === 'pending' ? [] : one));
     },
   };

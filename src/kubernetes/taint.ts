@@ -25,12 +25,12 @@ export function equalTaints(a: Taint, b: Taint): boolean {
   return sameTaint(a, b) && (a.value ?? '') === (b.value ?? '');
 }
 
-/** The taints of `before` that `after` no longer has. A changed value counts as removed. */
-export function removedTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
-  if (before.length === 0) return [];
-  const [left, right] = before.length > MANY ? withoutEqualEnds(before, after) : [before, after];
-  const kept = valuesOf(right);
-  return left.filter((taint) => kept.get(identity(taint)) !== (taint.value ?? ''));
+/** The taints of one list that the other one does not have with the same value: of two versions of a Node, the removed ones or the added ones. */
+export function taintsOnlyIn(taints: readonly Taint[], others: readonly Taint[]): Taint[] {
+  if (taints.length === 0) return [];
+  const [compared, otherOnes] = taints.length > MANY ? withoutEqualEnds(taints, others) : [taints, others];
+  const otherValues = valuesOf(otherOnes);
+  return compared.filter((taint) => otherValues.get(identity(taint)) !== (taint.value ?? ''));
 }
 
 /** For longer lists, sorting by identity takes less time than comparing all with all. */

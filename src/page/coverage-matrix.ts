@@ -11,7 +11,7 @@ import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { takeTurns } from '../runtime/turns.ts';
+import { longLoop } from '../runtime/long-loop.ts';
 import { collectDistinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 
@@ -31,9 +31,9 @@ export async function coverageMatrix(
   const waits = startupWaits(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, answerOf);
-  const turn = takeTurns();
+  const letOthersRun = longLoop();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    await turn();
+    await letOthersRun();
     grouping.add(node);
   }
   const all = grouping.groups();
@@ -41,13 +41,13 @@ export async function coverageMatrix(
   const answers = collectDistinct<CoverageAnswer>();
   const groups: NodeGroup[] = [];
   for (const group of shown) {
-    await turn();
+    await letOthersRun();
     groups.push(describe(group, sorted));
   }
   const rows: CoverageRow[] = [];
   for (const [index, daemonSet] of sorted.entries()) {
     // If no two nodes are equal, one row has thousands of groups.
-    await turn();
+    await letOthersRun();
     const row = rowOf(daemonSet, index, all, shown.length, answers.indexOf);
     const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
     const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);

@@ -6,7 +6,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
-import { takeTurns } from '../runtime/turns.ts';
+import { longLoop } from '../runtime/long-loop.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
 import { poolName } from './pool-name.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow, WaitingNode } from './state.ts';
@@ -40,9 +40,9 @@ export async function nodeMap({ nodes, compiled, startupOn, ...known }: NodeMapI
   const pools = collectDistinct<string>();
   const waiting: WaitingNode[] = [];
   let unselected = 0;
-  const turn = takeTurns();
+  const letOthersRun = longLoop();
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    await turn();
+    await letOthersRun();
     const selecting = selectingPolicies(compiled, node.labels);
     if (selecting.length > 0) {
       const pool = pools.indexOf(poolName(node.labels, selecting));

@@ -9,7 +9,7 @@ import {
 } from '../judge/policy/findings.ts';
 import { collectKeys } from '../judge/policy/misspelled-keys.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { takeTurns } from '../runtime/turns.ts';
+import { longLoop } from '../runtime/long-loop.ts';
 
 export interface NodeAdviceOptions<Node extends NodeView> {
   readonly nodes: readonly Node[];
@@ -33,9 +33,9 @@ export async function nodeAdvice<Node extends NodeView>(
   const waiting: string[] = [];
   const after = [...others, policy];
   let selected = 0;
-  const turn = takeTurns();
+  const letOthersRun = longLoop();
   for (const node of nodes) {
-    await turn();
+    await letOthersRun();
     add(node);
     if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {

@@ -83,7 +83,7 @@ export function spacedTurns(intervalMs: number): SpacedTurns {
  * @param bucketNow gives the bucket, which may be another one after a wait
  * @throws the signal's reason
  */
-export async function takeTurn(bucketNow: () => TokenBucket, signal?: AbortSignal): Promise<void> {
+export async function takeToken(bucketNow: () => TokenBucket, signal?: AbortSignal): Promise<void> {
   while (!bucketNow().take()) {
     await pause(bucketNow().waitMs(), signal);
     signal?.throwIfAborted();

@@ -21,7 +21,7 @@ import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { isHealthy } from '../../recovery/recovery.ts';
-import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
@@ -191,7 +191,7 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
       cleaned.push({ leftover, result: 'skipped' });
       continue;
     }
-    if (options.dryRun !== 'client') await takeTurn(() => writes);
+    if (options.dryRun !== 'client') await takeToken(() => writes);
     options.onProgress(titleOf(leftover));
     try {
       await cleanObject(client, leftover, leftovers, options);

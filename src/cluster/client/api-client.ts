@@ -4,6 +4,7 @@ import { clocksAgree, type HeardClock, hearClock } from '../../runtime/clock-jum
 import { messageOf } from '../../runtime/error-message.ts';
 import { type Deadline, limitSilence, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
+import { importKubeConfig } from './client-node.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
 import { type ApiServerPlace, createTransport, jsonLines, type Transport } from './transport.ts';
@@ -125,8 +126,7 @@ export async function connect({
   ...choice
 }: ClusterChoice & { readonly userAgent: string }): Promise<UserClient> {
   const source = findConfig(choice);
-  // Not the package's main module, which loads every API's models, 84 MB.
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const { KubeConfig } = await importKubeConfig();
   const load = () => loadConfig(source, KubeConfig);
   const config = load();
   return createApiClient(createTransport(config, load), {

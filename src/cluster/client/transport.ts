@@ -1,8 +1,8 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent, type AgentOptions, type RequestOptions, request as requestHttps } from 'node:https';
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { readablePrivateKey } from '../../files/private-key.ts';
 import { orAborted } from '../../runtime/pause.ts';
+import type { KubeConfig } from './client-node.ts';
 import { ClosedWhileUnused, createConnectionPools, exchange } from './connection-pools.ts';
 
 const NEWLINE = 0x0a;

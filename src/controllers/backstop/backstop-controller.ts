@@ -54,7 +54,7 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   const { policies, rights, reports } = options;
   const { signal, log } = run;
   const { reconcile, condition, problems } = backstop(options, log);
-  const changes = reports.add({
+  const changes = reports.add('backstop', {
     problems,
     conditions(policy) {
       const found = condition(policy);

@@ -95,7 +95,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
       changes.next();
     },
   });
-  const changes = reports.add({
+  const changes = reports.add('daemonSets', {
     problems: () => problems,
     // A status that was written before would lose the problems that the earlier leader has reported.
     conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),

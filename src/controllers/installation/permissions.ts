@@ -32,7 +32,7 @@ export function startPermissions(run: Run, options: PermissionsOptions): Rights 
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
-  const report = reports.add({
+  const report = reports.add('rights', {
     // For native policies, another condition reports it.
     problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
   });

@@ -168,7 +168,7 @@ export function startPoolReview(run: Run, options: PoolReviewOptions): Controlle
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;
   const review = poolReview(options, log, () => changes.next());
-  const changes = reports.add({ conditions: (policy) => reported('Ready', review.undeclared(policy)) });
+  const changes = reports.add('nodePools', { conditions: (policy) => reported('Ready', review.undeclared(policy)) });
   const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();

@@ -7,8 +7,8 @@ import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
+import { longLoop } from '../../runtime/long-loop.ts';
 import type { Source } from '../../runtime/source.ts';
-import { takeTurns } from '../../runtime/turns.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
@@ -69,7 +69,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeReports };
   const sweep = startController(run, 'node-sweep', sweepNodes);
-  const changes = reports.add({ problems: () => [...problems.list(), ...startup.problems()] });
+  const changes = reports.add('nodes', { problems: () => [...problems.list(), ...startup.problems()] });
   /** Whether the policies have changed since the last sweep. */
   let policiesChanged = true;
 
@@ -117,10 +117,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     // Nodes that failed with the earlier policies do not wait for the end of their back-off.
     const add = policiesChanged ? queue.restart : queue.add;
     policiesChanged = false;
-    const turn = takeTurns();
+    const letOthersRun = longLoop();
     for (const entry of nodes.entries()) {
       check(entry, add);
-      await turn();
+      await letOthersRun();
       if (signal.aborted) return undefined;
     }
     metrics.swept('node-repair', Date.now());

@@ -7,7 +7,7 @@ import { formatStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../judge/node-boo
 import type { DesiredNode } from '../../judge/node-view.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
-import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 
 /** Writes in a burst, and the time for each further one, in milliseconds. */
 const WRITES = { burst: 100, refillMs: 10 };
@@ -50,7 +50,7 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
   return {
     async write(entry, desired, verify) {
       const { name, resourceVersion } = entry;
-      await takeTurn(() => writes, signal);
+      await takeToken(() => writes, signal);
       try {
         const answer = await client.request<StoredNode>('PATCH', `/api/v1/nodes/${name}`, {
           query: { fieldManager: FIELD_MANAGER },

@@ -19,7 +19,7 @@ import {
   waitingText,
 } from '../../judge/startup/startup-step.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, taintsOnlyIn } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { OptionalRight } from '../../policy/asked-rights.ts';
 import { isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -276,7 +276,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 export function checkStartupChanges({ late, again, removable }: StartupChanges, stored: readonly Taint[]): void {
   const undone = [
     ...stored.filter((taint) => removable.some((one) => sameTaint(one.taint, taint))),
-    ...removedTaints(
+    ...taintsOnlyIn(
       [...late, ...again].map(({ taint }) => taint),
       stored,
     ),

@@ -90,7 +90,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   /** Set while the watch of pods has no connection. */
   let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
-  const changes = reports.add({ problems: () => [...problems.current(), ...outageProblems()] });
+  const changes = reports.add('recovery', { problems: () => [...problems.current(), ...outageProblems()] });
   watchIfNeeded();
   signal.addEventListener('abort', endWatch, { once: true });
   for (const source of [policies.changes, rights.changes]) {

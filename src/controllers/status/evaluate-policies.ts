@@ -21,7 +21,7 @@ import {
   type PolicyStatus,
 } from '../../policy/policy-status.ts';
 import { needDaemonSets } from '../../policy/ready-when.ts';
-import { takeTurns } from '../../runtime/turns.ts';
+import { longLoop } from '../../runtime/long-loop.ts';
 import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 
 export interface EvaluationInput {
@@ -108,9 +108,9 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     ...contradictions(taintPolicies, nodes).flatMap(contradicting),
   ].filter(({ kind, policy }) => !left.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
-  const turn = takeTurns();
+  const letOthersRun = longLoop();
   for (const policy of objects) {
-    await turn();
+    await letOthersRun();
     const conditions = reports.conditions(policy);
     if (conditions === 'pending') continue;
     const before = policy.status as PolicyStatus | undefined;
@@ -164,9 +164,9 @@ async function nodesByPolicy(
   nodes: readonly NodeView[],
 ): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>> {
   const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeView[]] => [policy, []]));
-  const turn = takeTurns();
+  const letOthersRun = longLoop();
   for (const node of nodes) {
-    await turn();
+    await letOthersRun();
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
   }
   return selected;

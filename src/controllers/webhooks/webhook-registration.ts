@@ -61,7 +61,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   /** Why the webhook configurations are not known. */
   let unread: string | undefined;
 
-  const changes = reports.add({
+  const changes = reports.add('webhooks', {
     ready: attempted.promise,
     conditions(policy) {
       // Native policies enforce it, and no webhook.

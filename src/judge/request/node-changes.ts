@@ -1,4 +1,4 @@
-import { removedTaints, type Taint, valuesOf, withoutEqualEnds } from '../../kubernetes/taint.ts';
+import { type Taint, taintsOnlyIn, valuesOf, withoutEqualEnds } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isReplaced, requiredTaints } from '../declared-taints.ts';
 import { sameLabels } from '../node-view.ts';
@@ -41,7 +41,7 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
       mayRemove: before.length,
     };
   }
-  const removed = removedTaints(oldNode.taints, node.taints);
+  const removed = taintsOnlyIn(oldNode.taints, node.taints);
   if (removed.length > MAX_JUDGED) {
     return {
       what: `${removed.length} taints are removed in one update`,
@@ -49,7 +49,7 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
       mayRemove: removed.length,
     };
   }
-  const added = removedTaints(node.taints, oldNode.taints);
+  const added = taintsOnlyIn(node.taints, oldNode.taints);
   return { removed, added, labelsChange: !sameLabels(node, oldNode) };
 }
 

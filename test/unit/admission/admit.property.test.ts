@@ -7,7 +7,7 @@ import type { DesiredDaemonSet } from '../../../src/judge/daemon-set-view.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import { isRequiredTaint, requiredTaints } from '../../../src/judge/declared-taints.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
-import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, taintsOnlyIn } from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
@@ -121,7 +121,7 @@ describe('a Node request, whatever the policies', () => {
           const now = after.taints.find((one) => sameTaint(one, taint));
           return now !== undefined && required.some((one) => isRequiredTaint(now, one));
         };
-        for (const taint of removedTaints(before.taints, after.taints)) {
+        for (const taint of taintsOnlyIn(before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(before.labels) || policy.selectsNode(generated.after.labels);
             if (!selected || policy.protectedBy(taint) === undefined || policy.mode === 'Audit') continue;

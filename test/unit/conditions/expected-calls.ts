@@ -4,7 +4,7 @@ import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { judgedRemovals } from '../../../src/judge/request/node-changes.ts';
-import { removedTaints } from '../../../src/kubernetes/taint.ts';
+import { taintsOnlyIn } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../../src/policy/policy-set.ts';
@@ -88,7 +88,7 @@ function addsToAllowed({ resource, object, oldObject }: AdmissionRequest): boole
   const { annotations } = (object as { readonly metadata: { readonly annotations?: Record<string, string> } }).metadata;
   return (
     (annotations?.[ALLOW_REMOVAL_ANNOTATION] ?? '') !== '' &&
-    removedTaints(taintsOf(object), taintsOf(oldObject)).length > 0
+    taintsOnlyIn(taintsOf(object), taintsOf(oldObject)).length > 0
   );
 }
 
@@ -128,7 +128,7 @@ function isAgainstFail(
     const fails = spec !== undefined && 'taints' in spec && failurePolicyOf(spec, policy.mode) === 'Fail';
     return fails && !policy.exempts(requester);
   });
-  const removed = judgedRemovals({ node }, removedTaints(oldNode.taints, node.taints), selecting);
+  const removed = judgedRemovals({ node }, taintsOnlyIn(oldNode.taints, node.taints), selecting);
   return binding.some((policy) => removed.some((taint) => policy.protectedBy(taint) !== undefined));
 }
 

@@ -82,7 +82,7 @@ it.each<{
   {
     what: 'the writer of statuses, by what a controller reports',
     start: startPolicyStatus,
-    trigger: ({ reports }) => reports.add({}).next(),
+    trigger: ({ reports }) => reports.add('nodes', {}).next(),
   },
 ])('the back-off after failures is cut short: $what', async ({ start, trigger }) => {
   const { run, options, request, stop } = failingLeader();

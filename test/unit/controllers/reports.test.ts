@@ -10,20 +10,20 @@ const problem = (reason: StalledProblem['reason']): StalledProblem => ({
 });
 const POLICY = { kind: 'TaintPolicy', name: 'p' } as PolicyObject;
 
-it('tells of all problems, in the order in which the controllers came, and of all conditions once each controller knows its own', () => {
+it('tells of all problems, in the order of the controllers, whichever starts first, and of all conditions once each controller knows its own', () => {
   const reports = createReports();
   expect([reports.problems(), reports.conditions(POLICY)]).toEqual([[], []]);
-  reports.add({ problems: () => [problem('NotPermitted')] });
   const unready = { type: 'Ready', status: 'False', reason: 'NotRegistered', message: '' } as const;
   const undeclared = { type: 'Ready', status: 'True', reason: 'PoolLacksTaint', message: '' } as const;
-  reports.add({ conditions: () => [unready] });
-  reports.add({
+  reports.add('webhooks', { conditions: () => [unready] });
+  reports.add('nodes', {
     problems: () => [problem('RepairRefused')],
     conditions: () => [undeclared],
   });
+  reports.add('rights', { problems: () => [problem('NotPermitted')] });
   expect(reports.problems().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
   expect(reports.conditions(POLICY)).toEqual([unready, undeclared]);
-  reports.add({ conditions: () => 'pending' });
+  reports.add('backstop', { conditions: () => 'pending' });
   expect(reports.conditions(POLICY)).toBe('pending');
 });
 
@@ -32,8 +32,8 @@ it('says when one of them may say something else, and when all may be asked', as
   const heard: string[] = [];
   reports.changes.subscribe(() => heard.push('all'));
   const first = Promise.withResolvers<void>();
-  const one = reports.add({ ready: first.promise });
-  const other = reports.add({});
+  const one = reports.add('nodes', { ready: first.promise });
+  const other = reports.add('daemonSets', {});
   one.subscribe(() => heard.push('one'));
   other.subscribe(() => heard.push('other'));
   one.next();

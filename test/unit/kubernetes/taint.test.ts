@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   formatTaint,
   parseTaint,
-  removedTaints,
   sameTaint,
   type Taint,
+  taintsOnlyIn,
   valuesAmong,
   withoutEqualEnds,
   withTaints,
@@ -15,7 +15,7 @@ const cpu: Taint = { key: 'dedicated', value: 'cpu', effect: 'NoSchedule' };
 const evicting: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoExecute' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
 
-describe('removedTaints', () => {
+describe('taintsOnlyIn', () => {
   it.each<{ why: string; before: Taint[]; after: Taint[]; removed: Taint[] }>([
     { why: 'nothing changed', before: [gpu], after: [gpu], removed: [] },
     { why: 'only the order changed', before: [gpu, other], after: [other, gpu], removed: [] },
@@ -38,11 +38,11 @@ describe('removedTaints', () => {
     { why: 'no value and an empty one are the same', before: [{ ...other, value: '' }], after: [other], removed: [] },
     { why: 'an added taint removes nothing', before: [], after: [gpu], removed: [] },
   ])('$why', ({ before, after, removed }) => {
-    expect(removedTaints(before, after)).toEqual(removed);
+    expect(taintsOnlyIn(before, after)).toEqual(removed);
   });
 });
 
-describe('removedTaints of lists so long that their equal ends are left out first', () => {
+describe('taintsOnlyIn of lists so long that their equal ends are left out first', () => {
   const taint = (index: number, value = ''): Taint => ({ key: `example.com/${index}`, value, effect: 'NoSchedule' });
   const long = Array.from({ length: 300 }, (_, index) => taint(index));
   const without = (...indexes: number[]) => long.filter((_, index) => !indexes.includes(index));
@@ -63,7 +63,7 @@ describe('removedTaints of lists so long that their equal ends are left out firs
     { why: 'nothing by additions at both ends', after: [taint(-1), ...long, taint(300)], removed: [] },
     { why: 'one of them beside an addition', after: [taint(-1), ...without(150)], removed: [150] },
   ])('$why', ({ after, removed }) => {
-    expect(removedTaints(long, after)).toEqual(removed.map((index) => long[index]));
+    expect(taintsOnlyIn(long, after)).toEqual(removed.map((index) => long[index]));
   });
 });
 
@@ -139,7 +139,7 @@ describe('withTaints', () => {
 
 it('copes with as many taints as a request can hold', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => ({ key: `example.com/${index}`, effect: 'NoSchedule' }));
-  expect(removedTaints(many, many.slice(1))).toEqual(many.slice(0, 1));
+  expect(taintsOnlyIn(many, many.slice(1))).toEqual(many.slice(0, 1));
   expect(withTaints(many.slice(1), many.slice(0, 1))).toHaveLength(many.length);
 });
 

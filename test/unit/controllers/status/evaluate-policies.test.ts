@@ -38,7 +38,7 @@ async function evaluated(cluster: Cluster, report: Report, isRead: (source: Comp
     ),
   );
   const reports = createReports();
-  reports.add(report);
+  reports.add('nodes', report);
   const { policies, problems } = await evaluatePolicies({
     isRead,
     objects,

@@ -40,7 +40,7 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     },
   };
   const reports = createReports();
-  const news = reports.add({ conditions: () => [] });
+  const news = reports.add('nodes', { conditions: () => [] });
   const snapshot = {
     policies: [],
     compiled: policySet({ toleration: Object.fromEntries(NAMES.map((name) => [name, spec])) }),
