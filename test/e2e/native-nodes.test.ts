@@ -1,10 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { isKubelet } from '../../src/judge/request/node-request.ts';
+import { formatTaint, type Taint as ModelTaint } from '../../src/kubernetes/taint.ts';
 import type { NativePolicy, TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
+import { UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
 
@@ -13,6 +17,10 @@ const GPU_SPEC: TaintPolicySpec = {
   nodeSelector: { matchLabels: { pool: 'gpu' } },
   taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
+
+function asTaint({ key, value, effect }: ModelTaint): Taint {
+  return value == null ? { key, effect } : { key, value, effect };
+}
 
 function translated(
   specs: Readonly<Record<string, TaintPolicySpec>>,
@@ -90,61 +98,6 @@ describeWithControlPlane(
         expect((await put(developer, name, withTaints([]))).body.spec.taints).toEqual([GPU]);
       });
 
-      it.each<[what: string, before: string | undefined, sent: string | undefined]>([
-        ['of the same request', undefined, 'dedicated=gpu:NoSchedule'],
-        ['for another value', 'dedicated=cpu:NoSchedule', 'dedicated=cpu:NoSchedule'],
-        ['without the value', 'dedicated:NoSchedule', 'dedicated:NoSchedule'],
-        ['that an earlier version called a notice', 'dedicated=gpu:NoSchedule-', 'dedicated=gpu:NoSchedule-'],
-      ])('restore a taint despite an entry %s', async (_what, before, sent) => {
-        const { metadata } = await createNode([GPU]);
-        if (before !== undefined) await put(developer, metadata.name, annotated(before));
-        const { body } = await put(developer, metadata.name, (live) => ({
-          ...(sent === undefined ? {} : annotated(sent)(live)),
-          ...withTaints([])(live),
-        }));
-        expect(body.spec.taints).toEqual([GPU]);
-      });
-
-      it('give a node its required taint when a changed label makes the policy select it', async () => {
-        const { metadata } = await createNode([OTHER], {});
-        const { status, body } = await put(developer, metadata.name, (live) => ({
-          metadata: { ...live.metadata, labels: { pool: 'gpu' } },
-        }));
-        expect([status, body.spec.taints]).toEqual([200, [OTHER, GPU]]);
-      });
-
-      it('give it none that an entry keeps off', async () => {
-        const { metadata } = await createNode([], {});
-        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
-        const { body } = await put(developer, metadata.name, (live) => ({
-          metadata: { ...live.metadata, labels: { pool: 'gpu' } },
-        }));
-        expect(body.spec.taints).toBeUndefined();
-      });
-
-      it('judge a removal by the labels before it as well: a node cannot leave the policy and its taint in one request', async () => {
-        const { metadata } = await createNode([GPU]);
-        const { body } = await put(developer, metadata.name, (live) => ({
-          metadata: { ...live.metadata, labels: {} },
-          ...withTaints([])(live),
-        }));
-        expect([body.metadata.labels, body.spec.taints]).toEqual([undefined, [GPU]]);
-      });
-
-      it('let every user change a value to the required one', async () => {
-        const { metadata } = await createNode([{ ...GPU, value: 'cpu' }]);
-        expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
-        const { body } = await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
-        expect(body.spec.taints).toEqual([GPU]);
-      });
-
-      it('keep an entry for a taint that an update adds and that they do not protect', async () => {
-        const { metadata } = await createNode([]);
-        await put(developer, metadata.name, annotated('example.com/other:NoSchedule'));
-        const { body } = await put(developer, metadata.name, withTaints([OTHER]));
-        expect(body.metadata.annotations?.[RELEASE]).toBe('example.com/other:NoSchedule');
-      });
-
       it('give a node that registers its taints', async () => {
         const body = { metadata: { name: 'w1', labels: { pool: 'gpu' } }, spec: { taints: [OTHER] } };
         const registered = await cp().request<Node>(node('w1'), 'POST', '/api/v1/nodes', { body });
@@ -163,25 +116,33 @@ describeWithControlPlane(
       });
     });
 
-    describe('of policies that disagree on a node which a changed label puts under one of them', () => {
-      const keeping: TaintPolicySpec = {
-        mode: 'Deny',
-        taints: [{ key: 'dedicated' }],
-        removalByAnnotation: 'Forbidden',
-      };
-      const CPU = { ...GPU, value: 'cpu' };
-      beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC, keeping })));
+    describe('decide as the webhook does', () => {
+      // NodeRestriction refuses what nodes change of their taints.
+      const cases = UPDATE_CASES.filter(({ update }) => update.requester === undefined || !isKubelet(update.requester));
+      const groups = [...Map.groupBy(cases, ({ policies }) => JSON.stringify(policies)).values()];
+      beforeAll(() => makeClusterAdmin(cp(), 'User', 'autoscaler'));
 
-      it('refuse the removal of the value that another policy protects: it does not become a change to the required value', async () => {
-        const { metadata } = await createNode([CPU], {});
-        const { status, body } = await put(developer, metadata.name, (live) => ({
-          metadata: { ...live.metadata, labels: { pool: 'gpu' } },
-          ...withTaints([])(live),
-        }));
-        expect([status, body.message]).toEqual([
-          403,
-          expect.stringContaining('removing taint dedicated=cpu:NoSchedule is not allowed (TaintPolicy "keeping"'),
-        ]);
+      describe.each(groups.map((alike) => ({ alike, first: alike[0]?.why })))('$first, and others', ({ alike }) => {
+        beforeAll(() => native.enforce(translated(alike[0]?.policies ?? {})));
+
+        it.each(alike)('$why', async ({ update, taints, allowRemoval }) => {
+          const { before, after, oldLabels = {}, newLabels = oldLabels, oldAllowRemoval, newAllowRemoval } = update;
+          const { metadata } = await createNode(before.map(asTaint), oldLabels);
+          if (oldAllowRemoval !== undefined) await put(admin, metadata.name, annotated(oldAllowRemoval));
+          const user = update.requester ? { name: update.requester.username, groups: [] } : developer;
+          const { status, body } = await put(user, metadata.name, (live) => ({
+            metadata: {
+              ...live.metadata,
+              labels: newLabels,
+              annotations: newAllowRemoval === undefined ? {} : { [RELEASE]: newAllowRemoval },
+            },
+            ...withTaints(after.map(asTaint))(live),
+          }));
+          expect(status, body.message).toBe(taints === undefined ? 403 : 200);
+          if (taints === undefined) return;
+          expect((body.spec.taints ?? []).map(formatTaint).toSorted()).toEqual(taints.toSorted());
+          expect(body.metadata.annotations?.[RELEASE]).toBe(allowRemoval);
+        });
       });
     });
 
@@ -212,23 +173,6 @@ describeWithControlPlane(
             other,
           ]);
         });
-
-        it('write none where a changed label makes the policy select the node: the taint is set', async () => {
-          const { metadata } = await createNode([GPU], {});
-          const { body } = await put(developer, metadata.name, (live) => ({
-            metadata: { ...live.metadata, labels: { pool: 'gpu' } },
-            ...withTaints([])(live),
-          }));
-          expect([body.spec.taints, body.metadata.annotations]).toEqual([[GPU], undefined]);
-        });
-      });
-
-      it('write none for a protected taint that the policy does not require', async () => {
-        const taints = [{ key: 'dedicated' }];
-        await native.enforce(translated({ gpu: { ...spec, taints } }));
-        const { metadata } = await createNode([GPU]);
-        const { body } = await put(developer, metadata.name, withTaints([]));
-        expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, undefined]);
       });
     });
 
