@@ -10,14 +10,17 @@ export const BODY_LIMIT_BYTES = 2 * 1024 * 1024;
 /** The rest of a longer body is received and discarded, because its sender may read no answer before. An API server sends no body as long as this. */
 export const DISCARDED_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** A body below this size has too few lists, maps and fields for it to matter. */
-const COUNTED_BYTES = 512 * 1024;
+/** A body below this size has too few parts for them to matter. */
+const COUNTED_BYTES = 128 * 1024;
 
-/** For a map such as `{"33":0}`, V8 uses 352 bytes: 2 MiB could consist of those. The review of a node of 200 KB has some 3,000. */
-const MOST_PARTS = 60_000;
+/**
+ * The lists and maps, and the fields, of a body that is parsed. While one is parsed and judged, no other is: 2 MiB of labels took 0.3 s, and these limits keep the
+ * slowest body near 20 ms (bench/hostile-bodies.ts). The review of a node of 200 KB has some 3,000 lists and maps, and 12,000 fields.
+ */
+export const MOST_PARTS = 20_000;
 
-/** `JSON.parse` takes some 2 µs for each name of a large map: 0.3 s for the 180,000 labels that 2 MiB have room for. A node of 200 KB has some 6,000 fields. */
-const MOST_FIELDS = 60_000;
+/** The texts of a body that is parsed, names of fields included. */
+export const MOST_TEXTS = 45_000;
 
 /** The API server writes uid, kind and name of a review at its beginning. */
 const BEGINNING_BYTES = 2_048;
@@ -76,10 +79,7 @@ export type ParsedBody =
 export function parseBody(body: ReceivedBody | undefined): ParsedBody {
   if (body === undefined) return { tooLarge: false, value: undefined };
   const { kept, isWhole } = body;
-  if (
-    !isWhole ||
-    (kept.length > COUNTED_BYTES && (hasMore(kept, ['{', '['], MOST_PARTS) || hasMore(kept, [':'], MOST_FIELDS)))
-  ) {
+  if (!isWhole || (kept.length > COUNTED_BYTES && hasTooMany(kept))) {
     const { uid, ...subject } = subjectOf(kept);
     if (uid !== undefined) return { tooLarge: true, subject: { uid, ...subject } };
     throw refusal(413, 'the body is too large, and does not begin as a review of an API server');
@@ -91,15 +91,25 @@ export function parseBody(body: ReceivedBody | undefined): ParsedBody {
   }
 }
 
-/** Whether the text has more than so many of these characters. Those in strings count as well. */
-function hasMore(text: Buffer, characters: readonly string[], most: number): boolean {
-  let count = 0;
-  for (const character of characters) {
-    for (let place = text.indexOf(character); place !== -1; place = text.indexOf(character, place + 1)) {
-      if (++count > most) return true;
+/** Whether the text has more than {@link MOST_PARTS} or {@link MOST_TEXTS}. Characters in texts count as well. */
+function hasTooMany(text: Buffer): boolean {
+  let parts = 0;
+  let fields = 0;
+  let quotes = 0;
+  for (let place = 0; place < text.length; place++) {
+    switch (text[place]) {
+      case 0x22: // "
+        quotes++;
+        break;
+      case 0x3a: // :
+        fields++;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        parts++;
     }
   }
-  return false;
+  return parts > MOST_PARTS || fields > MOST_PARTS || quotes > 2 * MOST_TEXTS;
 }
 
 /** An error with the status of the answer. */

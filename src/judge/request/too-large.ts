@@ -33,7 +33,7 @@ function denyUnchecked({ name }: TooLarge): Decision<never> {
     : 'Make the Node smaller';
   return deny(
     `node ${name ?? '(without a name)'}: the request is denied, because its review is too large to check: ` +
-      `it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ${remedy}`,
+      `it has more than 2 MiB, 20,000 fields, 20,000 lists and maps, or 45,000 texts. ${remedy}`,
     [],
   );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
+import { MOST_PARTS, MOST_TEXTS } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
 import { eventually } from '../eventually.ts';
 import {
@@ -42,7 +43,7 @@ describe('a review that is too large', () => {
       response: { uid: 'uid-1', allowed: false, status: { code: 403, reason: 'Forbidden' } },
     });
     expect(JSON.parse(text).response.status.message).toBe(
-      'node cp-1: the request is denied, because its review is too large to check: it has more than 2 MiB, or more than 60,000 fields, or lists and maps. ' +
+      'node cp-1: the request is denied, because its review is too large to check: it has more than 2 MiB, 20,000 fields, 20,000 lists and maps, or 45,000 texts. ' +
         'Find what fills the Node: kubectl get node cp-1 -o json. Remove that, and try again',
     );
     expect(server.log.lines()).toEqual([
@@ -94,14 +95,20 @@ describe('a review that is too large', () => {
     { what: 'more bytes than are read', body: () => reviewOfSize(2 * MIB + 1) },
     {
       what: 'more lists than are parsed',
-      body: () => taintRemovalReview({ options: Array(60_001).fill([1, 2, 3, 4]) }),
+      body: () => taintRemovalReview({ options: Array(MOST_PARTS + 1).fill([1, 2, 3, 4]) }),
     },
     {
       what: 'more fields than are parsed',
       body: () =>
-        taintRemovalReview({ options: Object.fromEntries(Array.from({ length: 60_001 }, (_, n) => [`f${n}`, 0])) }),
+        taintRemovalReview({
+          options: Object.fromEntries(Array.from({ length: MOST_PARTS + 1 }, (_, n) => [`f${n}`, 0])),
+        }),
     },
-    { what: 'more maps than are parsed', body: () => taintRemovalReview({ options: Array(60_001).fill({ 33: 0 }) }) },
+    { what: 'more texts than are parsed', body: () => taintRemovalReview({ options: Array(MOST_TEXTS + 1).fill('') }) },
+    {
+      what: 'more maps than are parsed',
+      body: () => taintRemovalReview({ options: Array(MOST_PARTS + 1).fill({ 33: 0 }) }),
+    },
   ])('because of $what is denied', async ({ body }) => {
     const server = await startServer();
     expect(await server.review(body())).toMatchObject({
