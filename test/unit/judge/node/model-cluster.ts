@@ -1,5 +1,5 @@
-import { memoryAfterReboot, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
+import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { memoryAfterWrite, type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
@@ -139,7 +139,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader): Led {
       writes.push({ at: now, before, step, sent, stored, cluster: after });
       if (stored === undefined || isUndone(stored, step.desired)) retryAt.set(name, now + RETRY_MS);
       if (stored === undefined) continue;
-      memories.set(name, memoryAfterWrite(step, now));
+      memories.set(name, memoryAfterWrite(step.memory, step, now));
       after = withNode(after, stored);
     }
   }
@@ -159,19 +159,6 @@ function stepOf(
     now,
     apiTime: now,
   });
-}
-
-/** As NodeRepair remembers a write that the API server took. */
-function memoryAfterWrite({ memory, drift, startup, ended }: NodeStep, now: number): NodeMemory {
-  const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy ? [] : [taint]));
-  const atStartup = [...startup.late, ...startup.removable].map(({ taint }) => taint);
-  const setAgain = [...startup.again, ...startup.waiting.map(({ requirement }) => requirement)];
-  const taints = setAgain.filter(({ setsAgain }) => setsAgain).map(({ taint }) => taint);
-  const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, taints, now) : memory;
-  return {
-    ...memoryAfterRestoration(rebooted, [...restored, ...atStartup], now),
-    ...(ended.length > 0 ? { entriesEndedAt: now } : {}),
-  };
 }
 
 /** Whether a mutating webhook has changed the taints of a write. */
