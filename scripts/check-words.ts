@@ -94,7 +94,7 @@ function proseOf(markdown: string): string {
   return markdown
     .replaceAll(/^ *```[\s\S]*?^ *```$/gm, blank)
     .replaceAll(/`[^`\n]*`/g, '')
-    .replaceAll(/\[[^\]]*\]\([^)\s]*test\/[^)\s]*\)/g, blank)
+    .replaceAll(/\[[^\]]*\]\([^)\s]*(test\/|\.test\.ts)[^)\s]*\)/g, blank)
     .replaceAll(/\]\([^)\s]*\)/g, ']');
 }
 
