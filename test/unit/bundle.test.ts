@@ -85,3 +85,16 @@ it.each(['20.20.2', '24.4.1'])(
 it('does not end with 0 when there is nothing more to wait for, and no result', () => {
   expect(run(firstFileWith('never', 'exports.main = () => new Promise(() => {})')).status).toBe(70);
 });
+
+it('loads nothing for serve that only commands need, and nothing that only some replicas need', () => {
+  const hook = workspace.write(
+    'loaded.cjs',
+    'process.once("exit", () => process.stderr.write("\\nloaded " + JSON.stringify(Object.keys(require.cache))))',
+  );
+  const args = ['--require', hook, join(dist, 'taintkeeper.cjs'), 'serve', '--policies', workspace.path('none.yaml')];
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const loaded: string[] = JSON.parse(/^loaded (.*)$/m.exec(stderr)?.[1] ?? '[]');
+  const names = loaded.map((file) => file.slice(dist.length + 1)).filter((name) => files.includes(name));
+  expect(names).toEqual(expect.arrayContaining(['main.cjs', 'serve.cjs']));
+  expect(names.filter((name) => /commands|selfsigned|pino-pretty|web-socket|ask-apid|config/.test(name))).toEqual([]);
+});
