@@ -64,11 +64,14 @@ describe('the quickstart on two nodes', skipFor(obstacleToRealNode()), () => {
     '$command',
     async ({ command, output }) => {
       const shown = comparable(output);
+      const shows = (repeated: string) =>
+        expect.poll(() => printed(repeated), { timeout: TIMEOUT_MS / 2, interval: 1_000 }).toBe(shown);
       // The page does not show what this command prints.
-      if (output === '') expect(await runCommand(command)).toMatchObject({ code: 0 });
-      else if (isRead({ command, output }))
-        await expect.poll(() => printed(command), { timeout: TIMEOUT_MS / 2, interval: 1_000 }).toBe(shown);
-      else expect(lastLines(await printed(command), shown)).toBe(shown);
+      if (output === '') return expect(await runCommand(command)).toMatchObject({ code: 0 });
+      if (isRead({ command, output })) return shows(command);
+      // A busy API server calls a new webhook some moments after the policy is Ready.
+      if (/^(Warning|Error)/.test(shown)) await shows(`${command} --dry-run=server`);
+      expect(lastLines(await printed(command), shown)).toBe(shown);
     },
   );
 });
@@ -83,10 +86,11 @@ function lastLines(actual: string, shown: string): string {
   return actual.split('\n').slice(-shown.split('\n').length).join('\n');
 }
 
-/** Without what differs from run to run: ages, which are the last column, and times. */
+/** Without what differs from run to run: ages, which are the last column, times, and the mark of a dry run. */
 function comparable(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/ +\d+[ms][\dms]*$/gm, ' AGE')
+    .replaceAll(' (server dry run)', '')
     .trim();
 }
