@@ -33,6 +33,11 @@ export function taintsAtRegistration(labels: StringMap, policies: readonly Compi
   return declaredTaints('ensured', labels, policies);
 }
 
+/** Whether the leader removes the taint once the node is ready: one of `ensure: UntilReady`. */
+export function isStartupTaint({ policy, field }: Pick<DeclaredTaint, 'policy' | 'field'>): boolean {
+  return policy.untilReady.some((one) => one.field === field);
+}
+
 /**
  * The taints to set for missing ones, each key and effect once: with the value of the first policy that names one. Policies come with the strongest
  * mode first.

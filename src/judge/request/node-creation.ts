@@ -3,7 +3,14 @@ import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { readsAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
-import { type DeclaredTaint, isEnforcing, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
+import {
+  type DeclaredTaint,
+  isEnforcing,
+  isStartupTaint,
+  satisfies,
+  taintsAtRegistration,
+  taintsToSet,
+} from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import * as outcomes from '../outcomes.ts';
@@ -45,7 +52,10 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
-    added.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
+    // Of a startup taint the leader tells when it removes it. A record of each new node would cost two requests, and half of the Events.
+    added
+      .filter((one) => !isStartupTaint(one))
+      .map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );
 }

@@ -46,6 +46,19 @@ describe('a startup taint', () => {
     expect(decision.violations).toMatchObject([{ policy: 'startup', result: 'Added', subject: TEXT }]);
   });
 
+  it('of ensure: UntilReady is set without a record of each node: the leader tells when it removes it', () => {
+    const readyWhen = { allocatable: [{ resource: 'example.com/gpu' }] };
+    const set = policySet({
+      taint: { startup: { mode: 'Restore', taints: [{ ...RULE, ensure: 'UntilReady', readyWhen }] } },
+    });
+    expect(register(set)).toMatchObject({
+      action: 'patch',
+      desired: { taints: [startup] },
+      violations: [],
+      warnings: [`TaintPolicy startup added taint ${TEXT}`],
+    });
+  });
+
   it('is only reported in mode Audit', () => {
     expect(register(policies('Audit'))).toMatchObject({ action: 'allow' });
     expect(register(policies('Audit'), [], 'validate').warnings).toEqual([
