@@ -16,10 +16,6 @@ import { checkClocks, checkNames, checkServing } from './checks/serving.ts';
 import { checkAgreement, checkTrust } from './checks/trust.ts';
 import type { Facts } from './facts.ts';
 
-const TRUST = { area: 'certificate' } as const;
-const NETWORK = { area: 'network' } as const;
-const CONFIGURATION = { area: 'configuration' } as const;
-
 /** Runs alone if there is no installation. */
 export const IS_INSTALLED: Check<Pick<Facts, 'search'>> = {
   name: 'installation',
@@ -32,47 +28,47 @@ export const IS_INSTALLED: Check<Pick<Facts, 'search'>> = {
 export const CHECKS: readonly Check[] = [
   IS_INSTALLED,
 
-  { ...TRUST, name: 'Secret', dependsOn: [], run: checkSecret },
-  { ...TRUST, name: 'serving certificate', dependsOn: ['Secret', 'clocks'], run: checkServing },
-  { ...TRUST, name: 'certificate names', dependsOn: [], run: checkNames },
-  { ...TRUST, name: 'agreement of replicas', dependsOn: ['serving certificate'], run: checkAgreement },
-  { ...TRUST, name: 'caBundle', dependsOn: ['Secret', 'agreement of replicas', 'clocks'], run: checkTrust },
-  { ...TRUST, name: 'clocks', dependsOn: [], run: checkClocks },
+  { area: 'certificate', name: 'Secret', dependsOn: [], run: checkSecret },
+  { area: 'certificate', name: 'serving certificate', dependsOn: ['Secret', 'clocks'], run: checkServing },
+  { area: 'certificate', name: 'certificate names', dependsOn: [], run: checkNames },
+  { area: 'certificate', name: 'agreement of replicas', dependsOn: ['serving certificate'], run: checkAgreement },
+  { area: 'certificate', name: 'caBundle', dependsOn: ['Secret', 'agreement of replicas', 'clocks'], run: checkTrust },
+  { area: 'certificate', name: 'clocks', dependsOn: [], run: checkClocks },
 
-  { ...NETWORK, name: 'Service', dependsOn: [], run: checkService },
-  { ...NETWORK, name: 'replicas', dependsOn: ['Service', ...CERTIFICATE_CHECKS], run: checkReplicas },
-  { ...NETWORK, name: 'endpoints', dependsOn: ['Service', 'replicas'], run: checkEndpoints },
+  { area: 'network', name: 'Service', dependsOn: [], run: checkService },
+  { area: 'network', name: 'replicas', dependsOn: ['Service', ...CERTIFICATE_CHECKS], run: checkReplicas },
+  { area: 'network', name: 'endpoints', dependsOn: ['Service', 'replicas'], run: checkEndpoints },
   // Without certificates that can be served, a replica does not even listen.
-  { ...NETWORK, name: 'round trip', dependsOn: ['Secret', 'replicas'], run: checkRoundTrip },
-  { ...NETWORK, name: 'NetworkPolicies', dependsOn: [], run: checkNetworkPolicies },
+  { area: 'network', name: 'round trip', dependsOn: ['Secret', 'replicas'], run: checkRoundTrip },
+  { area: 'network', name: 'NetworkPolicies', dependsOn: [], run: checkNetworkPolicies },
   {
-    ...NETWORK,
+    area: 'network',
     name: 'admission',
     dependsOn: [...CERTIFICATE_CHECKS, 'Service', 'replicas', 'endpoints', 'round trip'],
     run: checkAdmission,
   },
 
   {
-    ...CONFIGURATION,
+    area: 'configuration',
     name: 'policies',
     dependsOn: [...LEADER_NEEDS, 'leader', 'other webhooks', 'optional rights'],
     run: checkPolicies,
   },
-  { ...CONFIGURATION, name: 'selectors', dependsOn: [], run: checkSelectors },
-  { ...CONFIGURATION, name: 'contradictions', dependsOn: [], run: checkContradictions },
-  { ...CONFIGURATION, name: 'node pools', dependsOn: [], run: checkNodePools },
-  { ...CONFIGURATION, name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
-  { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },
+  { area: 'configuration', name: 'selectors', dependsOn: [], run: checkSelectors },
+  { area: 'configuration', name: 'contradictions', dependsOn: [], run: checkContradictions },
+  { area: 'configuration', name: 'node pools', dependsOn: [], run: checkNodePools },
+  { area: 'configuration', name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
+  { area: 'configuration', name: 'rights', dependsOn: [], run: checkRights },
   // A right that only some policies need is not needed for leader election.
-  { ...CONFIGURATION, name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
-  { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
-  { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
-  { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
-  { ...CONFIGURATION, name: 'control plane', dependsOn: [], run: checkControlPlane },
-  { ...CONFIGURATION, name: 'node metadata', dependsOn: [], run: checkNodeMetadata },
-  { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
+  { area: 'configuration', name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
+  { area: 'configuration', name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
+  { area: 'configuration', name: 'failed calls', dependsOn: [], run: checkFailedCalls },
+  { area: 'configuration', name: 'versions', dependsOn: [], run: checkVersions },
+  { area: 'configuration', name: 'control plane', dependsOn: [], run: checkControlPlane },
+  { area: 'configuration', name: 'node metadata', dependsOn: [], run: checkNodeMetadata },
+  { area: 'configuration', name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
   {
-    ...CONFIGURATION,
+    area: 'configuration',
     name: 'registration',
     dependsOn: [
       ...LEADER_NEEDS,
