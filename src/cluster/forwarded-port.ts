@@ -32,19 +32,20 @@ export async function forwardPort({ host, port, dial, onError }: ForwardedPortOp
     socket.once('close', () => open.delete(socket));
     // The client has closed the connection.
     socket.on('error', () => {});
-    dial().then(
-      (connection) => {
+    dial()
+      .then((connection) => {
+        // `pipeline` would throw.
+        if (connection.destroyed) throw connection.errored ?? new Error('the connection has ended');
         socket.once('close', () => connection.destroy());
         pipeline(socket, connection, socket, (error) => {
           // One end may close before the other one.
           if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onError(error);
         });
-      },
-      (error: Error) => {
+      })
+      .catch((error: Error) => {
         onError(error);
         socket.destroy();
-      },
-    );
+      });
   });
   const listening = once(server, 'listening');
   server.listen({ host, port });

@@ -62,6 +62,11 @@ export async function openTunnel(
   const socket = await handler.connect(path, null, take).catch((error: { readonly message?: string }) => {
     throw new Error(`cannot forward port ${port} of pod ${pod}: ${error.message}${remedyFor(error.message)}`);
   });
+  // The kubelet may have answered before the caller of `connect` is told that it is connected.
+  if (near.errored) {
+    socket.close();
+    throw near.errored;
+  }
   far.on('data', (bytes: Buffer) => socket.send(Buffer.concat([Buffer.of(DATA), bytes])));
   near.once('close', () => {
     socket.close();

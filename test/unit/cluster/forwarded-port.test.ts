@@ -74,6 +74,14 @@ it('disconnects the open connections, and accepts new ones', async () => {
 });
 
 it.each([
+  {
+    why: 'has ended before it can be used',
+    dial: async () =>
+      connect({ host: HOST, port: 1 })
+        .on('error', () => {})
+        .destroy(new Error('refused')),
+    says: 'refused',
+  },
   { why: 'cannot be opened', dial: async () => Promise.reject(new Error('no route')), says: 'no route' },
   {
     why: 'breaks',

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openTunnel, webSocketHandler } from '../../../src/cluster/tunnel.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { kubeconfigText } from './client/fake-api.ts';
@@ -69,6 +69,16 @@ it('reports what the kubelet says of a port on which no process listens', async 
   tunnel.resume();
   const [error] = await once(tunnel, 'error');
   expect((error as Error).message).toMatch(/^port 8080 of pod tk-a: connect ECONNREFUSED/);
+});
+
+it('fails with what the kubelet says at once, and leaves no WebSocket', async () => {
+  const close = vi.fn();
+  const connect: WebSocketHandler['connect'] = async (_path, _onText, onBytes) => {
+    for (const bytes of [Buffer.of(0x90, 0x1f), Buffer.from('refused')]) onBytes?.(1, bytes);
+    return { close } as unknown as Awaited<ReturnType<WebSocketHandler['connect']>>;
+  };
+  await expect(openTunnel({ connect }, POD)).rejects.toThrow('port 8080 of pod tk-a: refused');
+  expect(close).toHaveBeenCalled();
 });
 
 it('says which rights it takes when it is not allowed', async () => {
