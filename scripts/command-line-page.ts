@@ -11,10 +11,10 @@ const ENVIRONMENT = `## Environment
 | \`LOG_LEVEL\` | \`serve\` | \`trace\`, \`debug\`, \`info\` (the default), \`warn\`, \`error\`, \`fatal\` or \`silent\` |
 | \`KUBECONFIG\` | what asks a cluster | a file, or several, separated as in \`PATH\` |
 | \`NO_COLOR\` | all | not empty: no colours |
-| \`FORCE_COLOR\` | all | \`0\`: no colours, either; anything else: colours on a terminal that calls itself dumb, too |
+| \`FORCE_COLOR\` | all | \`0\` or \`false\`: no colours. Another value: colours also on a terminal with \`TERM=dumb\` |
 
-Only the log is coloured, and only on a terminal; everything that goes into a file or a pipe is plain. What takes longer
-than a second says so on stderr, if that is a terminal.
+Output has colours only on a terminal: in a file or a pipe, it is plain text. A command that takes longer than a second
+reports its progress on standard error, if that is a terminal.
 `;
 
 /** The reference page of the command line: what `--help` prints of each command. */

@@ -128,7 +128,7 @@ export function textOf(cell: TableCell | undefined = ''): string {
 const STYLES = { failed: 'red', attention: 'yellow', ok: 'green', quiet: 'dim' } as const;
 
 /**
- * Whether to colour the output: on a terminal with colours, unless NO_COLOR or FORCE_COLOR=0 is set. FORCE_COLOR is for terminals that call
+ * Whether to colour the output: on a terminal with colours, unless NO_COLOR, or FORCE_COLOR=0 or false, is set. FORCE_COLOR is for terminals that call
  * themselves dumb. Files and pipes never get colours, because programs read them as text.
  * https://no-color.org: set, and not empty
  */

@@ -19,7 +19,7 @@ describeWithControlPlane("the install guide's verification of a fresh installati
   });
   afterAll(() => installation.stop());
 
-  it.each(guideCommands('install.md', 'Verify the installation', 1))('$command', async ({ command, output }) => {
+  it.each(guideCommands('install.md', 'Verify the installation'))('$command', async ({ command, output }) => {
     const look = async () => {
       const { stdout, stderr } = await cp().kubectl(command.split(' ').slice(1));
       return withoutAges(stdout + stderr);

@@ -97,7 +97,7 @@ const isRestricted = ({ group, resource, operation, everywhere }: Write, policie
 const titleOf = ({ group, resource, operation }: Write) =>
   `${operation} ${[resource, group].filter(Boolean).join('.')}`;
 
-/** Writes for which no rule is possible or needed. docs/security.md (Limit the rights further) names each. */
+/** Writes for which no rule is possible or needed. docs/reference/self-restriction.md names each. */
 const WITHOUT_RULE: readonly { readonly writes: readonly string[]; readonly why: string }[] = [
   {
     writes: ['mutating', 'validating'].flatMap((kind) =>
