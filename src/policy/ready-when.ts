@@ -141,8 +141,8 @@ export const ReadyWhenSchema = Type.Object(
       Type.Array(ReadyDaemonSetSchema, {
         description:
           'The DaemonSets that must be ready on the node. One is ready if it has a Ready pod on the node that is not being deleted and was ' +
-          'created after the Node (two seconds of tolerance), of any revision. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each ' +
-          'must tolerate the taint.',
+          'created after the Node, or at most two seconds before, by other clocks. The revision of the pod does not matter. Delete an older pod: ' +
+          'the DaemonSet creates another one. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each must tolerate the taint.',
         ...listMap(LIST_KEYS.daemonSets),
       }),
     ),
@@ -150,7 +150,7 @@ export const ReadyWhenSchema = Type.Object(
       ...AllDaemonSetsSchema,
       description:
         'All DaemonSets that run on the node must be ready there: those that select it by node selector and affinity, and tolerate the taints that it ' +
-        'keeps. One that does not tolerate each taint of `ensure: UntilReady` on the node, or is being deleted, is not waited for. Nothing is judged ' +
+        'keeps. One that does not tolerate each taint of `ensure: UntilReady` on the node, or is being deleted, is not waited for, and the condition Ready names it. Nothing is judged ' +
         'while the node carries `karpenter.sh/unregistered` or `node.cloudprovider.kubernetes.io/uninitialized`, because labels are missing until then.',
     }),
     conditions: Type.Optional(
@@ -163,7 +163,8 @@ export const ReadyWhenSchema = Type.Object(
     csiDrivers: Type.Optional(
       Type.Array(CsiDriverSchema, {
         description:
-          'The CSI drivers that must have registered with the kubelet: the CSINode of the Node lists them. It needs permission to list and watch CSINodes, which is off by default.',
+          'The CSI drivers that must have registered with the kubelet: the CSINode of the Node lists them. The CSINode of an earlier Node of the same ' +
+          'name does not count. If a node has no CSINode, restart its kubelet. It needs permission to list and watch CSINodes, which is off by default.',
         ...listMap(LIST_KEYS.csiDrivers),
       }),
     ),
@@ -196,7 +197,9 @@ export const ReadyWhenSchema = Type.Object(
   },
   {
     description:
-      'For ensure: UntilReady: when taintkeeper removes the taint from a node. All parts must hold, and at least one is required.',
+      'For ensure: UntilReady: when taintkeeper removes the taint from a node. All parts must hold, and at least one is required. If several ' +
+      'policies have the same taint, all parts of all of them must hold. What the leader has not read or may not read, and a field that this ' +
+      'version does not know, keep the taint. A node that Karpenter has not registered yet keeps it, because Karpenter sets startupTaints again.',
     additionalProperties: false,
     ...celValidations([NEEDS_PART]),
   },

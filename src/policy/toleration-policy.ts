@@ -60,8 +60,8 @@ const PolicyTolerationSchema = Type.Object(
     tolerationSeconds: Type.Optional(
       Type.Integer({
         description:
-          'For NoExecute: how many seconds, at least, the taint is tolerated. Without it, forever. Who tolerates it for a ' +
-          'shorter time is reported and not changed: the first toleration that matches decides, and additions come last.',
+          'For NoExecute: how many seconds, at least, the taint is tolerated. Without it, forever. The first toleration that matches a taint ' +
+          'determines the time, and additions come last. So a DaemonSet whose own toleration ends earlier is reported, and nothing is added.',
         format: 'int64',
         // Beyond these limits, JavaScript would read another number.
         minimum: Number.MIN_SAFE_INTEGER,
@@ -101,9 +101,13 @@ export const TolerationPolicySpecSchema = Type.Object(
     tolerations: Type.Optional(
       Type.Array(PolicyTolerationSchema, {
         description:
-          "The tolerations that the DaemonSets need. Without it, both names of the control plane's taint. One is added only " +
-          'where it changes what the pods can run on: where a NoSchedule or NoExecute taint that it is for is not tolerated ' +
-          'yet, by the template, by what the DaemonSet controller gives to each pod, or by another one that is added.',
+          "The tolerations that the DaemonSets need. Without it, both names of the control plane's taint. One is added only if it " +
+          'lets the pods tolerate a further NoSchedule or NoExecute taint, even one that no node has. Three kinds of taints count as already ' +
+          'tolerated. First, those that another toleration of the template tolerates, in any form. A required `Exists` requires every value, ' +
+          `except for ${OLD_ROLE} and ${NEW_ROLE}, where \`Equal\` without a value is enough. Second, those that the DaemonSet controller ` +
+          'tolerates for each pod, such as node.kubernetes.io/unschedulable:NoSchedule and, with the host network, ' +
+          'node.kubernetes.io/network-unavailable:NoSchedule. Third, those of another required toleration that is also added: the one with the ' +
+          'longest `tolerationSeconds` comes first, then the one that matches the most taints.',
         default: [...DEFAULT_TOLERATIONS],
         minItems: 1,
         maxItems: 64,

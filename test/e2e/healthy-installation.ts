@@ -15,15 +15,25 @@ const OUTPUTS = [...GUIDE.matchAll(/^```console\n\$ taintkeeper doctor.*\n([\s\S
   ([, output = '']) => output,
 );
 
-/** The guide's output but for what differs from one run, and one machine, to the next. */
-export function expectInGuide(index: number, diagnosis: Diagnosis, all = false): void {
-  const shape = (text: string) =>
-    text
-      .replaceAll(/\b([0-9A-F]{2}:){7}[0-9A-F]{2}\b/g, 'FINGERPRINT')
-      .replaceAll(/\S+_[0-9a-f-]{36} holds/g, 'LEADER holds')
-      .replaceAll(/\d[\d.:TZ-]*/g, '0')
-      .replaceAll(/ +/g, ' ');
-  expect(shape(formatDiagnosis(diagnosis, 'table', { all }))).toBe(shape(OUTPUTS[index] ?? ''));
+/** What `doctor --all` prints if there is no problem. */
+const HEALTHY_CHECKS = readFileSync(new URL('healthy-doctor.txt', import.meta.url), 'utf8');
+
+/** An output without what differs between runs and machines. */
+const shapeOf = (text: string) =>
+  text
+    .replaceAll(/\b([0-9A-F]{2}:){7}[0-9A-F]{2}\b/g, 'FINGERPRINT')
+    .replaceAll(/\S+_[0-9a-f-]{36} holds/g, 'LEADER holds')
+    .replaceAll(/\d[\d.:TZ-]*/g, '0')
+    .replaceAll(/ +/g, ' ');
+
+/** Compares a diagnosis with an output that the guide shows. */
+export function expectInGuide(index: number, diagnosis: Diagnosis): void {
+  expect(shapeOf(formatDiagnosis(diagnosis, 'table'))).toBe(shapeOf(OUTPUTS[index] ?? ''));
+}
+
+/** Compares every check of a diagnosis, with its evidence, with those of a healthy installation. */
+export function expectHealthyChecks(diagnosis: Diagnosis): void {
+  expect(shapeOf(formatDiagnosis(diagnosis, 'table', { all: true }))).toBe(shapeOf(HEALTHY_CHECKS));
 }
 
 export interface Fault {

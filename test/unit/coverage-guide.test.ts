@@ -2,20 +2,27 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { run } from './cli/run-command.ts';
+import { allPages, commandsOf } from './docs/pages.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const GUIDE = readFileSync(join(ROOT, 'docs', 'coverage.md'), 'utf8');
-const BLOCKS = [...GUIDE.matchAll(/^```console\n\$ taintkeeper (.*)\n([\s\S]*?)^```$/gm)].map(
-  ([, command = '', output = '']) => ({ command, output }),
+const SHOWN = allPages().flatMap((page) =>
+  commandsOf(page).flatMap(({ command, output }) => {
+    const [, args] = /^taintkeeper (coverage (?:.* )?examples\/.*)$/.exec(command) ?? [];
+    return args === undefined || output === '' ? [] : [{ page: page.path, args, output }];
+  }),
 );
 
-it('the guide shows commands', () => {
-  expect(BLOCKS.length).toBeGreaterThan(3);
+it('the pages show commands', () => {
+  expect(SHOWN.length).toBeGreaterThan(3);
 });
 
-it.each(BLOCKS)('taintkeeper $command prints what the guide says', async ({ command, output }) => {
-  const args = command.split(' ').map((word) => word.replaceAll("'", ''));
-  expect((await run(...args)).stdout).toBe(output);
+it.each(['docs/coverage.md', 'docs/migrate-from-master.md'])('%s shows commands', (path) => {
+  expect(SHOWN.map(({ page }) => page)).toContain(path);
+});
+
+it.each(SHOWN)('$page: taintkeeper $args prints what the page says', async ({ args, output }) => {
+  expect((await run(...args.replaceAll("'", '').split(' '))).stdout).toBe(output);
 });
 
 it('the guide has each form of a remedy', async () => {

@@ -64,8 +64,12 @@ export function talosDoctorCommand(exit: (code: number) => void): Command {
       'after',
       `
 Compares the CA of the talosconfig with the certificate of each machine, and checks the names and the validity of both certificates.
-Then reads the version of Talos. With --filename, also reads the configuration in force, which needs the role os:admin. Prints only
-the names of its fields.
+Then reads the version of Talos, which needs the role os:reader. Endpoints must be control planes, because a worker forwards no calls.
+
+With --filename, the command says whether the version of the node accepts the configuration, and which --mode of talosctl apply-config
+it needs. For the mode, it reads the configuration in force, which needs the role os:admin. It prints only the names of its fields. Up
+to Talos 1.13, a change of "machine" needs a reboot, except for some twenty fields. A default that is written out counts as a change.
+From 1.14 on, Talos does not reboot for a configuration. The command names fields that may take effect only at the next reboot.
 
 Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error).
 

@@ -66,7 +66,7 @@ export const CHANGES: readonly Change[] = [
   {
     ...set('no settings of the kernel', 'machine.sysctls', {}, 'nothing'),
     foretold: 'no reboot',
-    why: 'for the doctor, a default that is written out counts as a change: docs/talos.md',
+    why: 'for the doctor, a default that is written out counts as a change: docs/reference/cli.md',
   },
   set('a setting of sysfs', 'machine.sysfs', { 'module.example': '1' }, 'no reboot'),
   set('a module of the kernel', 'machine.kernel', { modules: [{ name: 'br_netfilter' }] }, 'no reboot'),
