@@ -46,9 +46,14 @@ export interface Workload extends SchedulingView {
   readonly managedBy: string | undefined;
 }
 
+/** A node, with its annotation `allow-removal`, if it has one. */
+export interface MigratingNode extends SchedulingNode {
+  readonly allowRemoval?: string | undefined;
+}
+
 /** The facts on which the migration from the old role to the new one depends. */
 export interface MigrationFacts {
-  readonly nodes: readonly SchedulingNode[];
+  readonly nodes: readonly MigratingNode[];
   readonly workloads: readonly Workload[];
   readonly policies: readonly Policy[];
   /** What is missing in `policies`, why, and what to do, one line each. A missing policy may name the old taint or label. */
@@ -74,8 +79,13 @@ export type Change =
       readonly selects: boolean;
     }
   | { readonly kind: 'taint'; readonly node: string; readonly taint: Taint }
-  /** With `release`, some policy allows the removal only with an entry of the annotation `allow-removal`. */
-  | { readonly kind: 'untaint'; readonly node: string; readonly taint: Taint; readonly release: boolean }
+  /** With `allowRemoval`, some policy allows the removal only when the annotation `allow-removal` of the node has this value. */
+  | {
+      readonly kind: 'untaint';
+      readonly node: string;
+      readonly taint: Taint;
+      readonly allowRemoval: string | undefined;
+    }
   /** The policy changes to this one, by these operations. */
   | {
       readonly kind: 'policy';
@@ -119,15 +129,11 @@ export function withChange(facts: MigrationFacts, change: Change): MigrationFact
 }
 
 /** The node with other labels, and with the resulting effects of policies. */
-function relabelled({ policies }: MigrationFacts, node: SchedulingNode, labels: StringMap): SchedulingNode {
+function relabelled({ policies }: MigrationFacts, node: MigratingNode, labels: StringMap): MigratingNode {
   return { ...node, labels, taints: [...node.taints, ...taintsSetBy(policies, node, labels)] };
 }
 
-function withNode(
-  facts: MigrationFacts,
-  name: string,
-  change: (node: SchedulingNode) => SchedulingNode,
-): MigrationFacts {
+function withNode(facts: MigrationFacts, name: string, change: (node: MigratingNode) => MigratingNode): MigrationFacts {
   return { ...facts, nodes: facts.nodes.map((node) => (node.name === name ? change(node) : node)) };
 }
 

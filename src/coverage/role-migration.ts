@@ -5,10 +5,11 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { compileCoverage, type SchedulingNode } from './coverage.ts';
+import { compileCoverage } from './coverage.ts';
 import {
   type Change,
   isSame,
+  type MigratingNode,
   type MigrationFacts,
   type Operation,
   policiesChangedBy,
@@ -54,7 +55,7 @@ function harmlessPart(change: Change): Change | undefined {
 }
 
 /** Without transient taints: a workload that may run on the node without them must not lose it, either. */
-function atRest(node: SchedulingNode): SchedulingNode {
+function atRest(node: MigratingNode): MigratingNode {
   return { ...node, taints: node.taints.filter(({ key }) => !isTransientTaintKey(key)) };
 }
 
@@ -176,15 +177,15 @@ function commandFor(change: Change): Command {
         write: (nodes) => [`kubectl taint node ${nodes} ${shellWord(formatTaint(change.taint))}`],
       };
     case 'untaint': {
-      const { node, taint, release } = change;
+      const { node, taint, allowRemoval } = change;
       return {
         node,
         write: (nodes) => [
-          ...(release
-            ? [
-                `kubectl annotate --overwrite node ${nodes} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${formatTaint(taint)}`)}`,
-              ]
-            : []),
+          ...(allowRemoval === undefined
+            ? []
+            : [
+                `kubectl annotate --overwrite node ${nodes} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${allowRemoval}`)}`,
+              ]),
           `kubectl taint node ${nodes} ${shellWord(`${taint.key}:${taint.effect}-`)}`,
         ],
       };

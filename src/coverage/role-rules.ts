@@ -1,3 +1,4 @@
+import { allowRemovalWith } from '../judge/allow-removal.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -72,7 +73,8 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
   const { taintPolicies } = compilePolicies(policies);
   const changes: Change[] = [];
   const byHand: string[] = [];
-  for (const { name, labels, taints } of nodes) {
+  for (const { name, labels, taints, allowRemoval } of nodes) {
+    const released: Taint[] = [];
     for (const taint of oldOnes(taints)) {
       const guards = taintPolicies.filter(
         (policy) => policy.mode !== 'Audit' && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
@@ -85,7 +87,14 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
           `node ${name}: TaintPolicy ${stubborn.name} does not let ${formatTaint(taint)} go; change it first`,
         );
       } else {
-        changes.push({ kind: 'untaint', node: name, taint, release: guards.length > 0 });
+        const guarded = guards.length > 0;
+        if (guarded) released.push(taint);
+        changes.push({
+          kind: 'untaint',
+          node: name,
+          taint,
+          allowRemoval: guarded ? allowRemovalWith(allowRemoval, released) : undefined,
+        });
       }
     }
   }

@@ -104,6 +104,23 @@ export function rewriteAllowRemoval(
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 
+/**
+ * A value of the annotation for a command that a user runs: the readable entries that stand, so that the command ends none of them, and the others.
+ *
+ * @param more the taints that get an entry
+ */
+export function allowRemovalWith(annotation: string | undefined, more: readonly Taint[]): string {
+  const kept = parseAllowedRemovals(annotation)
+    .entries.filter(isHarmless)
+    .map(({ text }) => text);
+  return [...new Set([...kept, ...more.map(formatTaint)])].join(',');
+}
+
+/** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */
+function isHarmless({ text, taint }: AllowRemovalEntry): boolean {
+  return taint !== undefined && /^[\w./=:-]+$/.test(text);
+}
+
 /** Whether the policy reads the annotation: it protects taints, and does more than report. */
 export function readsAllowRemoval({ mode, protectionRules }: CompiledTaintPolicy): boolean {
   return mode !== 'Audit' && protectionRules.length > 0;

@@ -126,7 +126,7 @@ export function nodeMetadataManifests(): NativeManifest[] {
         messageExpression:
           `"node " + object.metadata.name + ": changing annotation ${ALLOW_REMOVAL_ANNOTATION} ` +
           'through nodes/status or as a kubelet is not allowed. ' +
-          `To allow the removal of a taint: kubectl annotate --overwrite node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
+          `To allow the removal of a taint: kubectl annotate node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
         reason: 'Forbidden',
       },
       {

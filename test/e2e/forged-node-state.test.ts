@@ -102,7 +102,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         error:
           `nodes "${own}" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-metadata' with binding 'taintkeeper-node-metadata' denied request: ` +
           `node ${own}: changing annotation ${RELEASE} through nodes/status or as a kubelet is not allowed. ` +
-          `To allow the removal of a taint: kubectl annotate --overwrite node ${own} ${RELEASE}=KEY:EFFECT`,
+          `To allow the removal of a taint: kubectl annotate node ${own} ${RELEASE}=KEY:EFFECT`,
       };
       for (const user of [agent, developer, admin, node(own)]) {
         expect(await attempt(cp(), user, 'PATCH', statusOf(own), body, MERGE_PATCH), user.name).toMatchObject(denied);

@@ -12,6 +12,7 @@ import { certificateData } from './certificate-data.ts';
 import { createDaemonSet, daemonSetManifest, daemonSetPath, getDaemonSet } from './daemon-sets.ts';
 import { createTaintPolicy, waitForEvent } from './drift.ts';
 import { definition } from './foreign-definitions.ts';
+import { guideLines } from './guide-commands.ts';
 import {
   CONTROL_PLANE_TAINT,
   configurationPath,
@@ -157,6 +158,7 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
     await run('kubectl uncordon', { NODE: 'gpu-1' });
     expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBeUndefined();
+    expect((await run('kubectl get taintpolicies -o yaml')).stdout).toContain('ensure: Always');
     const pods = await run('kubectl get pods --all-namespaces --field-selector spec.nodeName=NODE -o custom', {
       NODE: 'gpu-1',
     });
@@ -173,6 +175,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       spec: { taints: [{ key: 'example.com/starting', effect: 'NoSchedule' }] },
     };
     await create('/api/v1/nodes', body);
+    const nodes = await run('kubectl get nodes -o custom-columns');
+    expect(nodes.stdout).toMatch(/^plain +\S*example\.com\/starting/m);
     await run('kubectl taint node NODE KEY-', { NODE: 'plain', KEY: 'example.com/starting' });
     expect(await taintsOf(cp(), 'plain')).toEqual([]);
     expect((await run('taintkeeper explain node NODE', { NODE: 'plain' })).stdout).toContain(
@@ -216,21 +220,28 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       expect((await run('kubectl -n NAMESPACE describe daemonset', at)).stdout).toContain(FLANNEL.name);
     });
 
-    it('the toleration is added, and no pod of another node is replaced', async () => {
+    it('the toleration is added, and no pod of another node is replaced before the strategy is restored', async () => {
+      const strategy = async () =>
+        (
+          await cp().request<{ spec: { updateStrategy: object } }>(
+            admin,
+            'GET',
+            daemonSetPath(FLANNEL.namespace, FLANNEL.name),
+          )
+        ).body.spec.updateStrategy;
+      const declared = await strategy();
+      await run('kubectl -n NAMESPACE get daemonset DAEMONSET -o yaml', at);
+      expect(saved(`${FLANNEL.name}.yaml`)).toContain('updateStrategy:');
       await run('kubectl -n NAMESPACE patch daemonset DAEMONSET -p', at);
-      const { spec } = (
-        await cp().request<{ spec: { updateStrategy: object } }>(
-          admin,
-          'GET',
-          daemonSetPath(FLANNEL.namespace, FLANNEL.name),
-        )
-      ).body;
-      expect(spec.updateStrategy).toEqual({ type: 'OnDelete' });
+      expect(await strategy()).toEqual({ type: 'OnDelete' });
       await run('kubectl -n NAMESPACE patch daemonset DAEMONSET --type json', {
         ...at,
         KEY: GPU.key,
         EFFECT: GPU.effect,
       });
+      expect(await tolerationsOf(FLANNEL.name)).toEqual([...OWN_TOLERATIONS, GPU_TOLERATION]);
+      await run('kubectl -n NAMESPACE patch daemonset DAEMONSET --type merge', at);
+      expect(await strategy()).toEqual(declared);
       expect(await tolerationsOf(FLANNEL.name)).toEqual([...OWN_TOLERATIONS, GPU_TOLERATION]);
     });
 
@@ -251,9 +262,13 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     it('a TolerationRestriction only reports, and a Failed pod is deleted', async () => {
       const restriction = policyObject('TolerationRestriction', 'gpu-users', { mode: 'Deny', taints: [GPU] });
       expect(await createPolicy(cp(), restriction)).toMatchObject({ status: 201 });
-      await run('kubectl patch tolerationrestriction', { POLICY: 'gpu-users' });
       const url = `${POLICIES_PATH.TolerationRestriction}/gpu-users`;
-      expect((await cp().request(admin, 'GET', url)).body).toMatchObject({ spec: { mode: 'Audit' } });
+      for (const mode of ['Audit', 'Deny']) {
+        await run(`kubectl patch tolerationrestriction POLICY --type merge -p '{"spec":{"mode":"${mode}"}}'`, {
+          POLICY: 'gpu-users',
+        });
+        expect((await cp().request(admin, 'GET', url)).body).toMatchObject({ spec: { mode } });
+      }
       await run('kubectl -n NAMESPACE delete pod', { NAMESPACE: 'apps', POD: 'waiting' });
     });
   });
@@ -297,6 +312,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
 
       await run('kubectl delete --ignore-not-found mutatingwebhookconfiguration');
       await waitUntilProtected(cp(), 'cp-1');
+      const { stdout } = await run('kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations');
+      expect(stdout.match(/^\w+\.admissionregistration\.k8s\.io\/taintkeeper /gm)).toHaveLength(2);
     });
 
     it('no replica: it is scaled, and the Events say why pods are missing', async () => {
@@ -321,10 +338,32 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       await waitUntilProtected(cp(), 'cp-1');
     });
 
-    it('by the command at the end of the message', async () => {
+    const entriesOf = async () => (await getNode(cp(), 'cp-1')).metadata.annotations?.[RELEASE];
+    const inFolder = async (command: string) => {
+      const result = await runInShell(cp(), command, { folder: workspace.path('.') });
+      expect(result, command).toMatchObject({ code: 0 });
+      return result.stdout;
+    };
+    const OTHER_ENTRY = 'dedicated=gpu:NoSchedule';
+    const ENTRY = `${CONTROL_PLANE_KEY}:NoSchedule`;
+
+    it('by the command at the end of the message, which keeps the entries of the node', async () => {
+      await inFolder(`kubectl annotate node cp-1 ${RELEASE}=${OTHER_ENTRY}`);
       const [command] = /kubectl annotate .*$/m.exec((await remove()).error) ?? [];
-      expect(await runInShell(cp(), command ?? '', { folder: workspace.path('.') })).toMatchObject({ code: 0 });
+      await inFolder(command ?? '');
       expect(await remove()).toMatchObject({ passed: true });
+      expect(await entriesOf()).toBe(`${OTHER_ENTRY},${ENTRY}`);
+    });
+
+    it('by the commands of docs/operating.md, with the entry that the first one prints', async () => {
+      await inFolder(`kubectl taint node cp-1 ${ENTRY}`);
+      const [print = '', annotate = '', taint = ''] = guideLines('operating.md', 'Removing a protected taint');
+      expect(await inFolder(fill(print, { NODE: 'cp-1' }))).toBe(`${OTHER_ENTRY}\n`);
+      const filled = (command: string) => fill(command, { NODE: 'cp-1', 'KEY=VALUE:EFFECT': ENTRY });
+      await inFolder(filled(annotate).replace('removal=', `removal=${OTHER_ENTRY},`));
+      await inFolder(filled(taint));
+      expect(await taintsOf(cp(), 'cp-1')).not.toContain(ENTRY);
+      expect(await entriesOf()).toBe(`${OTHER_ENTRY},${ENTRY}`);
     });
 
     it('a disruption budget is shown', async () => {

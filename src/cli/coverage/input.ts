@@ -287,7 +287,7 @@ function readDaemonSet(object: unknown, path: Path, namespace: string): Installe
 }
 
 /** @throws MalformedObjectError */
-export function readNode(object: unknown, path: Path): SchedulingNode {
+function readNode(object: unknown, path: Path): SchedulingNode {
   const { name, labels, taints } = viewNode(asNode(object, path), '');
   return { name, labels, taints };
 }

@@ -3,9 +3,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isNotServed } from '../../cluster/client/api-error.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import type { SchedulingNode } from '../../coverage/coverage.ts';
 import { analyzeRoles, type RoleAnalysis } from '../../coverage/role-analysis.ts';
-import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../../coverage/role-facts.ts';
+import { type MigratingNode, type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../../coverage/role-facts.ts';
 import {
   type MigrationStep,
   migrationCommands,
@@ -19,13 +18,12 @@ import { InputError } from '../../files/text-files.ts';
 import { openShiftMark } from '../../kubernetes/openshift.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { printable } from '../../kubernetes/text.ts';
-import type { NodeObject } from '../../objects/node-object.ts';
+import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
 import { atCluster } from '../cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from '../options.ts';
 import { columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
-import { readNode } from './input.ts';
 import { filesOf, type SourceOptions, sourceCommand } from './options.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 
@@ -68,7 +66,7 @@ async function migrate(files: readonly string[], options: MigrateOptions): Promi
  * @throws InputError
  */
 function migrationFrom(documents: readonly SourceDocument[], namespace: string): MigrationFacts {
-  const nodes: SchedulingNode[] = [];
+  const nodes: MigratingNode[] = [];
   const workloads: Workload[] = [];
   const policies: Policy[] = [];
   for (const document of documents) {
@@ -97,13 +95,13 @@ function migrationFrom(documents: readonly SourceDocument[], namespace: string):
  * The MachineConfigPool `master` selects its nodes by the old label. The controllers of openshift/machine-config-operator set the old taint.
  * @throws InputError for a node of OpenShift, MalformedObjectError
  */
-function readMigratable(object: unknown, path: Path): SchedulingNode {
-  const node = readNode(object, path);
+function readMigratable(object: unknown, path: Path): MigratingNode {
+  const { name, labels, taints, allowRemoval } = viewNode(asNode(object, path), '');
   const { metadata } = object as NodeObject;
-  const mark = openShiftMark({ labels: node.labels, annotations: metadata.annotations ?? {} });
-  if (mark === undefined) return node;
+  const mark = openShiftMark({ labels, annotations: metadata.annotations ?? {} });
+  if (mark === undefined) return { name, labels, taints, allowRemoval };
   throw new InputError([
-    `node ${node.name} belongs to OpenShift (${mark}), so there is no plan. OpenShift selects the nodes of its control plane by the label ${OLD_ROLE}, and sets the taint ${OLD_ROLE} itself: keep both`,
+    `node ${name} belongs to OpenShift (${mark}), so there is no plan. OpenShift selects the nodes of its control plane by the label ${OLD_ROLE}, and sets the taint ${OLD_ROLE} itself: keep both`,
   ]);
 }
 

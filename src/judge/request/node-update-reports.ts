@@ -1,6 +1,11 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
-import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals, unreadableEntries } from '../allow-removal.ts';
+import {
+  ALLOW_REMOVAL_ANNOTATION,
+  allowRemovalWith,
+  parseAllowedRemovals,
+  unreadableEntries,
+} from '../allow-removal.ts';
 import { taintViolation, type Violation } from '../decision.ts';
 import type { Outcome } from '../outcomes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
@@ -35,16 +40,16 @@ function restorationHints(denied: readonly Ruling[], byKubelet: boolean): string
 }
 
 function removalHints(node: string, annotation: string | undefined, denied: readonly Ruling[]): string[] {
-  const allowed = parseAllowedRemovals(annotation);
-  const unreadable = unreadableEntries(allowed);
+  const unreadable = unreadableEntries(parseAllowedRemovals(annotation));
   const policies = denied.flatMap(({ by }) => by.map(({ policy }) => policy));
   const closed = new Set(policies.filter((policy) => !policy.allowsRemovalByAnnotation).map(({ name }) => name));
   const [noun, verb, object] =
     closed.size === 1 ? ['TaintPolicy', 'does', 'policy'] : ['TaintPolicies', 'do', 'policies'];
   const open = denied.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
-  // What is allowed already stays allowed: to overwrite it would only move the refusal to another taint.
-  const kept = allowed.entries.filter(isHarmless).map(({ text }) => text);
-  const entries = [...new Set([...kept, ...open.slice(0, MAX_TAINTS).map(({ taint }) => formatTaint(taint))])];
+  const value = allowRemovalWith(
+    annotation,
+    open.slice(0, MAX_TAINTS).map(({ taint }) => taint),
+  );
   return [
     ...(unreadable.length > 0
       ? [
@@ -56,15 +61,10 @@ function removalHints(node: string, annotation: string | undefined, denied: read
       : []),
     ...(open.length > 0
       ? [
-          `To allow it, and then remove it: kubectl annotate --overwrite node ${shellWord(node)} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${entries.join(',')}`)}`,
+          `To allow it, and then remove it: kubectl annotate --overwrite node ${shellWord(node)} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${value}`)}`,
         ]
       : []),
   ];
-}
-
-/** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */
-function isHarmless({ text, taint }: { text: string; taint?: unknown }): boolean {
-  return taint !== undefined && /^[\w./=:-]+$/.test(text);
 }
 
 /** A violation for each of the policies. */

@@ -157,6 +157,16 @@ it('takes policies from the files, too', async () => {
   ]);
 });
 
+it('keeps what the annotation allow-removal of a node has', async () => {
+  const annotated = node('m', [OLD, NEW]);
+  const annotations = { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' };
+  const input = { ...annotated, metadata: { ...annotated.metadata, annotations } };
+  const { stdout } = await run('coverage', 'migrate', '-o', 'json', file(input, PROTECTION));
+  expect((JSON.parse(stdout) as Migration).steps[4]?.commands[0]).toBe(
+    `kubectl annotate --overwrite node m taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule,${OLD}:NoSchedule`,
+  );
+});
+
 describe('of a cluster', () => {
   const NO_WORKLOADS: Record<string, object[]> = {
     '/apis/apps/v1/daemonsets': [],

@@ -27,6 +27,9 @@ const affine = (...matchExpressions: NodeSelectorRequirement[]) => ({
   nodeAffinity: [{ matchExpressions, matchFields: [] }],
 });
 
+const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+const noExecute = (taint: Taint): Taint => ({ ...taint, effect: 'NoExecute' });
+
 const policy = (kind: string, name: string, spec: object) => {
   const result = parsePolicy(manifest(kind, name, spec));
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
@@ -229,6 +232,29 @@ describe('what is left to do', () => {
         5: [
           'kubectl annotate --overwrite node m taintkeeper.dev/allow-removal=node-role.kubernetes.io/master:NoSchedule',
           'kubectl taint node m node-role.kubernetes.io/master:NoSchedule-',
+        ],
+      },
+    },
+    {
+      why: 'the entries of a node stay, also the first one of two that the plan adds',
+      facts: {
+        nodes: [
+          { ...node('a', [MASTER, CONTROL_PLANE]), allowRemoval: `${GPU_TEXT}, other` },
+          {
+            ...node('b', [MASTER, CONTROL_PLANE, noExecute(MASTER), noExecute(CONTROL_PLANE)]),
+            allowRemoval: `${OLD_ROLE}:NoSchedule`,
+          },
+        ],
+        policies: [policy('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }] })],
+      },
+      expected: {
+        5: [
+          `kubectl annotate --overwrite node a taintkeeper.dev/allow-removal=${GPU_TEXT},${OLD_ROLE}:NoSchedule`,
+          `kubectl taint node a ${OLD_ROLE}:NoSchedule-`,
+          `kubectl annotate --overwrite node b taintkeeper.dev/allow-removal=${OLD_ROLE}:NoSchedule`,
+          `kubectl taint node b ${OLD_ROLE}:NoSchedule-`,
+          `kubectl annotate --overwrite node b taintkeeper.dev/allow-removal=${OLD_ROLE}:NoSchedule,${OLD_ROLE}:NoExecute`,
+          `kubectl taint node b ${OLD_ROLE}:NoExecute-`,
         ],
       },
     },

@@ -60,7 +60,8 @@ describe('each situation leads to its command within 200 words', () => {
   it.each([
     ['a lost taint, and pods that do not belong there', 'A node lost its taint', 'kubectl taint node'],
     ['a node without its CNI', 'A new node stays NotReady', '/spec/template/spec/tolerations/-'],
-    ['a refused change that the message can allow', 'A change is refused', 'run that command'],
+    ['a startup taint', 'A node keeps a startup taint', 'taintkeeper explain node'],
+    ['a refused change that the message can allow', 'A change is refused', 'run the command'],
     ['a refused change, in general', 'A change is refused', 'kubectl patch taintpolicy'],
     ['x509 after a restored backup', 'The webhook does not answer', 'rollout restart'],
     ['locked out', 'Locked out', 'kubectl delete --ignore-not-found clusterrole'],

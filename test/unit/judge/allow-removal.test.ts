@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  allowRemovalWith,
   boundedAllowRemoval,
   isRemovalAllowed,
   keepsOff,
@@ -50,6 +51,23 @@ describe('keepsOff', () => {
       expect(keepsOff(parseAllowedRemovals(annotation), { taint: gpu, anyValue })).toBe(yes);
     },
   );
+});
+
+describe('allowRemovalWith', () => {
+  it.each([
+    { why: 'none stands', annotation: undefined, value: 'dedicated=gpu:NoSchedule' },
+    { why: 'another one stays', annotation: 'a:NoExecute', value: 'a:NoExecute,dedicated=gpu:NoSchedule' },
+    { why: 'it stands already', annotation: 'dedicated=gpu:NoSchedule ', value: 'dedicated=gpu:NoSchedule' },
+    {
+      why: 'one that allows nothing',
+      annotation: 'dedicated, b:NoSchedule',
+      value: 'b:NoSchedule,dedicated=gpu:NoSchedule',
+    },
+    { why: 'one that a shell would run', annotation: 'a=$(id):NoSchedule', value: 'dedicated=gpu:NoSchedule' },
+    { why: 'too long to be read', annotation: `${'a:NoExecute,'.repeat(3000)}`, value: 'dedicated=gpu:NoSchedule' },
+  ])('$why', ({ annotation, value }) => {
+    expect(allowRemovalWith(annotation, [gpu])).toBe(value);
+  });
 });
 
 describe('rewriteAllowRemoval', () => {
