@@ -131,10 +131,9 @@ describe('a port-forward', () => {
   });
 
   it('says what the kubelet says', async () => {
-    const sockets = await kubelet((send) => {
-      setImmediate(() => send(1, Buffer.from('error forwarding port 8443 to pod: connection refused')));
-      return () => {};
-    });
+    const refusal = Buffer.from('error forwarding port 8443 to pod: connection refused');
+    // One that comes before the first byte is an error of openTunnel.
+    const sockets = await kubelet((send) => () => send(1, refusal));
     const socket = await openTunnel(sockets, { namespace: 'taintkeeper', pod: 'taintkeeper-1', port: 8443 });
     expect(await dial({ socket }, SERVER_NAME, LIMITS)).toMatchObject({ fault: { kind: 'refused' } });
   });
