@@ -70,6 +70,7 @@ With --filename, the command says whether the version of the node accepts the co
 it needs. For the mode, it reads the configuration in force, which needs the role os:admin. It prints only the names of its fields. Up
 to Talos 1.13, a change of "machine" needs a reboot, except for some twenty fields. A default that is written out counts as a change.
 From 1.14 on, Talos does not reboot for a configuration. The command names fields that may take effect only at the next reboot.
+Another "machine.type" than that of the configuration in force is always a problem, although Talos may accept it.
 
 Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error).
 
