@@ -385,7 +385,19 @@ describe(`a cluster of Talos ${TALOS_VERSION}`, skipFor(obstacleToTalosMachines(
     'a worker whose Node was deleted registers again once its kubelet restarts, as docs/restore-etcd.md says',
     async () => {
       await cluster.kubectl(['delete', 'node', 'w1']);
-      await cluster.talosctl(['--nodes', cluster.worker.address, 'service', 'kubelet', 'restart']);
+      // Just after the boot, a connection to apid may be reset.
+      let refusal: unknown;
+      await waitUntil(
+        () =>
+          cluster.talosctl(['--nodes', cluster.worker.address, 'service', 'kubelet', 'restart']).then(
+            () => true,
+            (error) => {
+              refusal = error;
+              return undefined;
+            },
+          ),
+        { timeoutMs: STEP_TIMEOUT_MS / 2, otherwise: () => `the kubelet is not restarted: ${refusal}` },
+      );
       await cluster.nodeIs(cluster.worker, labelled('pool', 'gpu'), 'registered again');
     },
     STEP_TIMEOUT_MS,
