@@ -126,8 +126,29 @@ const LIST_KEYS = {
 /** The parts of `readyWhen` that hold or do not hold on a node. */
 const PARTS = ['daemonSets', 'allDaemonSets', 'conditions', 'csiDrivers', 'allocatable'] as const;
 
+type PartName = (typeof PARTS)[number];
+
+/**
+ * What each part says of the boot of the node.
+ * - `Present`: it does not hold on a node on which nothing runs yet.
+ * - `None`: it may hold for want of anything to wait for. A node may have no DaemonSet of `allDaemonSets`.
+ * - `Unknown`: no field says from which boot it is.
+ */
+const BOOT_OF_PART = {
+  daemonSets: 'Present',
+  allDaemonSets: 'None',
+  conditions: 'Unknown',
+  csiDrivers: 'Unknown',
+  allocatable: 'Present',
+} as const satisfies Record<PartName, string>;
+
+/** The parts of which this is known: see {@link BOOT_OF_PART}. */
+export function partsOfBoot(boot: 'Present' | 'Unknown'): readonly PartName[] {
+  return PARTS.filter((part) => BOOT_OF_PART[part] === boot);
+}
+
 /** What the constraint reads. */
-type SomePart = Readonly<Partial<Record<(typeof PARTS)[number], unknown>>>;
+type SomePart = Readonly<Partial<Record<PartName, unknown>>>;
 
 const NEEDS_PART: Constraint<SomePart> = {
   holds: (readyWhen) => PARTS.some((part) => readyWhen[part] !== undefined),

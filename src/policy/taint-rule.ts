@@ -12,7 +12,7 @@ import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, NODE_STATE_TAINT_KEYS, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { Path, Problem } from './problem.ts';
-import { checkReadyWhen, ReadyWhenSchema } from './ready-when.ts';
+import { checkReadyWhen, partsOfBoot, ReadyWhenSchema } from './ready-when.ts';
 import {
   brokenConstraints,
   type CelRule,
@@ -72,11 +72,8 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** The taints that Kubernetes itself sets and removes. */
 const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SERVICE);
 
-/** The parts of `readyWhen` of which no field says from which boot of the node they are. */
-const PARTS_OF_NO_BOOT = ['conditions', 'csiDrivers'] as const;
-
-/** The parts of `readyWhen` that are never true of a node on which nothing runs yet. A node may have no DaemonSet of `allDaemonSets`. */
-const PARTS_OF_A_BOOT = ['daemonSets', 'allocatable'] as const;
+const PARTS_OF_NO_BOOT = partsOfBoot('Unknown');
+const PARTS_OF_A_BOOT = partsOfBoot('Present');
 
 const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
