@@ -1,4 +1,4 @@
-import type { ReplicaPod } from '../coverage/placement.ts';
+import type { ReplicaPod } from '../coverage/replica-spread.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import { isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { viewPodScheduling } from '../objects/workload-object.ts';

@@ -2,8 +2,9 @@ import type { StartupTaints } from '../judge/startup/startup-step.ts';
 import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../policy/ready-when.ts';
-import { compiledCoverage, formatObstacle, type Obstacle, type SchedulingNode } from './coverage.ts';
+import { compiledCoverage, type SchedulingNode } from './coverage.ts';
 import type { KnownDaemonSet } from './daemon-readiness.ts';
+import { formatObstacle, type Obstacle } from './obstacle.ts';
 
 /** The DaemonSets that `readyWhen.allDaemonSets` names on a node. */
 export interface DaemonSetsOnNode {

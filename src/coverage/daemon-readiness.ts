@@ -3,7 +3,8 @@ import { type Blocker, unmet } from '../judge/startup/blocker.ts';
 import { daemonSetName } from '../judge/startup/startup-step.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
 import type { ReadyDaemonSet } from '../policy/ready-when.ts';
-import { compiledCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
+import { compiledCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
+import { formatObstacle } from './obstacle.ts';
 
 /** The fields of a pod on a node that show whether a DaemonSet is ready there. */
 export interface DaemonPodOnNode {

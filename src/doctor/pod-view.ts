@@ -1,5 +1,5 @@
 import { viewReplica } from '../cluster/replica-pods.ts';
-import type { PlacedReplica } from '../coverage/placement.ts';
+import type { PlacedReplica } from '../coverage/replica-spread.ts';
 import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { argument } from './serve-arguments.ts';

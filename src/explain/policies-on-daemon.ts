@@ -2,11 +2,10 @@ import {
   type Coverage,
   compileCoverage,
   compilePodCoverage,
-  excludingVirtualNodes,
   type SchedulingNode,
   type SchedulingView,
-  summarizeObstacle,
 } from '../coverage/coverage.ts';
+import { excludingVirtualNodes, summarizeObstacle } from '../coverage/obstacle.ts';
 import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';

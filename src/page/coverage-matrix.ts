@@ -1,7 +1,8 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
-import { type Coverage, compileCoverage, summarizeObstacle } from '../coverage/coverage.ts';
+import { type Coverage, compileCoverage } from '../coverage/coverage.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/fix.ts';
 import { type NodeGroup as Alike, findGaps, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { summarizeObstacle } from '../coverage/obstacle.ts';
 import { type StartupWaits, startupWaits } from '../coverage/startup-deadlock.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';

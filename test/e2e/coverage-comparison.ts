@@ -1,4 +1,5 @@
-import { type Coverage, coverageMatrix, formatObstacle } from '../../src/coverage/coverage.ts';
+import { type Coverage, coverageMatrix } from '../../src/coverage/coverage.ts';
+import { formatObstacle } from '../../src/coverage/obstacle.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import { viewScheduling } from '../../src/objects/workload-object.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';

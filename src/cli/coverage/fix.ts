@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Obstacle, SchedulingNode } from '../../coverage/coverage.ts';
+import type { SchedulingNode } from '../../coverage/coverage.ts';
 import {
   type CoverageFix,
   type FixableDaemonSet,
@@ -9,6 +9,7 @@ import {
   ROLE_TAINT_KEYS,
   rolloutCommand,
 } from '../../coverage/fix.ts';
+import type { Obstacle } from '../../coverage/obstacle.ts';
 import {
   helmValues,
   type InstalledDaemonSet,

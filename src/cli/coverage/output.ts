@@ -1,6 +1,6 @@
-import { excludingVirtualNodes, type Obstacle } from '../../coverage/coverage.ts';
 import { partlyText } from '../../coverage/groups.ts';
 import type { PriorityFinding } from '../../coverage/node-critical.ts';
+import { excludingVirtualNodes, type Obstacle } from '../../coverage/obstacle.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
 import type { WideToleration } from '../../coverage/wide-tolerations.ts';
 import type { StateCell } from '../../explain/sections.ts';

@@ -6,7 +6,7 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ReplicaPod } from '../../coverage/placement.ts';
+import type { ReplicaPod } from '../../coverage/replica-spread.ts';
 import { type StartupSources, startupBlockers } from '../../coverage/startup-readiness.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
 import { startupFaults } from '../../judge/policy/startup-faults.ts';

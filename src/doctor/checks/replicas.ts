@@ -1,4 +1,4 @@
-import { awaitedNodes, isNowhere, sharedNode } from '../../coverage/placement.ts';
+import { awaitedNodes, isNowhere, sharedNode } from '../../coverage/replica-spread.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';

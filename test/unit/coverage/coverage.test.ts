@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Obstacle } from '../../../src/coverage/coverage.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -8,6 +7,7 @@ import {
   type SchedulingNode,
   type SchedulingView,
 } from '../../../src/coverage/coverage.ts';
+import type { Obstacle } from '../../../src/coverage/obstacle.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { taints, tolerations } from '../admission/generators.ts';
