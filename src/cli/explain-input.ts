@@ -22,14 +22,9 @@ import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
-import {
-  carriedStartup,
-  daemonSetName,
-  type StartupRequirement,
-  startupStep,
-  startupTaintsBy,
-  waitingText,
-} from '../judge/startup/startup-step.ts';
+import { carriedStartup, type StartupRequirement, startupTaintsBy } from '../judge/startup/startup-requirement.ts';
+import { startupStep } from '../judge/startup/startup-step.ts';
+import { waitingText } from '../judge/startup/waiting-taint.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
@@ -41,7 +36,7 @@ import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { needDaemonSets } from '../policy/ready-when.ts';
+import { daemonSetName, needDaemonSets } from '../policy/ready-when.ts';
 import { installedPolicies } from './cluster-options.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */

@@ -1,4 +1,4 @@
-import type { StartupTaints } from '../judge/startup/startup-step.ts';
+import type { StartupTaints } from '../judge/startup/startup-requirement.ts';
 import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../policy/ready-when.ts';

@@ -1,8 +1,8 @@
 import type { StoredNode } from '../judge/node-view.ts';
 import { type Blocker, unmet } from '../judge/startup/blocker.ts';
-import { daemonSetName } from '../judge/startup/startup-step.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
 import type { ReadyDaemonSet } from '../policy/ready-when.ts';
+import { daemonSetName } from '../policy/ready-when.ts';
 import { compiledCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
 import { formatObstacle } from './obstacle.ts';
 

@@ -3,8 +3,8 @@ import { allocatableBlockers } from '../judge/startup/allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
 import { conditionBlockers } from '../judge/startup/conditions.ts';
 import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
-import { daemonSetName, type StartupTaints } from '../judge/startup/startup-step.ts';
-import { needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
+import type { StartupTaints } from '../judge/startup/startup-requirement.ts';
+import { daemonSetName, needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
 import { daemonSetsOnNode, isUninitialized } from './all-daemon-sets.ts';
 import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
 

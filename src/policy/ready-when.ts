@@ -305,3 +305,8 @@ export function removeAfterMsOf(readyWhen: ReadyWhen): number | undefined {
 export function progressDeadlineMsOf({ progressDeadlineSeconds = PROGRESS_DEADLINE_SECONDS }: ReadyWhen): number {
   return 1_000 * progressDeadlineSeconds;
 }
+
+/** `NAMESPACE/NAME` */
+export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
+  return `${namespace}/${name}`;
+}

@@ -11,13 +11,8 @@ import { type StartupSources, startupBlockers } from '../../coverage/startup-rea
 import type { StoredNode } from '../../judge/node-view.ts';
 import { startupFaults } from '../../judge/policy/startup-faults.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
-import {
-  overdueAdvice,
-  type StartupFacts,
-  type StartupStep,
-  type WaitingTaint,
-  waitingText,
-} from '../../judge/startup/startup-step.ts';
+import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
+import { overdueAdvice, type WaitingTaint, waitingText } from '../../judge/startup/waiting-taint.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, identity, sameTaint, type Taint, taintsOnlyIn } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';

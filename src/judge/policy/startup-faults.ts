@@ -3,10 +3,9 @@ import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { compileRules } from '../../policy/taint-rule.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { daemonSetName } from '../startup/startup-step.ts';
 import { meetingOf } from './contradictions.ts';
 
 /** What keeps a startup taint from being removed. */

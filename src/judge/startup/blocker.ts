@@ -32,3 +32,8 @@ export function unfound(part: string, what: string, state: Unfound): Blocker {
       return { text: `${part}: taintkeeper has no permission to read the ${what}`, state };
   }
 }
+
+/** All of them, after "waits for". */
+export function blockersText(blockers: readonly Blocker[]): string {
+  return blockers.map(({ text }) => text).join(', and ');
+}

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { SchedulingNode, SchedulingView } from '../../../src/coverage/coverage.ts';
 import type { DaemonPodOnNode } from '../../../src/coverage/daemon-readiness.ts';
 import { startupBlockers } from '../../../src/coverage/startup-readiness.ts';
-import { daemonSetName, type StartupStep, startupStep } from '../../../src/judge/startup/startup-step.ts';
+import { type StartupStep, startupStep } from '../../../src/judge/startup/startup-step.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { AllDaemonSets } from '../../../src/policy/ready-when.ts';
+import { daemonSetName } from '../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 

@@ -9,7 +9,7 @@ import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.t
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
-import { waitingText } from '../../../../src/judge/startup/startup-step.ts';
+import { waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
 import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';

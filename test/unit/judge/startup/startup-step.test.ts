@@ -7,8 +7,8 @@ import {
   REGISTRATION_MS,
   type StartupFacts,
   startupStep,
-  waitingText,
 } from '../../../../src/judge/startup/startup-step.ts';
+import { waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';

@@ -1,0 +1,112 @@
+import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
+import { oncePer } from '../../runtime/once-per.ts';
+import type { NodeView } from '../node-view.ts';
+
+/** A taint of `ensure: UntilReady` on a node, with what policies say of it together. */
+export interface StartupRequirement {
+  readonly taint: Taint;
+  /** The values with which policies set it. Absent if one of them names none: then any value counts. */
+  readonly values?: readonly string[];
+  readonly policies: readonly string[];
+  /** Of all these policies. */
+  readonly parts: ReadyParts;
+  /** What this version does not know of these policies, for example `TaintPolicy network (spec.taints[0].readyWhen.future)`. */
+  readonly unknownParts: readonly string[];
+  /** After how long a node that waits is reported: the earliest deadline of these policies. Counted from the creation of the Node. */
+  readonly progressDeadlineMs: number;
+  /**
+   * After how long the taint is removed although `readyWhen` does not hold: the latest deadline of these policies. Undefined if one of them keeps the
+   * taint.
+   */
+  readonly removeAfterMs: number | undefined;
+  /** Whether one of the policies sets it again after a reboot. */
+  readonly setsAgain: boolean;
+}
+
+/** The startup taints that policies set on a node. */
+export interface StartupTaints {
+  /** Those of `ensure: UntilReady` that the node carries, or is about to get. */
+  readonly untilReady: readonly Taint[];
+  /** Those of `ensure: AtRegistration`, which another client removes. */
+  readonly atRegistration: readonly Taint[];
+}
+
+/** The taints of `ensure: UntilReady` that these policies have on a node, each once. Many nodes have the same policies. */
+export const startupRequirements = oncePer(
+  (selecting: readonly CompiledTaintPolicy[]): readonly StartupRequirement[] => {
+    const stated = selecting.flatMap((policy) =>
+      policy.untilReady.map(({ value }) => ({ policy: policy.name, ...value })),
+    );
+    return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
+      const [first] = alike;
+      if (!first) return [];
+      return {
+        taint: first.taint,
+        ...(alike.some(({ anyValue }) => anyValue)
+          ? {}
+          : { values: [...new Set(alike.map(({ taint }) => taint.value ?? ''))] }),
+        policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
+        parts: joinedParts(alike.map(({ parts }) => parts)),
+        unknownParts: alike.flatMap(({ policy, unknownParts }) =>
+          unknownParts.map((field) => `TaintPolicy ${policy} (${field})`),
+        ),
+        progressDeadlineMs: Math.min(...alike.map(({ progressDeadlineMs }) => progressDeadlineMs)),
+        removeAfterMs: latest(alike.map(({ removeAfterMs }) => removeAfterMs)),
+        setsAgain: alike.some(({ setsAgain }) => setsAgain),
+      };
+    });
+  },
+);
+
+/** The startup taints that policies have set on the node. */
+export function startupTaintsBy(node: NodeView, selecting: readonly CompiledTaintPolicy[]): StartupTaints {
+  return startupTaintsOf(carriedRequirements(node, selecting), selecting);
+}
+
+/** @param carried see {@link carriedRequirements} */
+export function startupTaintsOf(
+  carried: readonly StartupRequirement[],
+  selecting: readonly CompiledTaintPolicy[],
+): StartupTaints {
+  const atRegistration = selecting.flatMap(({ startup, untilReady }) => {
+    const waiting = new Set(untilReady.map(({ field }) => field));
+    return startup.flatMap(({ value, field }) => (waiting.has(field) ? [] : value.taint));
+  });
+  return { untilReady: carried.map(({ taint }) => taint), atRegistration };
+}
+
+/** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
+export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
+  return carriedRequirements(node, enforcedPolicies(policies, node.labels));
+}
+
+/**
+ * The requirements whose taint the node carries. Another policy that protects the taint wins. With another value, it is the taint of another writer.
+ * @param selecting the enforced policies that select the node
+ */
+export function carriedRequirements(
+  { taints }: Pick<NodeView, 'taints'>,
+  selecting: readonly CompiledTaintPolicy[],
+): StartupRequirement[] {
+  const requirements = startupRequirements(selecting);
+  if (requirements.length === 0) return [];
+  const carried = valuesOf(taints);
+  return requirements.filter((requirement) => {
+    const { taint } = requirement;
+    const value = carried.get(identity(taint));
+    return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
+  });
+}
+
+/** Whether the policies set the taint with this value, so that it is theirs. */
+export function isSetBy({ values }: StartupRequirement, value: string): boolean {
+  return values === undefined || values.includes(value);
+}
+
+/** Undefined if one of them is: then there is no latest. */
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  return times.reduce((last, ms) => (last === undefined || ms === undefined ? undefined : Math.max(last, ms)));
+}
