@@ -17,7 +17,8 @@ import { type NodeReports, trackNodeReports } from './node-reports.ts';
 import { type NodeSteps, nodeSteps } from './node-steps.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { checkStartupChanges, type StartupWaits, startStartupWaits } from './startup-waits.ts';
+import { checkStartupChanges } from './startup-changes.ts';
+import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
 const SWEEP_MS = 600_000;

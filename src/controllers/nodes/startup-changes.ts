@@ -1,0 +1,52 @@
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { StartupStep } from '../../judge/startup/startup-step.ts';
+import { formatTaint, sameTaint, type Taint, taintsOnlyIn } from '../../kubernetes/taint.ts';
+import type { ReportOnNode } from './report-on-node.ts';
+
+/** The startup taints that one write adds and removes. */
+export type StartupChanges = Pick<StartupStep, 'late' | 'again' | 'removable'>;
+
+/** The names of the policies that require the changes. */
+export function policiesOf({ late, again, removable }: StartupChanges): string[] {
+  return [...late, ...again, ...removable].flatMap(({ policies }) => policies);
+}
+
+/** Reports changes that were written. */
+export function reportStartupChanges(
+  report: ReportOnNode,
+  node: Entry<ClusterNode>,
+  { late, again, removable }: StartupChanges,
+): void {
+  for (const { taint } of late) {
+    const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
+    report(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
+  }
+  for (const { taint } of again) {
+    const note = `added startup taint ${formatTaint(taint)} again: the node has rebooted`;
+    report(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
+  }
+  for (const { taint, reason, isOverdue } of removable) {
+    const note = `removed startup taint ${formatTaint(taint)}: ${reason}`;
+    const type = isOverdue ? 'Warning' : 'Normal';
+    report(node, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
+  }
+}
+
+/**
+ * Throws if what the API server stored is not what was written: mutating webhooks are called, too.
+ * @param stored the taints of the Node after the write
+ */
+export function checkStartupChanges({ late, again, removable }: StartupChanges, stored: readonly Taint[]): void {
+  const undone = [
+    ...stored.filter((taint) => removable.some((removed) => sameTaint(removed.taint, taint))),
+    ...taintsOnlyIn(
+      [...late, ...again].map(({ taint }) => taint),
+      stored,
+    ),
+  ];
+  if (undone.length === 0) return;
+  throw new Error(
+    `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+  );
+}

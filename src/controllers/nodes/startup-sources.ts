@@ -1,0 +1,36 @@
+import type { StartupSources } from '../../coverage/startup-readiness.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
+import type { Found } from '../../judge/startup/blocker.ts';
+import type { OptionalRight } from '../../policy/asked-rights.ts';
+import type { Rights } from '../rights.ts';
+import type { Reading, WatchedDaemonSets } from '../sources.ts';
+import type { CsiNodes } from './csi-nodes.ts';
+import type { StartupPods } from './startup-pods.ts';
+
+/** The watches that `readyWhen` depends on. */
+export interface StartupWatches {
+  readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries'> & Pick<Reading, 'isSynced'>;
+  readonly pods: Pick<StartupPods, 'on' | 'end'>;
+  readonly csiNodes: Pick<CsiNodes, 'on' | 'end'>;
+  readonly rights: Pick<Rights, 'permits'>;
+}
+
+/** What `readyWhen` reads for one node, as far as taintkeeper may read it. */
+export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights }: StartupWatches): StartupSources {
+  return {
+    daemonSets: () =>
+      daemonSets.isSynced()
+        ? { value: { get: ({ namespace, name }) => daemonSets.get(name, namespace), all: daemonSets.entries } }
+        : 'Unread',
+    pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
+    csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node.name)),
+  };
+
+  /** Without the right, a watch would fail again and again. */
+  function reading<T>(right: OptionalRight, watches: { end(node: string): void }, read: () => Found<T>): Found<T> {
+    const isPermitted = rights.permits(right);
+    if (isPermitted) return read();
+    watches.end(node.name);
+    return isPermitted === false ? 'Refused' : 'Unread';
+  }
+}
