@@ -7,7 +7,8 @@ import { VERSION } from '../version.ts';
 import { coverageMatrix } from './coverage-matrix.ts';
 import type { DecisionLog } from './decision-log.ts';
 import { nodeMap } from './node-map.ts';
-import { type Led, pageProblems, type Registered } from './problems.ts';
+import type { Led, Registered } from './problem.ts';
+import { pageProblems } from './problems.ts';
 import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
 import { etagOf } from './static-files.ts';
 

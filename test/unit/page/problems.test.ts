@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusals } from '../../../src/page/decision-log.ts';
-import { type Led, pageProblems, type Registered } from '../../../src/page/problems.ts';
+import type { Led, Registered } from '../../../src/page/problem.ts';
+import { pageProblems } from '../../../src/page/problems.ts';
 import type { CoverageRow, NodeMap, NodeNote } from '../../../src/page/state.ts';
 import { assessCondition } from '../../../src/policy/status-conditions.ts';
 

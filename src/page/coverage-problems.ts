@@ -1,0 +1,125 @@
+import { shellWord } from '../kubernetes/text.ts';
+import { type Harm, worstFirst } from '../policy/harm.ts';
+import { count, daemonSetAt, type Led, MAX_CAUSES, number, type Problem } from './problem.ts';
+import type { CoverageRow, Fix } from './state.ts';
+
+/** The name of the DaemonSet: `NAMESPACE/NAME`. */
+export const nameOf = ({ namespace, name }: CoverageRow) => `${namespace}/${name}`;
+const isKeptOff = ({ keptOff, optsOut }: CoverageRow) => keptOff > 0 && !optsOut;
+/** That a pool's own taint keeps a DaemonSet off is mostly intended: the tab shows it, and it is no problem. */
+export const hasGap = (row: CoverageRow) => isKeptOff(row) && (row.critical === true || row.lacking === true);
+
+/** The DaemonSets that taints keep off nodes, and those with pods that are unavailable. */
+export function coverageProblems({ coverage: { daemonSets }, unready }: Led, audit: boolean): Problem[] {
+  const gaps = worstFirst(daemonSets.filter(hasGap), harmOfGap, ({ keptOff }) => keptOff);
+  const left = gaps.slice(MAX_CAUSES);
+  const {
+    rolling = [],
+    down = [],
+    others = [],
+  } = Object.groupBy(
+    daemonSets.filter(({ unavailable }) => unavailable > 0),
+    (row) => (row.rollingOut ? 'rolling' : row.critical && row.unavailable > unready ? 'down' : 'others'),
+  );
+  return [
+    ...gaps.slice(0, MAX_CAUSES).map((row) => gapProblem(row, audit)),
+    ...left.slice(0, 1).map(
+      (row): Problem => ({
+        harm: harmOfGap(row),
+        text: `${count(left.length, 'more DaemonSet')} kept off nodes by taints`,
+        place: { tab: 'coverage', filters: { show: 'tainted' } },
+        fix: LIST_GAPS,
+      }),
+    ),
+    ...halfTolerantProblem(
+      daemonSets.filter((row) => isKeptOff(row) && !hasGap(row) && row.halfTolerant),
+      audit,
+    ),
+    ...unavailableProblem('NodesWithoutDaemons', down),
+    ...unavailableProblem('Reported', others),
+    ...(rolling.length === 0
+      ? []
+      : [
+          {
+            harm: 'Repairing',
+            count: rolling.length,
+            text: `${count(rolling.length, 'DaemonSet')} ${rolling.length === 1 ? 'is' : 'are'} rolling out`,
+            place: { tab: 'coverage', filters: { show: 'unavailable' } },
+            names: rolling.map(nameOf),
+            nameAt: daemonSetAt,
+          } satisfies Problem,
+        ]),
+  ];
+}
+
+const harmOfGap = ({ critical }: CoverageRow): Harm => (critical ? 'NodesWithoutDaemons' : 'Missing');
+
+function gapProblem(row: CoverageRow, audit: boolean): Problem {
+  const { runs, keptOff, critical } = row;
+  const name = nameOf(row);
+  return {
+    harm: harmOfGap(row),
+    count: keptOff,
+    text: `${name} is kept off ${number(keptOff)} of ${count(runs + keptOff, 'node')} by taints`,
+    place: daemonSetAt(name),
+    why: critical
+      ? 'the other pods of these nodes depend on it'
+      : 'a TolerationPolicy requires tolerations that it lacks',
+    fix: gapFix(row, audit),
+  };
+}
+
+/** The one remedy of a gap, which `taintkeeper explain` has, too. */
+function gapFix({ remedy, keptOff }: CoverageRow, audit: boolean): Fix | undefined {
+  if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
+  if (remedy === undefined) return undefined;
+  const on = remedy.nodes === keptOff ? `all ${number(keptOff)}` : `${number(remedy.nodes)} of them`;
+  return {
+    command: remedy.command,
+    note: `Lets it run on ${on}, and replaces all of its pods.`,
+  };
+}
+
+/** DaemonSets that tolerate one of the two names of the control plane's taint, which is rarely intended. */
+function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): Problem[] {
+  const [first, second] = rows;
+  if (first === undefined) return [];
+  const isOne = second === undefined;
+  return [
+    {
+      harm: 'Reported',
+      count: rows.length,
+      text: `${isOne ? `${nameOf(first)} tolerates` : `${count(rows.length, 'DaemonSet')} tolerate`} one of the two names of the control plane's taint`,
+      place: isOne ? daemonSetAt(nameOf(first)) : { tab: 'coverage', filters: { show: 'tainted' } },
+      names: isOne ? [] : rows.map(nameOf),
+      nameAt: daemonSetAt,
+      why: 'kept off nodes',
+      fix: isOne ? gapFix(first, audit) : LIST_GAPS,
+    },
+  ];
+}
+
+const LIST_GAPS: Fix = { command: 'taintkeeper coverage --gaps', note: 'Says which taints keep each off.' };
+
+function unavailableProblem(harm: Harm, rows: readonly CoverageRow[]): Problem[] {
+  const [first, second] = rows;
+  if (first === undefined) return [];
+  const fix =
+    second === undefined
+      ? `kubectl describe daemonset --namespace ${shellWord(first.namespace)} ${shellWord(first.name)}`
+      : 'kubectl get daemonsets --all-namespaces';
+  return [
+    {
+      harm,
+      count: Math.max(...rows.map(({ unavailable }) => unavailable)),
+      text:
+        second === undefined
+          ? `${nameOf(first)} has ${number(first.unavailable)} of ${count(first.desired, 'pod')} unavailable`
+          : `${count(rows.length, 'DaemonSet')} have pods unavailable`,
+      place: second === undefined ? daemonSetAt(nameOf(first)) : { tab: 'coverage', filters: { show: 'unavailable' } },
+      names: second === undefined ? [] : rows.map(nameOf),
+      nameAt: daemonSetAt,
+      fix: { command: fix, note: '' },
+    },
+  ];
+}

@@ -1,0 +1,133 @@
+import { CONFLICT_EVENTS, EVICTS } from '../judge/blocked.ts';
+import { shellWord } from '../kubernetes/text.ts';
+import { type Harm, worstFirst } from '../policy/harm.ts';
+import { oncePer } from '../runtime/once-per.ts';
+import { count, MAX_CAUSES, nodeAt, number, type Problem } from './problem.ts';
+import type { Fix, NodeMap, NodeNote } from './state.ts';
+
+/** Nodes that lack a taint by the same field of a policy and for the same reason. */
+interface Cause {
+  readonly harm: Harm;
+  readonly cell: string;
+  readonly column: number;
+  /** Of the first of them. */
+  readonly note: NodeNote;
+  /** Whether it is the same taint on each. */
+  alike: boolean;
+  readonly nodes: string[];
+}
+
+/** The cells with a problem: missing, another value, conflict. */
+const BAD = /[mdc]/;
+
+/** The taints that nodes lack, by cause. The map is the same until it is evaluated again, and the state is served more often. */
+export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonly Problem[] => {
+  const causes = new Map<string, Cause>();
+  for (const row of rows) {
+    let index = 0;
+    for (let column = 0; row.notes !== undefined && column < row.cells.length; column++) {
+      const cell = row.cells[column] ?? '';
+      if (!BAD.test(cell)) continue;
+      const note = notes[row.notes[index++] ?? -1];
+      if (note === undefined) continue;
+      const key = `${cell} ${column} ${note.harm} ${note.blockedBy}`;
+      const cause = causes.get(key) ?? { harm: note.harm, cell, column, note, alike: true, nodes: [] };
+      causes.set(key, cause);
+      cause.alike &&= cause.note.taint === note.taint;
+      cause.nodes.push(row.name);
+    }
+  }
+  const { repairing = [], lasting = [] } = Object.groupBy(causes.values(), ({ harm }) =>
+    harm === 'Repairing' ? 'repairing' : 'lasting',
+  );
+  const sorted = worstFirst(
+    lasting,
+    ({ harm }) => harm,
+    ({ nodes }) => nodes.length,
+  );
+  const left = sorted.slice(MAX_CAUSES);
+  const others = [...new Set(left.flatMap(({ nodes }) => nodes))];
+  const repaired = [...new Set(repairing.flatMap(({ nodes }) => nodes))];
+  return [
+    ...sorted.slice(0, MAX_CAUSES).map((cause) => nodeProblem(columns[cause.column], cause)),
+    ...left.slice(0, 1).map(
+      ({ harm }): Problem => ({
+        harm,
+        text: `${count(others.length, 'node')} for ${count(left.length, 'more reason')}`,
+        place: { tab: 'nodes', filters: { show: 'problem' } },
+      }),
+    ),
+    ...(repaired.length === 0
+      ? []
+      : [
+          {
+            harm: 'Repairing',
+            count: repaired.length,
+            text: `${count(repaired.length, 'node')} ${repaired.length === 1 ? 'is' : 'are'} being repaired`,
+            place: { tab: 'nodes', filters: { show: 'problem' } },
+            names: repaired,
+            nameAt: nodeAt,
+          } satisfies Problem,
+        ]),
+  ];
+});
+
+/** The names of the states in addresses. */
+const SHOW: Readonly<Record<string, string>> = { m: 'missing', d: 'another-value', c: 'conflict' };
+
+function nodeProblem(column: NodeMap['columns'][number] | undefined, cause: Cause): Problem {
+  const { harm, cell, note, alike, nodes } = cause;
+  const { policy = '', taint = '' } = column ?? {};
+  const what = alike ? note.taint : taint;
+  const on = count(nodes.length, 'node');
+  return {
+    harm,
+    count: nodes.length,
+    text:
+      cell === 'c'
+        ? `${what} is missing on ${on}: another writer removes it repeatedly`
+        : `${what} ${cell === 'd' ? 'has another value' : 'is missing'} on ${on}`,
+    place: { tab: 'nodes', filters: { show: SHOW[cell] ?? 'problem', policy } },
+    names: nodes,
+    nameAt: nodeAt,
+    why: cell === 'c' ? `TaintPolicy ${policy}` : `TaintPolicy ${policy}: ${note.why}`,
+    fix: alike ? taintFix(nodes, note) : undefined,
+  };
+}
+
+/** A command for more nodes would be too long to read. */
+const MAX_NODES = 100;
+
+/** What to do about nodes that all lack a taint for the same reason. */
+function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: NodeNote): Fix | undefined {
+  const [first = ''] = nodes;
+  switch (blockedBy) {
+    case undefined:
+      return undefined;
+    case 'Conflict':
+      return {
+        command: CONFLICT_EVENTS,
+        note: 'Says who removes it. Stop that writer.',
+      };
+    case 'ValuesDiffer':
+    case 'OtherValuePresent':
+      return {
+        command: `taintkeeper explain node ${shellWord(first)}`,
+        note: 'Says which policies contradict each other.',
+      };
+    case 'ModeDoesNotRestore':
+    case 'WouldEvictPods': {
+      const evicts = taint.endsWith(':NoExecute') ? `, and ${EVICTS}` : '';
+      const some = nodes.slice(0, MAX_NODES);
+      const on =
+        some.length < nodes.length
+          ? `the first ${MAX_NODES} of ${number(nodes.length)} nodes`
+          : count(nodes.length, 'node');
+      const overwrite = carries === undefined ? '' : ' --overwrite';
+      return {
+        command: `kubectl taint${overwrite} node ${some.map(shellWord).join(' ')} ${shellWord(taint)}`,
+        note: `Sets it on ${on}${evicts}.`,
+      };
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { rolloutCommand } from '../coverage/fix.ts';
+import { shellWord } from '../kubernetes/text.ts';
+import { harmOfCondition } from '../policy/harm.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import { hasGap, nameOf } from './coverage-problems.ts';
+import type { Refusals } from './decision-log.ts';
+import { count, DOCTOR, daemonSetAt, type Led, nodeAt, number, type Problem, type Registered } from './problem.ts';
+import type { Fix, Place } from './state.ts';
+
+/** Requests of a component that policies deny. */
+export function refusalProblem({ user, count: times, policies, objects }: Refusals, mode: Registered['mode']): Problem {
+  const [policy] = policies;
+  return {
+    harm: 'ComponentsDenied',
+    count: times,
+    text: `${count(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
+    place: { tab: 'decisions', filters: { q: user, show: 'denied' } },
+    names: objects,
+    ...(mode === 'cluster' ? { nameAt: nodeAt } : {}),
+    why: `denied by TaintPolicy ${policies.join(', ')}; a component repeats what is denied`,
+    ...(policy === undefined
+      ? {}
+      : {
+          fix: {
+            command: `kubectl edit taintpolicy ${shellWord(policy)}`,
+            note: 'If it may remove the taint, add it to spec.exempt.users. Otherwise, correct the component.',
+          },
+        }),
+  };
+}
+
+/** What the policies say of themselves, and of objects that are not known here. */
+export function policyProblems({ policies, checks }: Registered, led: Led | undefined): Problem[] {
+  const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
+  if (policies.length === 0 && read) {
+    return [{ harm: 'Reported', text: 'There are no policies: nothing is protected', place: { tab: 'policies' } }];
+  }
+  return policies.flatMap((policy): Problem[] => {
+    const { kind, name, valid, problems, generationInForce, conditions } = policy;
+    const place: Place = { tab: 'policies', object: `${kind}/${name}` };
+    const edit: Fix = { command: `kubectl edit ${kind.toLowerCase()} ${shellWord(name)}`, note: '' };
+    const unusable: Problem[] = valid
+      ? []
+      : [
+          generationInForce === undefined
+            ? {
+                harm: 'NotInForce',
+                text: `${kind} ${name} is not in force: ${problems[0] ?? 'it cannot be read'}`,
+                ...{ place, fix: edit },
+              }
+            : {
+                harm: 'Stalled',
+                text: `${kind} ${name} cannot be used as it stands, and generation ${generationInForce} stays in force until taintkeeper restarts: ${problems[0]}`,
+                ...{ place, fix: edit },
+              },
+        ];
+    const stated = conditions.flatMap((condition): Problem[] => {
+      const { type, level, word, reason, message, next } = condition;
+      // An invalid spec is reported above, and what nodes lack is reported by cause where the nodes are known.
+      if (level === 'quiet' || (type === 'Ready' && !valid)) return [];
+      const harm = harmOfCondition(condition);
+      const isOfNodes = (harm === 'Missing' && reason !== 'RepairRefused') || harm === 'Conflict';
+      if (led && kind === 'TaintPolicy' && isOfNodes) return [];
+      return [
+        {
+          harm,
+          text: `${kind} ${name} is ${word}: ${message}`,
+          ...{ place, why: next },
+          ...(level === 'attention' ? {} : { fix: DOCTOR }),
+        },
+      ];
+    });
+    return [...unusable, ...stated, ...missingBy(policy, place, led)];
+  });
+}
+
+/** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
+function missingBy(policy: Registered['policies'][number], place: Place, led: Led | undefined): Problem[] {
+  const { kind, name, mode, spec, violating = 0, matched = 0, violators } = policy;
+  if (violating === 0 || kind === 'TolerationRestriction') return [];
+  const harm = mode === 'Audit' ? 'Reported' : 'Missing';
+  const problem = { harm, count: violating, place, nameAt: (one: string) => violatorAt(kind, one) } as const;
+  // The status names only the first few.
+  const withNames = (names: readonly string[]) => [...names, ...Array<string>(violating - violators.length).fill('')];
+  const [first] = violators;
+  switch (kind) {
+    case 'TaintPolicy':
+      return led
+        ? []
+        : [
+            {
+              ...problem,
+              text: `TaintPolicy ${name}: taints are missing on ${number(violating)} of ${count(matched, 'node')}`,
+              names: withNames(violators),
+            },
+          ];
+    case 'TolerationPolicy': {
+      const gaps = new Set(led?.coverage.daemonSets.filter(hasGap).map(nameOf));
+      const others = violators.filter((one) => !gaps.has(one));
+      const left = violating - (violators.length - others.length);
+      if (left === 0) return [];
+      return [
+        {
+          ...problem,
+          count: left,
+          text: `TolerationPolicy ${name}: tolerations are missing on ${number(left)} of ${count(matched, 'DaemonSet')}`,
+          names: withNames(others),
+          fix: mode === 'Mutate' ? addTolerations(name, others, spec) : undefined,
+        },
+      ];
+    }
+    case 'RecoveryPolicy':
+      return [
+        {
+          ...problem,
+          text: `RecoveryPolicy ${name}: ${count(violating, 'pod')} of DaemonSets ${violating === 1 ? 'is' : 'are'} stuck`,
+          names: withNames(violators),
+          fix: first === undefined ? undefined : { command: `taintkeeper explain pod ${shellWord(first)}`, note: '' },
+        },
+      ];
+  }
+}
+
+/** Where the object is shown; undefined for a pod, which no tab shows. */
+function violatorAt(kind: PolicyKind, name: string): Place | undefined {
+  if (kind === 'RecoveryPolicy') return undefined;
+  return kind === 'TaintPolicy' ? nodeAt(name) : daemonSetAt(name);
+}
+
+/** For DaemonSets that no taint keeps off at present. */
+function addTolerations(policy: string, daemonSets: readonly string[], spec: string): Fix | undefined {
+  const [first, second] = daemonSets;
+  if (first !== undefined && second === undefined) {
+    const [namespace = '', name = ''] = first.split('/');
+    return { command: rolloutCommand({ namespace, name }), note: 'Adds them, and replaces its pods.' };
+  }
+  if (/^existing: Patch$/m.test(spec)) return DOCTOR;
+  return {
+    command: `kubectl patch tolerationpolicy ${shellWord(policy)} --type merge --patch '{"spec":{"existing":"Patch"}}'`,
+    note: 'Adds them to one DaemonSet after the other, and replaces its pods. It needs the right patchDaemonSets.',
+  };
+}

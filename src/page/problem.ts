@@ -1,0 +1,45 @@
+import { count as counted } from '../kubernetes/text.ts';
+import type { Harm } from '../policy/harm.ts';
+import type { CoverageMatrix, Fix, NodeMap, PageState, Place } from './state.ts';
+
+/** If there are more causes of one kind than this, the last problem counts the rest. */
+export const MAX_CAUSES = 8;
+
+/** A problem before it is ranked. */
+export interface Problem {
+  readonly harm: Harm;
+  /** How many objects it concerns. */
+  readonly count?: number;
+  readonly text: string;
+  readonly place?: Place;
+  /** All whom it concerns, by name. Those that are not known by name are empty. */
+  readonly names?: readonly string[];
+  /** Where one of the names is shown. */
+  readonly nameAt?: (name: string) => Place | undefined;
+  readonly why?: string | undefined;
+  readonly fix?: Fix | undefined;
+}
+
+/** What is known besides the nodes and DaemonSets. */
+export type Registered = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
+
+/** What only the leader knows. */
+export interface Led {
+  readonly nodes: NodeMap;
+  readonly coverage: CoverageMatrix;
+  /** How many nodes are not Ready. */
+  readonly unready: number;
+}
+
+/** `5,000`. */
+export const number = (value: number) => value.toLocaleString('en');
+/** `1 node`, `5,000 nodes`. */
+export const count = (value: number, one: string) => counted(value, one).replace(String(value), number(value));
+
+/** Where the node is shown. */
+export const nodeAt = (object: string): Place => ({ tab: 'nodes', object });
+/** Where the DaemonSet is shown. @param object `NAMESPACE/NAME` */
+export const daemonSetAt = (object: string): Place => ({ tab: 'coverage', object });
+
+/** The command that finds problems of the installation. */
+export const DOCTOR: Fix = { command: 'taintkeeper doctor', note: 'Says why, and the command that repairs it.' };
