@@ -4,15 +4,14 @@ import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {
   AUTOSCALER_STARTUP_PREFIX,
-  howToDeclare,
-  isEnforced,
   isKnownToAutoscalers,
   isKnownToKarpenter,
   NODE_POOL_LABEL,
   type NodePool,
   titleOf,
-  type UndeclaredTaint,
-} from './node-pools.ts';
+} from './node-pool.ts';
+import { howToDeclare } from './pool-declaration.ts';
+import { isEnforced, type UndeclaredTaint } from './undeclared-taints.ts';
 
 /** A startup taint that a node carried. */
 export interface SeenStartupTaint {

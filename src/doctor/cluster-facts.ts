@@ -9,7 +9,7 @@ import type { PolicyObject } from '../cluster/policy-object.ts';
 import { POLICY_KINDS } from '../cluster/policy-paths.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import type { NodePool } from '../coverage/node-pools.ts';
+import type { NodePool } from '../coverage/node-pool.ts';
 import { isNowhere } from '../coverage/replica-spread.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';

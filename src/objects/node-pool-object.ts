@@ -1,4 +1,4 @@
-import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../coverage/node-pools.ts';
+import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../coverage/node-pool.ts';
 import {
   isDnsSubdomain,
   isLabelValue,

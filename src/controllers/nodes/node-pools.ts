@@ -6,7 +6,7 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { type PoolNote, poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
+import { type PoolNote, poolCondition } from '../../coverage/pool-condition.ts';
 import {
   howToDeclareSeen,
   type SeenStartupTaint,
@@ -15,6 +15,7 @@ import {
   unknownStartupTaints,
   unknownText,
 } from '../../coverage/seen-startup-taints.ts';
+import { undeclaredTaints } from '../../coverage/undeclared-taints.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { identity } from '../../kubernetes/taint.ts';
 import { policyReference } from '../../policy/policy-events.ts';

@@ -1,14 +1,8 @@
 import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
 import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
-import {
-  AUTOSCALER_STARTUP_PREFIX,
-  howToDeclare,
-  isEnforced,
-  lackText,
-  titleOf,
-  type UndeclaredTaint,
-  undeclaredTaints,
-} from '../../coverage/node-pools.ts';
+import { AUTOSCALER_STARTUP_PREFIX, titleOf } from '../../coverage/node-pool.ts';
+import { lackText } from '../../coverage/pool-condition.ts';
+import { howToDeclare } from '../../coverage/pool-declaration.ts';
 import {
   howToDeclareSeen,
   keysForClusterAutoscaler,
@@ -16,6 +10,7 @@ import {
   unknownStartupTaints,
   unknownText,
 } from '../../coverage/seen-startup-taints.ts';
+import { isEnforced, type UndeclaredTaint, undeclaredTaints } from '../../coverage/undeclared-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';

@@ -1,12 +1,9 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
-import {
-  howToDeclare,
-  lackText,
-  type NodePool,
-  poolCondition,
-  undeclaredTaints,
-} from '../../../src/coverage/node-pools.ts';
+import type { NodePool } from '../../../src/coverage/node-pool.ts';
+import { lackText, poolCondition } from '../../../src/coverage/pool-condition.ts';
+import { howToDeclare } from '../../../src/coverage/pool-declaration.ts';
+import { undeclaredTaints } from '../../../src/coverage/undeclared-taints.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import { viewKarpenterPool, viewMachinePool } from '../../../src/objects/node-pool-object.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

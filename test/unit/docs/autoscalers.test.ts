@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { AUTOSCALER_STARTUP_PREFIX, isKnownToKarpenter } from '../../../src/coverage/node-pools.ts';
+import { AUTOSCALER_STARTUP_PREFIX, isKnownToKarpenter } from '../../../src/coverage/node-pool.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import { ROOT } from './pages.ts';
 

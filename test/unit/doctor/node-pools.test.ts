@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { NodePool } from '../../../src/coverage/node-pools.ts';
+import type { NodePool } from '../../../src/coverage/node-pool.ts';
 import { checkNodePools } from '../../../src/doctor/checks/node-pools.ts';
 import type { NodePoolFacts } from '../../../src/doctor/cluster-facts.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
