@@ -12,7 +12,7 @@ export const hasGap = (row: CoverageRow) => isKeptOff(row) && (row.critical === 
 /** The DaemonSets that taints keep off nodes, and those with pods that are unavailable. */
 export function coverageProblems({ coverage: { daemonSets }, unready }: Led, audit: boolean): Problem[] {
   const gaps = worstFirst(daemonSets.filter(hasGap), harmOfGap, ({ keptOff }) => keptOff);
-  const left = gaps.slice(MAX_CAUSES);
+  const furtherGaps = gaps.slice(MAX_CAUSES);
   const {
     rolling = [],
     down = [],
@@ -23,10 +23,10 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
   );
   return [
     ...gaps.slice(0, MAX_CAUSES).map((row) => gapProblem(row, audit)),
-    ...left.slice(0, 1).map(
+    ...furtherGaps.slice(0, 1).map(
       (row): Problem => ({
         harm: harmOfGap(row),
-        text: `${count(left.length, 'more DaemonSet')} kept off nodes by taints`,
+        text: `${count(furtherGaps.length, 'more DaemonSet')} kept off nodes by taints`,
         place: { tab: 'coverage', filters: { show: 'tainted' } },
         fix: LIST_GAPS,
       }),

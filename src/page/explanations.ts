@@ -82,7 +82,7 @@ interface InCluster extends Sources {
 }
 
 async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promise<ShownExplanation> {
-  const object = await found(sources.objects.read(`/api/v1/nodes/${name}`), `There is no node ${name}.`);
+  const object = await readOrNotFound(sources.objects.read(`/api/v1/nodes/${name}`), `There is no node ${name}.`);
   const clusterState = syncedState(sources);
   const leader: LeaderOnNode | undefined = clusterState && {
     isInConflict: (taint) => clusterState.isInConflict(name, taint),
@@ -95,7 +95,7 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
   const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
-  const object = await found(sources.objects.read(path), `There is no DaemonSet ${namespace}/${name}.`);
+  const object = await readOrNotFound(sources.objects.read(path), `There is no DaemonSet ${namespace}/${name}.`);
   const clusterState = syncedState(sources);
   if (!clusterState)
     throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
@@ -124,7 +124,7 @@ function factsFrom({ objects, audit }: InCluster, kinds: readonly PolicyKind[], 
   };
 }
 
-async function found(object: Promise<unknown>, otherwise: string): Promise<unknown> {
+async function readOrNotFound(object: Promise<unknown>, otherwise: string): Promise<unknown> {
   try {
     return await object;
   } catch (error) {

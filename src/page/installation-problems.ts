@@ -49,8 +49,8 @@ function certificateProblems({ certificate, checks, mode }: Registered, now: num
   const isListed = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || isListed) return [];
   if (!certificate.expiresSoon) return [];
-  const left = Date.parse(certificate.notAfter) - now;
-  const text = left <= 0 ? 'has expired' : `expires in ${count(Math.floor(left / DAY_MS), 'day')}`;
+  const remainingMs = Date.parse(certificate.notAfter) - now;
+  const text = remainingMs <= 0 ? 'has expired' : `expires in ${count(Math.floor(remainingMs / DAY_MS), 'day')}`;
   const fix = mode === 'cluster' ? DOCTOR : undefined;
-  return [{ harm: left <= 0 ? 'NotReachable' : 'Stalled', text: `The serving certificate ${text}`, fix }];
+  return [{ harm: remainingMs <= 0 ? 'NotReachable' : 'Stalled', text: `The serving certificate ${text}`, fix }];
 }

@@ -31,7 +31,7 @@ interface Column extends NodeColumn {
 }
 
 /** Nodes × taints of the policies. */
-export async function nodeMap({ nodes, compiled, startupOn, ...known }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.protectionRules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
@@ -46,7 +46,7 @@ export async function nodeMap({ nodes, compiled, startupOn, ...known }: NodeMapI
     const selecting = selectingPolicies(compiled, node.labels);
     if (selecting.length > 0) {
       const pool = pools.indexOf(poolName(node.labels, selecting));
-      rows.push({ ...rowOf(node, columns, selecting, known, notes), pool });
+      rows.push({ ...rowOf(node, columns, selecting, isInConflict, notes), pool });
     } else unselected++;
     const what = waiting.length < MAX_WAITING ? startupOn(node.name) : undefined;
     if (what !== undefined) waiting.push(waitingNode(node, what));
@@ -84,8 +84,8 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: readonly CompiledTaintPolicy[],
-  { isInConflict }: Pick<NodeMapInput, 'isInConflict'>,
-  known: Distinct<NodeNote>,
+  isInConflict: NodeMapInput['isInConflict'],
+  notes: Distinct<NodeNote>,
 ): Omit<NodeRow, 'pool'> {
   const { losses, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
@@ -94,16 +94,16 @@ function rowOf(
   const kept = new Map(
     selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
   );
-  const notes: number[] = [];
+  const noteIndexes: number[] = [];
   const cells = columns.map((column): NodeCell => {
     const fields = kept.get(column.policy);
     if (fields === undefined) return '-';
     const loss = lost.get(`${column.policy} ${column.field}`);
     if (loss !== undefined) {
-      const found = carried.get(identity(loss.taint));
-      notes.push(known.indexOf(noteOn(loss, found)));
+      const carriedValue = carried.get(identity(loss.taint));
+      noteIndexes.push(notes.indexOf(noteOn(loss, carriedValue)));
       if (loss.blockedBy === 'Conflict') return 'c';
-      return found === undefined ? 'm' : 'd';
+      return carriedValue === undefined ? 'm' : 'd';
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
     return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
@@ -112,7 +112,7 @@ function rowOf(
     name: node.name,
     ready: node.ready,
     cells: cells.join(''),
-    ...(notes.length > 0 ? { notes } : {}),
+    ...(noteIndexes.length > 0 ? { notes: noteIndexes } : {}),
   };
 }
 
@@ -121,13 +121,13 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
   return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
-function noteOn(loss: Loss, found: string | undefined): NodeNote {
+function noteOn(loss: Loss, carriedValue: string | undefined): NodeNote {
   const { taint, blockedBy, policy } = loss;
   return {
     why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss) }),
     harm: harmOfLoss(blockedBy, policy.mode),
     taint: formatTaint(taint),
-    ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
+    ...(carriedValue === undefined ? {} : { carries: formatTaint({ ...taint, value: carriedValue }) }),
     ...(blockedBy === undefined ? {} : { blockedBy }),
   };
 }

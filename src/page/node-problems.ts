@@ -45,15 +45,15 @@ export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonl
     ({ harm }) => harm,
     ({ nodes }) => nodes.length,
   );
-  const left = sorted.slice(MAX_CAUSES);
-  const others = [...new Set(left.flatMap(({ nodes }) => nodes))];
+  const further = sorted.slice(MAX_CAUSES);
+  const others = [...new Set(further.flatMap(({ nodes }) => nodes))];
   const repaired = [...new Set(repairing.flatMap(({ nodes }) => nodes))];
   return [
     ...sorted.slice(0, MAX_CAUSES).map((cause) => nodeProblem(columns[cause.column], cause)),
-    ...left.slice(0, 1).map(
+    ...further.slice(0, 1).map(
       ({ harm }): Problem => ({
         harm,
-        text: `${count(others.length, 'node')} for ${count(left.length, 'more reason')}`,
+        text: `${count(others.length, 'node')} for ${count(further.length, 'more reason')}`,
         place: { tab: 'nodes', filters: { show: 'problem' } },
       }),
     ),

@@ -123,9 +123,9 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
   async function look(): Promise<void> {
     if (!isWatched()) return stop();
     // A client that requests the state gets the error.
-    const found = await feed.current().catch(() => undefined);
-    if (found === undefined || found.etag === sentEtag) return;
-    sentEtag = found.etag;
+    const state = await feed.current().catch(() => undefined);
+    if (state === undefined || state.etag === sentEtag) return;
+    sentEtag = state.etag;
     tell(sentEtag);
   }
 

@@ -97,13 +97,13 @@ function missingBy(policy: Registered['policies'][number], place: Place, led: Le
     case 'TolerationPolicy': {
       const gaps = new Set(led?.coverage.daemonSets.filter(hasGap).map(nameOf));
       const others = violators.filter((one) => !gaps.has(one));
-      const left = violating - (violators.length - others.length);
-      if (left === 0) return [];
+      const unlisted = violating - (violators.length - others.length);
+      if (unlisted === 0) return [];
       return [
         {
           ...problem,
-          count: left,
-          text: `TolerationPolicy ${name}: tolerations are missing on ${number(left)} of ${count(matched, 'DaemonSet')}`,
+          count: unlisted,
+          text: `TolerationPolicy ${name}: tolerations are missing on ${number(unlisted)} of ${count(matched, 'DaemonSet')}`,
           names: withNames(others),
           fix: mode === 'Mutate' ? addTolerations(name, others, spec) : undefined,
         },

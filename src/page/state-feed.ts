@@ -73,21 +73,21 @@ export function createStateFeed(
   { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, refusals = () => [] }: StateFeedOptions = {},
 ): StateFeed {
   let latest: StateText | undefined;
-  let foundAt = Number.NEGATIVE_INFINITY;
-  let finding: Promise<StateText> | undefined;
+  let computedAt = Number.NEGATIVE_INFINITY;
+  let computing: Promise<StateText> | undefined;
   const readCluster = clusterReader(pauseMs);
 
   return {
     current() {
-      if (latest && performance.now() - foundAt < maxAgeMs) return Promise.resolve(latest);
-      finding ??= find().finally(() => {
-        finding = undefined;
+      if (latest && performance.now() - computedAt < maxAgeMs) return Promise.resolve(latest);
+      computing ??= compute().finally(() => {
+        computing = undefined;
       });
-      return finding;
+      return computing;
     },
   };
 
-  async function find(): Promise<StateText> {
+  async function compute(): Promise<StateText> {
     const led = await readCluster(sources.cluster());
     const certificate = sources.certificate();
     const rest = {
@@ -106,7 +106,7 @@ export function createStateFeed(
     const text = `${JSON.stringify({ ...rest, problems }).slice(0, -1)}${led?.text ?? ''}`;
     const etag = etagOf(text);
     if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(new Date())}}` };
-    foundAt = performance.now();
+    computedAt = performance.now();
     return latest;
   }
 }
@@ -120,12 +120,12 @@ interface Evaluated extends Led {
 /** Caches the evaluation of all nodes until something has changed and a while has passed. */
 function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Promise<Evaluated | undefined> {
   // When the leader stops leading, its nodes are removed from memory at once.
-  const found = new WeakMap<ClusterState, Evaluated & { readonly revision: number; readonly due: number }>();
+  const evaluations = new WeakMap<ClusterState, Evaluated & { readonly revision: number; readonly due: number }>();
   return async (cluster) => {
     if (!cluster?.clusterState.isSynced()) return undefined;
     const { clusterState, compiled } = cluster;
     const revision = clusterState.revision();
-    const last = found.get(clusterState);
+    const last = evaluations.get(clusterState);
     if (last && (last.revision === revision || performance.now() < last.due)) return last;
     const begun = performance.now();
     const nodes = clusterState.nodes();
@@ -147,7 +147,7 @@ function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Pr
     const now = performance.now();
     const due = now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS);
     const evaluated = { revision, due, text, nodes: map, coverage, unready };
-    found.set(clusterState, evaluated);
+    evaluations.set(clusterState, evaluated);
     return evaluated;
   };
 }

@@ -58,9 +58,9 @@ export function rowOf({ answers }, index, { namespace, name, cells, runs, keptOf
     h('td', { class: `figure ${off}`, tabindex: '-1' }, number(keptOff)),
     h('td', { class: `figure ${unavailable > 0 ? 'bad' : 'quiet'}`, tabindex: '-1' }, number(unavailable)),
     ...cells.slice(0, shown).map((answer, column) => {
-      const found = answers[answer] ?? UNKNOWN;
-      const { reasons } = found;
-      const look = lookOf(found);
+      const cell = answers[answer] ?? UNKNOWN;
+      const { reasons } = cell;
+      const look = lookOf(cell);
       const { sign, word } = ANSWERS[look];
       const label = reasons.length > 0 ? `${word}: ${reasons.join('; ')}` : word;
       return h(
@@ -104,6 +104,6 @@ export function groupOf({ label, count, examples, taints }, name) {
  * @param {CoverageRow} row
  */
 export function summaryOf({ runs, keptOff, desired, unavailable, optsOut }) {
-  const left = optsOut ? '; annotated as one that is to be left alone' : '';
-  return `Runs on ${counted(runs, 'node')}, kept off ${number(keptOff)} by taints; ${number(unavailable)} of ${counted(desired, 'pod')} unavailable${left}`;
+  const optOutNote = optsOut ? '; annotated as one that is to be left alone' : '';
+  return `Runs on ${counted(runs, 'node')}, kept off ${number(keptOff)} by taints; ${number(unavailable)} of ${counted(desired, 'pod')} unavailable${optOutNote}`;
 }
