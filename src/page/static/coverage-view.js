@@ -4,6 +4,7 @@ import { placeOf } from './address.js';
 import { groupOf, headOf, rowOf, summaryOf } from './coverage-cells.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
+import { gridKeys, makeTabStop } from './grid-keys.js';
 import { absence, filters } from './panel-parts.js';
 import { ANSWERS, counted, countedOf, groupNames, hrefOf, lookOf, number } from './words.js';
 
@@ -87,7 +88,7 @@ export function coverageView(decisionsOn) {
   function show() {
     if (!matrix) return;
     const { groups, groupsLeftOut, daemonSets } = matrix;
-    const found = matrix;
+    const shownMatrix = matrix;
     const shown = wide ? groups.length : Math.min(groups.length, FEW_GROUPS);
     const { object, filters } = placeOf('coverage');
     const { q = '', show: filter = '' } = filters;
@@ -98,8 +99,8 @@ export function coverageView(decisionsOn) {
       .sort(([, a], [, b]) => gravity(b) - gravity(a));
     names = groupNames(groups);
     fill(head, [groups, shown], () => headOf(groups.slice(0, shown), names));
-    fill(body, [rows, groups, found.answers, shown, object, filters], () =>
-      rows.map(([index, row]) => rowOf(found, index, row, { shown, chosen: nameOf(row) === object, filters })),
+    fill(body, [rows, groups, shownMatrix.answers, shown, object, filters], () =>
+      rows.map(([index, row]) => rowOf(shownMatrix, index, row, { shown, chosen: nameOf(row) === object, filters })),
     );
     showChosen();
     if (!table.querySelector('td[tabindex="0"]')) makeTabStop(table);
@@ -153,66 +154,4 @@ const gravity = (row) =>
 function matches(row, filter) {
   if (filter === 'tainted') return isKeptOff(row);
   return filter !== 'unavailable' || row.unavailable > 0;
-}
-
-/**
- * Lets the arrows, Home and End move over the cells of a table with `role="grid"`, which is one tab stop: the cell that had the
- * focus last, or the first one.
- *
- * @param {HTMLTableElement} table its cells (`td`) have `tabindex="-1"`
- */
-function gridKeys(table) {
-  table.addEventListener('focusin', ({ target }) => {
-    if (target instanceof HTMLTableCellElement) makeTabStop(table, target);
-  });
-  table.addEventListener('keydown', (event) => {
-    const cell = event.target;
-    if (!(cell instanceof HTMLTableCellElement)) return;
-    const next = neighbour(cell, event.key, event.ctrlKey);
-    if (!next) return;
-    event.preventDefault();
-    next.focus();
-    next.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  });
-}
-
-/**
- * Makes one cell the tab stop, by default the first cell of the table.
- * @param {HTMLTableElement} table
- * @param {HTMLTableCellElement | null} [cell]
- */
-function makeTabStop(table, cell = table.querySelector('td')) {
-  for (const other of table.querySelectorAll('td[tabindex="0"]')) other.setAttribute('tabindex', '-1');
-  cell?.setAttribute('tabindex', '0');
-}
-
-/**
- * @param {HTMLTableCellElement} cell
- * @param {string} key
- * @param {boolean} far
- * @returns {HTMLElement | undefined}
- */
-function neighbour(cell, key, far) {
-  const row = cell.closest('tr');
-  const rows = [...(cell.closest('tbody')?.rows ?? [])];
-  if (!row) return undefined;
-  const cells = [...row.querySelectorAll('td')];
-  const column = cells.indexOf(cell);
-  const inRow = (/** @type {number} */ index) => rows[index]?.querySelectorAll('td')[column];
-  switch (key) {
-    case 'ArrowRight':
-      return cells[column + 1];
-    case 'ArrowLeft':
-      return cells[column - 1];
-    case 'ArrowDown':
-      return inRow(rows.indexOf(row) + 1);
-    case 'ArrowUp':
-      return inRow(rows.indexOf(row) - 1);
-    case 'Home':
-      return far ? rows[0]?.querySelectorAll('td')[0] : cells[0];
-    case 'End':
-      return far ? [...(rows.at(-1)?.querySelectorAll('td') ?? [])].at(-1) : cells.at(-1);
-    default:
-      return undefined;
-  }
 }

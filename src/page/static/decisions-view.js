@@ -67,13 +67,13 @@ export function decisionsView() {
       show();
     },
     /**
-     * @param {readonly PageDecision[]} found some of which may be known
+     * @param {readonly PageDecision[]} received some of which may be known
      * @param {number | undefined} now by the program's clock. While it is not known, no decision is news
      */
-    add(found, now) {
+    add(received, now) {
       const known = new Set(decisions.map(({ id }) => id));
-      const added = found.filter(
-        ({ id }, index) => !known.has(id) && found.findIndex((other) => other.id === id) === index,
+      const added = received.filter(
+        ({ id }, index) => !known.has(id) && received.findIndex((other) => other.id === id) === index,
       );
       if (added.length === 0) return;
       const news = now === undefined ? [] : added.filter(({ time }) => now - Date.parse(time) < NEWS_MS);
@@ -121,8 +121,8 @@ function isShown(decision, filter) {
 /** @param {PageDecision} decision @returns {string} the text that is searched */
 function wordsOf(decision) {
   const { operation, user, origin, message = '', warnings, violations, replica } = decision;
-  const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
-  return [objectOf(decision), operation, user, origin, message, replica, ...warnings, ...found]
+  const violationTexts = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
+  return [objectOf(decision), operation, user, origin, message, replica, ...warnings, ...violationTexts]
     .join('\n')
     .toLowerCase();
 }

@@ -143,18 +143,18 @@ function visible(text) {
 
 /**
  * @param {Element} element
- * @param {Child[]} found
+ * @param {Child[]} content
  */
-function append(element, found) {
-  element.append(...children(found));
+function append(element, content) {
+  element.append(...children(content));
 }
 
 /**
- * @param {Child[]} found
+ * @param {Child[]} content
  * @returns {(Node | string)[]}
  */
-function children(found) {
-  return found.flatMap((child) =>
+function children(content) {
+  return content.flatMap((child) =>
     child === undefined || child === false || child === '' ? [] : [typeof child === 'string' ? visible(child) : child],
   );
 }

@@ -42,15 +42,21 @@ export function gauges(state, decisions, now) {
  * @returns {Gauge}
  */
 function overviewGauge({ problems }) {
-  const found = lasting(problems).length;
-  const repairing = problems.length - found;
+  const lastingCount = lasting(problems).length;
+  const repairing = problems.length - lastingCount;
   const level = levelOf(problems);
   const what = level === 'attention' ? 'warning' : 'problem';
   return {
-    figure: number(found),
-    unit: found === 1 ? what : `${what}s`,
+    figure: number(lastingCount),
+    unit: lastingCount === 1 ? what : `${what}s`,
     note:
-      found > 1 ? 'the worst first' : found > 0 ? 'see what to do' : repairing > 0 ? 'being repaired' : 'nothing to do',
+      lastingCount > 1
+        ? 'the worst first'
+        : lastingCount > 0
+          ? 'see what to do'
+          : repairing > 0
+            ? 'being repaired'
+            : 'nothing to do',
     level,
   };
 }

@@ -107,10 +107,10 @@ export function follow({ onState, onDecisions, onConnection }) {
   }
 
   function deliver() {
-    const found = gathered;
+    const newDecisions = gathered;
     gathered = [];
     gathering = undefined;
-    onDecisions(found);
+    onDecisions(newDecisions);
   }
 
   document.addEventListener('visibilitychange', () => {

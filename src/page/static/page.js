@@ -2,7 +2,7 @@
 /** @import { PageState } from '../state.ts' */
 /** @import { Connection } from './live.js' */
 /** @import { Tab } from './problems.js' */
-import { tabs } from './address.js';
+
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
 import { byId, drawn, fill, h, SIGNS, spoken } from './dom.js';
@@ -13,6 +13,7 @@ import { overviewView } from './overview-view.js';
 import { copyButtons, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
 import { headline, lasting, levelOf } from './problems.js';
+import { tabs } from './tabs.js';
 import { trustLine } from './trust-line.js';
 import { hrefOf, span } from './words.js';
 
