@@ -75,8 +75,8 @@ export interface StartupWaits extends Controller {
   forget(node: string): void;
   /** Reports changes that were written. */
   written(entry: NodeEntry, changes: StartupChanges): void;
-  /** The API server refused such changes. */
-  refused(node: string, changes: StartupChanges, error: ApiError): void;
+  /** The API server refused such changes, or did not store them. */
+  refused(node: string, changes: StartupChanges, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   notRefused(node: string): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
@@ -270,10 +270,13 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 }
 
 /**
- * Throws if what the API server stored is not what was written: mutating webhooks are called, too.
+ * What prevents the changes, if the API server did not store what was written: mutating webhooks are called, too.
  * @param stored the taints of the Node after the write
  */
-export function checkStartupChanges({ late, again, removable }: StartupChanges, stored: readonly Taint[]): void {
+export function undoneChanges(
+  { late, again, removable }: StartupChanges,
+  stored: readonly Taint[],
+): Pick<ApiError, 'status' | 'reason' | 'message'> | undefined {
   const undone = [
     ...stored.filter((taint) => removable.some((one) => sameTaint(one.taint, taint))),
     ...taintsOnlyIn(
@@ -281,10 +284,12 @@ export function checkStartupChanges({ late, again, removable }: StartupChanges, 
       stored,
     ),
   ];
-  if (undone.length === 0) return;
-  throw new Error(
-    `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
-  );
+  if (undone.length === 0) return undefined;
+  return {
+    status: 200,
+    reason: 'Undone',
+    message: `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+  };
 }
 
 /** Whether the pods of the DaemonSet run on the same nodes as before. */
