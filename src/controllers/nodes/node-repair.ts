@@ -17,7 +17,7 @@ import { type NodeReports, trackNodeReports } from './node-reports.ts';
 import { type NodeSteps, nodeSteps } from './node-steps.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { checkStartupChanges } from './startup-changes.ts';
+import { undoneChanges } from './startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
@@ -166,22 +166,26 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     problems.notRefused(name);
-    startup.notRefused(name);
+    // Of a conflict, a webhook that undoes the writes is the reason.
+    if (step.conflicting.length === 0) startup.notRefused(name);
   }
   problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
   await problems.inConflict(name, step.memory.conflicts);
   nodeReports.staying(entry, step.drift.losses);
   nodeReports.conflicting(entry, step.conflicting);
-  return result === 'Outdated' ? CONFLICT_PAUSE_MS : step.nextInMs;
+  return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
 }
 
 /** @returns undefined if there is nothing to write */
-async function write(entry: NodeEntry, step: NodeStep, parts: Parts): Promise<NodeWrite | undefined> {
+async function write(entry: NodeEntry, step: NodeStep, parts: Parts): Promise<NodeWrite | 'Undone' | undefined> {
   const { steps, startup, writer, problems, nodeReports } = parts;
   const { desired, drift, startup: changes } = step;
   if (desired === undefined) return undefined;
   const changesStartup = changes.late.length + changes.again.length + changes.removable.length > 0;
-  const verify = (stored: readonly Taint[]) => checkStartupChanges(changes, stored);
+  let undone: ReturnType<typeof undoneChanges>;
+  const verify = (stored: readonly Taint[]) => {
+    undone = undoneChanges(changes, stored);
+  };
   const result = await writer.write(entry, desired, changesStartup ? verify : undefined).catch((error) => {
     if (isFinal(error)) {
       problems.refused(entry.name, drift.losses, error);
@@ -190,8 +194,13 @@ async function write(entry: NodeEntry, step: NodeStep, parts: Parts): Promise<No
     throw error;
   });
   if (result !== 'Written') return result;
+  // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step);
   nodeReports.written(entry, step);
+  if (undone) {
+    startup.refused(entry.name, changes, undone);
+    return 'Undone';
+  }
   startup.written(entry, changes);
   return result;
 }

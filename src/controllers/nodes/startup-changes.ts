@@ -1,3 +1,4 @@
+import type { ApiError } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { StartupStep } from '../../judge/startup/startup-step.ts';
@@ -34,19 +35,24 @@ export function reportStartupChanges(
 }
 
 /**
- * Throws if what the API server stored is not what was written: mutating webhooks are called, too.
+ * What prevents the changes, if the API server did not store what was written: mutating webhooks are called, too.
  * @param stored the taints of the Node after the write
  */
-export function checkStartupChanges({ late, again, removable }: StartupChanges, stored: readonly Taint[]): void {
+export function undoneChanges(
+  { late, again, removable }: StartupChanges,
+  stored: readonly Taint[],
+): Pick<ApiError, 'status' | 'reason' | 'message'> | undefined {
   const undone = [
-    ...stored.filter((taint) => removable.some((removed) => sameTaint(removed.taint, taint))),
+    ...stored.filter((taint) => removable.some((one) => sameTaint(one.taint, taint))),
     ...taintsOnlyIn(
       [...late, ...again].map(({ taint }) => taint),
       stored,
     ),
   ];
-  if (undone.length === 0) return;
-  throw new Error(
-    `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
-  );
+  if (undone.length === 0) return undefined;
+  return {
+    status: 200,
+    reason: 'Undone',
+    message: `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+  };
 }

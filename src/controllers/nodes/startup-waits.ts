@@ -57,8 +57,8 @@ export interface StartupWaits extends Controller {
   forget(node: string): void;
   /** Reports changes that were written. */
   written(entry: NodeEntry, changes: StartupChanges): void;
-  /** The API server refused such changes. */
-  refused(node: string, changes: StartupChanges, error: ApiError): void;
+  /** The API server refused such changes, or did not store them. */
+  refused(node: string, changes: StartupChanges, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   notRefused(node: string): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;

@@ -375,10 +375,11 @@ describe('a taint that another writer removes repeatedly', () => {
   });
 });
 
+const network = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
 it('a startup taint that another writer removes each time that it is set late is left to it, which node and policy say', async () => {
   const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'missing' }] };
-  const network = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-  const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
   const entry = nodeEntry('n0', [notReady]);
   const { writes, change, taintsOf, said, repair } = startRepair(
     { p: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },
@@ -393,6 +394,31 @@ it('a startup taint that another writer removes each time that it is set late is
   expect(said()).toEqual([...Array(3).fill('n0 TaintAdded'), 'n0 TaintConflict']);
   expect(repair.problems()).toContainEqual(expect.objectContaining({ policy: 'p', reason: 'TaintConflict' }));
 });
+
+it.each([
+  { why: 'does not remove', taints: [network], undo: (): readonly Taint[] => [network] },
+  { why: 'sets late', taints: [notReady], undo: (): readonly Taint[] => [notReady] },
+])(
+  'a startup taint that it $why, because a webhook undoes that, is left alone after three writes, and reported',
+  async (one) => {
+    const ready = one.taints.includes(network) ? ['example.com/gpu'] : [];
+    const readyWhen = { allocatable: [{ resource: 'example.com/gpu' }] };
+    const entry = nodeEntry('n0', one.taints);
+    const { writes, mutation, said, repair } = startRepair(
+      { p: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },
+      [{ ...entry, value: { ...entry.value, createdAt: Date.now(), resources: ready } }],
+    );
+    mutation.mockImplementation(one.undo);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(repair.problems()).toContainEqual(
+      expect.objectContaining({ reason: 'StartupTaintRefused', message: expect.stringContaining('mutating webhook') }),
+    );
+    await vi.advanceTimersByTimeAsync(500_000);
+    expect(writes).toHaveLength(3);
+    expect(said()).toEqual(['n0 TaintConflict']);
+    expect(repair.problems()).toContainEqual(expect.objectContaining({ policy: 'p', reason: 'TaintConflict' }));
+  },
+);
 
 describe('an entry of the annotation that stands together with its taint', () => {
   const HOUR_MS = 3_600_000;
