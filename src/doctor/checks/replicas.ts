@@ -2,7 +2,7 @@ import { awaitedNodes, isNowhere, sharedNode } from '../../coverage/placement.ts
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import type { DoctorNode } from '../cluster-facts.ts';
+import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, LABEL, reinstall } from '../installation.ts';
 import type { PodView, StartFailure } from '../pod-view.ts';

@@ -4,12 +4,13 @@ import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-objec
 import type { Webhook } from '../../../src/cluster/webhook-configurations.ts';
 import type { CheckName, CheckResult } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import type { DoctorNode, RegisteredWebhook } from '../../../src/doctor/cluster-facts.ts';
 import type { Dialled } from '../../../src/doctor/dial.ts';
+import type { DoctorNode } from '../../../src/doctor/doctor-node.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Installation } from '../../../src/doctor/installation.ts';
 import type { PodView } from '../../../src/doctor/pod-view.ts';
 import { known, type Reading } from '../../../src/doctor/reading.ts';
+import type { RegisteredWebhook } from '../../../src/doctor/registered-webhooks.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import { runChecks } from '../../../src/doctor/run-checks.ts';
 import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
