@@ -47,9 +47,9 @@ export function checkPolicies({
   // Without these facts, a check sees less than the leader did.
   const seeing: SeeingChecks = { contradictions: nodes.ok, 'node pools': nodes.ok && nodePools.ok };
   const ranked = policies.value.flatMap((policy) =>
-    checkPolicy(policy, seeing).map((found) => ({ found, harm: harmOf(policy) })),
+    checkPolicy(policy, seeing).map((finding) => ({ finding, harm: harmOf(policy) })),
   );
-  const results = [...undefinedFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ found }) => found)];
+  const results = [...undefinedFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ finding }) => finding)];
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', AUDIT_NOTE));
   }
