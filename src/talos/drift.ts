@@ -2,7 +2,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Declaration } from './declaration.ts';
-import { mayKubeletSet } from './lint/worker-label.ts';
+import { mayKubeletSet } from './kubelet-labels.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 import { isByKubelet } from './refused-taints.ts';
 
