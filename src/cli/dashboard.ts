@@ -104,9 +104,9 @@ async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
       },
       onError: ({ message }) => broken.is(message, message),
     });
-    void repeat(find, stopping.signal, (found) => {
-      if (found.pod === leader.pod) return;
-      leader = found;
+    void repeat(find, stopping.signal, (current) => {
+      if (current.pod === leader.pod) return;
+      leader = current;
       LOG.info(`the leader is now ${leader.pod}`);
       // The page connects again by itself.
       forwarded.disconnect();

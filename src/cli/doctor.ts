@@ -3,17 +3,12 @@ import { Command, Option } from 'commander';
 import type { UserClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { webSocketHandler } from '../cluster/tunnel.ts';
-import {
-  type CheckResult,
-  type Diagnosis,
-  type DiagnosisResult,
-  diagnose,
-  problemsOf,
-  runChecks,
-} from '../doctor/check.ts';
+import type { CheckResult } from '../doctor/check.ts';
 import { CHECKS, IS_INSTALLED } from '../doctor/checks.ts';
+import { type Diagnosis, type DiagnosisResult, diagnose, problemsOf } from '../doctor/diagnosis.ts';
 import { gatherFacts } from '../doctor/gather.ts';
 import type { InstallationChoice } from '../doctor/installation.ts';
+import { runChecks } from '../doctor/run-checks.ts';
 import type { Level } from '../explain/sections.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';

@@ -79,10 +79,12 @@ async function readWaiting(
     const removals = step.removable.map(
       ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
     );
-    const known = sources.daemonSets();
+    const daemonSets = sources.daemonSets();
     const startup = startupTaintsBy(node, enforcedPolicies(taintPolicies, node.labels));
     const leftOut =
-      typeof known === 'string' ? [] : carried.flatMap(({ parts }) => leftOutOnNode(parts, node, known.value, startup));
+      typeof daemonSets === 'string'
+        ? []
+        : carried.flatMap(({ parts }) => leftOutOnNode(parts, node, daemonSets.value, startup));
     return {
       text: [...removals, ...step.waiting.map(waitingText)].join('; '),
       notes: [...new Set(leftOut)].map((text) => `startup taints do not wait for ${text}`),
@@ -201,8 +203,8 @@ export async function refuseWorkload(
     const describe = `kubectl describe -n ${shellWord(namespace)} ${kind} ${shellWord(name)}`;
     throw new InputError([`${refused}, and it has no pods to explain; see ${describe}`]);
   }
-  const rest = others.length > 0 ? `; the others: ${atMost(MAX_PODS, others).join(', ')}` : '';
-  throw new InputError([`${refused}; explain one of its pods: taintkeeper explain pod ${first}${rest}`]);
+  const otherPods = others.length > 0 ? `; the others: ${atMost(MAX_PODS, others).join(', ')}` : '';
+  throw new InputError([`${refused}; explain one of its pods: taintkeeper explain pod ${first}${otherPods}`]);
 }
 
 async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {
@@ -252,9 +254,9 @@ async function readEvents(
 
 /** @throws InputError if there is no such object, ApiError */
 async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
-  const found = await findObject(client, path);
-  if (found === undefined) throw new InputError([`${what}: not found`]);
-  return found;
+  const object = await findObject(client, path);
+  if (object === undefined) throw new InputError([`${what}: not found`]);
+  return object;
 }
 
 const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;

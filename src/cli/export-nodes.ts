@@ -22,19 +22,19 @@ interface FoundNode {
  * @throws InputError
  */
 export async function exportNodePolicies(paths: readonly string[], output: 'yaml' | 'json'): Promise<void> {
-  const found = (await readDocuments(paths)).flatMap(nodesOf).map((node) => ({ node, derived: policyOfNode(node) }));
-  if (found.length === 0)
+  const nodes = (await readDocuments(paths)).flatMap(nodesOf).map((node) => ({ node, derived: policyOfNode(node) }));
+  if (nodes.length === 0)
     throw new InputError([`${paths.join(', ')}: no Node found: pass the output of kubectl get nodes -o yaml`]);
-  const policies = found.flatMap(({ derived }) => derived.policy ?? []);
+  const policies = nodes.flatMap(({ derived }) => derived.policy ?? []);
   refuse(policies);
-  const without = found.filter(({ derived }) => derived.policy === undefined);
+  const without = nodes.filter(({ derived }) => derived.policy === undefined);
   if (output === 'json') {
     process.stdout.write(asJson(policiesAsObject(policies)));
     // JSON has no comments.
-    tell(...found.flatMap(notesOn));
+    tell(...nodes.flatMap(notesOn));
     return;
   }
-  const documents = found.flatMap(({ node, derived }) =>
+  const documents = nodes.flatMap(({ node, derived }) =>
     derived.policy ? formatOne(node, derived, derived.policy) : [],
   );
   process.stdout.write(`${asComments(without.flatMap(notesOn))}${documents.join('---\n')}`);

@@ -56,9 +56,9 @@ export function formatReview(review: Review, format: ReviewFormat, patched: bool
     case 'github':
       return asAnnotations(review.reviewed.flatMap(results));
     case 'sarif': {
-      const found = review.reviewed.flatMap(results);
-      const rules = [...new Set(found.map(({ rule }) => rule))].map((id) => ({ id, about: `what ${id} says` }));
-      return asSarif('taintkeeper review', rules, found);
+      const reported = review.reviewed.flatMap(results);
+      const rules = [...new Set(reported.map(({ rule }) => rule))].map((id) => ({ id, about: `what ${id} says` }));
+      return asSarif('taintkeeper review', rules, reported);
     }
     default:
       return formatAs(format, { data: () => data(review, patched), table: (look) => table(review, patched, look) });
@@ -95,8 +95,8 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
   const rows = reviewed.flatMap((each) => {
     const { resource, namespace, name, operation, admission, refusals } = each;
     const object = printable(nameOf({ resource, namespace, name }));
-    const found = admission.violations.map((one) => [one.policy, violationText(one)]);
-    const decided = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
+    const violations = admission.violations.map((one) => [one.policy, violationText(one)]);
+    const decided = violations.length > 0 ? violations : annotated(admission.patch).map((what) => ['', what]);
     const findings = [...refusals.map((refusal) => ['', printable(refusalText(refusal))]), ...decided];
     const [first = ['', ''], ...rest] = findings;
     const result = { text: resultOf(each), level: RESULT_LEVELS[resultOf(each)] };

@@ -47,14 +47,14 @@ export async function askApiServers(client: UserClient, trial: Trial): Promise<R
 }
 
 function addressesIn(slices: Awaited<ReturnType<typeof listEndpointSlices>>): string[] {
-  const found = slices.flatMap(({ ports, endpoints }) => {
+  const hostPorts = slices.flatMap(({ ports, endpoints }) => {
     const port = ports?.find(({ name }) => name === PORT_NAME)?.port;
     if (port === undefined) return [];
     return (endpoints ?? [])
       .filter(isReadyEndpoint)
       .flatMap(({ addresses: [host = ''] }) => (isIP(host) === 0 ? [] : hostPort(host, port)));
   });
-  return [...new Set(found)].sort();
+  return [...new Set(hostPorts)].sort();
 }
 
 /** An API server that answers nothing within this time counts as not reachable from here, which is normal outside the cluster. */

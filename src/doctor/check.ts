@@ -1,9 +1,8 @@
-import { count, printable } from '../kubernetes/text.ts';
 import type { Facts } from './facts.ts';
 import { all, type Reading } from './reading.ts';
 
 /** Where a problem can be, the cause first: a missing installation has no certificate, and without trust the API server makes no call. */
-const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
+export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
 export type Area = (typeof AREAS)[number];
 
 /**
@@ -117,11 +116,11 @@ export function essentialSkip(why: string): Finding {
 
 /** The finding, unless one of its causes has a problem. */
 export function consequence(
-  found: Finding,
-  says: Consequence['says'] = (cause) => `${found.evidence}: see ${cause}`,
+  finding: Finding,
+  says: Consequence['says'] = (cause) => `${finding.evidence}: see ${cause}`,
   of?: readonly CheckName[],
 ): Finding {
-  return { ...found, consequence: { says, ...(of ? { of } : {}) } };
+  return { ...finding, consequence: { says, ...(of ? { of } : {}) } };
 }
 
 /**
@@ -137,94 +136,4 @@ export function needs<T extends object>(
   const read = all<T>(facts);
   if (read.ok) return check(read.value);
   return [essential ? essentialSkip(read.why) : finding('skipped', read.why)];
-}
-
-/**
- * Runs checks. Only causes are problems: a finding that may follow from the problem of another check is skipped, and names that check.
- * @param asked the checks whose results are returned; of the others only those run that these depend on
- * @throws Error if a check depends on itself, or on one that is not in the list
- */
-export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly Check<F>[] = all): CheckResult[] {
-  const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
-  /** The problems from which skipped results follow. What depends on a skipped check has the same cause. */
-  const causes = new Map<CheckResult, CheckResult>();
-  return asked.flatMap(resultsOf);
-
-  function resultsOf(check: Check<F>): readonly CheckResult[] {
-    const known = results.get(check.name);
-    if (known === 'running') throw new Error(`${check.name} depends on itself`);
-    if (known) return known;
-    results.set(check.name, 'running');
-    for (const name of check.dependsOn) resultsOf(named(name));
-    const found = [check.run(facts)].flat().map((one) => resultOf(check, one));
-    results.set(check.name, found);
-    return found;
-  }
-
-  function resultOf(check: Check<F>, { consequence, area = check.area, ...found }: Finding): CheckResult {
-    const { evidence, remedy } = found;
-    const name = check.printed ?? check.name;
-    const cause = consequence && causeAmong(consequence.of ?? check.dependsOn);
-    if (cause) {
-      const evidence = printable(consequence.says(cause.name));
-      const skipped: CheckResult = { area: check.area, name, state: 'skipped', evidence };
-      causes.set(skipped, cause);
-      return skipped;
-    }
-    const words = { evidence: printable(evidence), ...(remedy === undefined ? {} : { remedy: printable(remedy) }) };
-    return { area, name, ...found, ...words };
-  }
-
-  function causeAmong(names: readonly CheckName[]): CheckResult | undefined {
-    const found = names.flatMap((name) => resultsOf(named(name)));
-    return found.find(({ state }) => state === 'problem') ?? found.map((one) => causes.get(one)).find(Boolean);
-  }
-
-  function named(name: CheckName): Check<F> {
-    const check = all.find((one) => one.name === name);
-    if (!check) throw new Error(`there is no check ${name}`);
-    return check;
-  }
-}
-
-/**
- * The area of the first problem, or that there is none. `unknown`: no problem was found, but an essential check or all checks of an
- * area were skipped.
- */
-export type DiagnosisResult = Area | 'healthy' | 'unknown';
-
-export interface Diagnosis {
-  readonly result: DiagnosisResult;
-  /** One line, without the result. */
-  readonly summary: string;
-  readonly checks: readonly CheckResult[];
-}
-
-/** All problems, in the order of {@link AREAS}. */
-export function problemsOf(checks: readonly CheckResult[]): CheckResult[] {
-  return AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'problem'));
-}
-
-/** Names the first area of {@link AREAS} that has a problem. Checks report causes only, no consequences. */
-export function diagnose(checks: readonly CheckResult[]): Diagnosis {
-  const [first, ...others] = problemsOf(checks);
-  if (first) {
-    const more = others.length > 0 ? ` (and ${count(others.length, 'more problem')} below)` : '';
-    return { result: first.area, summary: `${first.evidence}${more}`, checks };
-  }
-  const unseen = checks.find((check) => check.state === 'skipped' && (check.essential || isBlind(check.area)));
-  if (unseen) return { result: 'unknown', summary: `${unseen.name}: ${unseen.evidence}`, checks };
-  const notes = checks.filter(({ state }) => state === 'note').length;
-  const skipped = checks.filter(({ state }) => state === 'skipped').length;
-  const noted = notes > 0 ? `, ${count(notes, 'note')}` : '';
-  const left = skipped > 0 ? `, ${skipped} skipped` : '';
-  return {
-    result: 'healthy',
-    summary: `${count(checks.length - skipped, 'check')}, no problems${noted}${left}`,
-    checks,
-  };
-
-  function isBlind(area: Area): boolean {
-    return checks.every((check) => check.area !== area || check.state === 'skipped');
-  }
 }

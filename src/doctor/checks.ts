@@ -1,14 +1,16 @@
 import { CERTIFICATE_CHECKS, type Check, LEADER_NEEDS } from './check.ts';
+import { checkAdmission } from './checks/admission.ts';
 import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
-import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
 import { checkContradictions } from './checks/contradictions.ts';
 import { checkControlPlane } from './checks/control-plane.ts';
 import { checkLeader, checkPermissions, checkRegistration, checkRights } from './checks/leader.ts';
+import { checkNetworkPolicies } from './checks/network-policies.ts';
 import { checkNodeMetadata } from './checks/node-metadata.ts';
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPolicies } from './checks/policies.ts';
 import { checkReplicas } from './checks/replicas.ts';
+import { checkRoundTrip } from './checks/round-trip.ts';
 import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
 import { checkEndpoints, checkInstallation, checkService } from './checks/service.ts';

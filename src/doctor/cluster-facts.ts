@@ -1,16 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
-import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
-import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
+import { projectDaemonSet } from '../cluster/cluster-objects.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
-import { listPolicies } from '../cluster/policies.ts';
 import { undefinedKinds } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
-import { POLICY_KINDS } from '../cluster/policy-paths.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { ADMISSION_REGISTRATION } from '../cluster/webhook-configurations.ts';
 import type { NodePool } from '../coverage/node-pool.ts';
-import { isNowhere } from '../coverage/replica-spread.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
@@ -18,60 +13,15 @@ import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import type { PodObject } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
 import { type ApiServer, askApiServers } from './api-servers.ts';
+import { type DoctorNode, viewDoctorNode } from './doctor-node.ts';
 import type { Installation } from './installation.ts';
+import { policiesWithStatus } from './policies-with-status.ts';
 import { known, look, mapped, type Reading, read } from './reading.ts';
+import { listConfigurations, type RegisteredConfiguration } from './registered-webhooks.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
-
-/** A node as the leader sees it, and the fields that only checks read. */
-export interface DoctorNode extends ClusterNode {
-  /** The names in `status.images` of images that no registry has. By default a kubelet reports its 50 largest images. */
-  readonly loadedImages?: readonly string[];
-  /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`. Empty until the kubelet reports it. */
-  readonly kubeletVersion: string;
-  /** The message of its condition Ready, unless that is True. */
-  readonly notReady?: string;
-}
-
-/** A webhook of a Mutating- or ValidatingWebhookConfiguration. The API server has filled in all defaults. */
-export interface RegisteredWebhook {
-  readonly name: string;
-  readonly clientConfig?: {
-    readonly service?: { readonly namespace: string; readonly name: string };
-    readonly url?: string;
-  };
-  readonly rules?: readonly WebhookRule[] | null;
-  readonly failurePolicy?: string;
-  readonly timeoutSeconds?: number;
-  readonly objectSelector?: object | null;
-  readonly matchConditions?: readonly unknown[] | null;
-}
-
-export interface WebhookRule {
-  readonly apiGroups?: readonly string[];
-  readonly apiVersions?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly operations?: readonly string[];
-  readonly scope?: string;
-}
-
-export interface RegisteredConfiguration {
-  readonly resource: 'mutatingwebhookconfigurations' | 'validatingwebhookconfigurations';
-  readonly name: string;
-  readonly webhooks: readonly RegisteredWebhook[];
-}
-
-/** The Lease, watched for some seconds. A Lease that changes is renewed, whatever the clocks say. */
-export interface LeaseWatch {
-  /** Undefined: there is no Lease. '': its holder released it. */
-  readonly holder: string | undefined;
-  readonly renewed: boolean;
-  /** By the holder's clock. */
-  readonly renewTime: string | undefined;
-  readonly watchedSeconds: number;
-}
+import { type LeaseWatch, watchLease } from './watch-lease.ts';
 
 /** Node pools of autoscalers. */
 export interface NodePoolFacts {
@@ -115,20 +65,19 @@ export interface ClusterFacts {
   readonly apiServers: Reading<readonly ApiServer[]>;
 }
 
-/** The leader writes a status within 5 s: `PAUSE_MS` of its status writer, in src/controllers/status/. */
-const STATUS_PAUSE_MS = 6_000;
-
 /** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
 export async function gatherCluster(client: UserClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
-  const nodes = listed.then((known) => mapped(known, ({ view }) => view));
-  const missing = read(() => undefinedKinds(client));
-  const policies = missing.then((kinds) => read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])));
-  const tried = Promise.all([policies, listed]).then(async ([listedPolicies, found]) => {
-    const nodes = mapped(found, ({ spec }) => spec);
-    return tryAdmission(client, await trialFor(client, installation.namespace, { policies: listedPolicies, nodes }));
+  const nodes = listed.then((reading) => mapped(reading, ({ view }) => view));
+  const withoutDefinition = read(() => undefinedKinds(client));
+  const policies = withoutDefinition.then((kinds) =>
+    read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])),
+  );
+  const tried = Promise.all([policies, listed]).then(async ([policies, listedNodes]) => {
+    const nodes = mapped(listedNodes, ({ spec }) => spec);
+    return tryAdmission(client, await trialFor(client, installation.namespace, { policies, nodes }));
   });
   const metadataProtection = read(() =>
     Promise.all(
@@ -141,7 +90,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     await Promise.all([
       readBuiltinPolicies(),
       read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
-      nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+      nodes.then((reading) => read(() => gatherNodePools(client, reading.ok ? reading.value : []))),
       read(() => listConfigurations(client)),
       read(() => reviewRights(client, installation)),
       read(() => watchLease(client, installation)),
@@ -152,7 +101,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
-    undefinedKinds: await missing,
+    undefinedKinds: await withoutDefinition,
     nodes: await nodes,
     daemonSets,
     nodePools,
@@ -204,92 +153,4 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
   const apis = (await servedPoolApis(client)).filter((api) => concernsUs(api, clusters));
   const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters)));
   return { apis, pools: pools.flat() };
-}
-
-/**
- * The policies. If the status of one may be out of date, they are read once more after a pause: it is older than the spec, or counts objects that
- * differ, which the leader may have repaired since.
- */
-export async function policiesWithStatus(
-  client: ApiClient,
-  missing: readonly PolicyKind[],
-  { pauseMs = STATUS_PAUSE_MS } = {},
-): Promise<PolicyObject[]> {
-  // Of none of them: the error says so.
-  const kinds =
-    missing.length < POLICY_KINDS.length ? POLICY_KINDS.filter((kind) => !missing.includes(kind)) : POLICY_KINDS;
-  const policies = await listPolicies(client, kinds);
-  if (policies.every(isSettled)) return policies;
-  await delay(pauseMs);
-  return listPolicies(client, kinds);
-}
-
-function isSettled({ status, generation }: PolicyObject): boolean {
-  const { observedGeneration, violating = 0 } = (status ?? {}) as PolicyStatus;
-  return observedGeneration === generation && violating === 0;
-}
-
-async function listConfigurations(client: ApiClient): Promise<RegisteredConfiguration[]> {
-  const lists = Object.values(CONFIGURATIONS).map(({ resource }) =>
-    listObjects(client, `${ADMISSION_REGISTRATION}/${resource}`, (object): RegisteredConfiguration => {
-      const { metadata, webhooks } = object as {
-        metadata: { name: string };
-        webhooks?: readonly RegisteredWebhook[] | null;
-      };
-      return { resource, name: metadata.name, webhooks: webhooks ?? [] };
-    }),
-  );
-  return (await Promise.all(lists)).flat();
-}
-
-function viewDoctorNode(object: unknown): DoctorNode {
-  const { status } = object as {
-    status?: {
-      nodeInfo?: { kubeletVersion?: string };
-      images?: readonly { names?: readonly string[] | null }[] | null;
-      conditions?: readonly { type: string; status: string; message?: string }[] | null;
-    };
-  };
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return {
-    ...projectNode(object),
-    ...(ready && ready.status !== 'True' ? { notReady: ready.message ?? '' } : {}),
-    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
-    loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
-  };
-}
-
-/** Three times the renewal period of a leader, so that a single lost answer does not count. */
-const WATCH_MS = 6_000;
-const POLL_MS = 250;
-const REQUEST_TIMEOUT_MS = 3_000;
-
-/**
- * Reads the Lease until its holder renews it, or for six seconds. A leader renews it every two.
- * @throws ApiError, Error
- */
-export async function watchLease(
-  client: ApiClient,
-  { namespace, lease }: Pick<Installation, 'namespace' | 'lease'>,
-  { watchMs = WATCH_MS } = {},
-): Promise<LeaseWatch> {
-  const store = leaseStore(client, namespace, lease);
-  const started = performance.now();
-  const look = () => store.read({ timeoutMs: REQUEST_TIMEOUT_MS, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
-  const first = await look();
-  for (;;) {
-    const now = await look();
-    const changed = now !== undefined && now.metadata.resourceVersion !== first?.metadata.resourceVersion;
-    const renewed = changed && holderOf(now) !== undefined;
-    const watchedMs = performance.now() - started;
-    if (renewed || watchedMs > watchMs) {
-      return {
-        holder: now && (holderOf(now) ?? ''),
-        renewed,
-        renewTime: now?.spec?.renewTime,
-        watchedSeconds: Math.round(watchedMs / 1_000),
-      };
-    }
-    await delay(POLL_MS);
-  }
 }

@@ -73,7 +73,7 @@ function portName(service: ServiceObject | undefined, port: number): string {
 
 /** One for each pod: of a dual-stack Service, a slice of each address family names it. */
 function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly PodView[]): Listed[] {
-  const found = slices.flatMap(({ ports, endpoints }) => {
+  const listedEndpoints = slices.flatMap(({ ports, endpoints }) => {
     const port = ports?.find((one) => (one.name ?? '') === name)?.port;
     if (port === undefined) return [];
     // The meaning of further addresses is not defined (EndpointSlice of discovery.k8s.io/v1).
@@ -82,7 +82,7 @@ function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly
     );
   });
   const groups = Map.groupBy(
-    found,
+    listedEndpoints,
     ({ endpoint: { targetRef }, address }) => targetRef?.uid ?? targetRef?.name ?? address,
   );
   return [...groups.values()].flatMap((group) => {

@@ -26,11 +26,11 @@ const SIZES = [1024, 512, 256, 192, 128, 96, 64];
 
 /** How many items a list may have for the API server to evaluate a policy on it. Undefined if not even the least number. */
 function sizeWithin(conditions: readonly Expression[], others: readonly Expression[]): number | undefined {
-  const all = [...conditions, ...others];
-  if (all.some(({ text }) => text.length > LENGTH_LIMIT)) return undefined;
+  const expressions = [...conditions, ...others];
+  if (expressions.some(({ text }) => text.length > LENGTH_LIMIT)) return undefined;
   return SIZES.find(
     (size) =>
-      all.every(({ cost }) => cost(size) <= COST_BUDGET) &&
+      expressions.every(({ cost }) => cost(size) <= COST_BUDGET) &&
       total(conditions, size) <= CONDITIONS_BUDGET &&
       total(others, size) <= POLICY_BUDGET,
   );

@@ -44,8 +44,8 @@ const SECONDS_WEIGHT = 3;
 /** True if the DaemonSet does not tolerate a taint that the policy requires it to tolerate. */
 export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression {
   const ranges = tolerations.flatMap(({ value }) => rangesOf(value));
-  const anyOf = (found: readonly string[]): Expression => {
-    const items = [...new Set(found)];
+  const anyOf = (literals: readonly string[]): Expression => {
+    const items = [...new Set(literals)];
     const list = { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
     return items.length === 0 ? any([]) : exists(list, 'required', notTolerated({ dynamic: false }));
   };
@@ -63,7 +63,7 @@ export function lackedOf(
   { variables, required }: RequiredTolerations,
   mutates: boolean,
 ) {
-  const needs = needsAmong(required, (one) => one.policy === name);
+  const needs = needsAmong(required, ({ policy }) => policy === name);
   const lacking = lackingLists(needs, {
     write: ({ required }) => literal(formatToleration(required.toleration)),
     read: 'string(need.required)',

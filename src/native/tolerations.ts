@@ -116,7 +116,7 @@ export function lackingLists(needs: readonly ConditionalNeed[], { write, read }:
   const isLacking = notTolerated({ dynamic: true });
   return dividedLists('lacking', items, (some) => {
     const list = conditionalList(some);
-    const ranges = some.reduce((sum, one) => sum + one.ranges, 0);
+    const ranges = some.reduce((sum, { ranges }) => sum + ranges, 0);
     const cost = (size: number) => list.cost(size) + ranges * (isLacking.cost(size) + 30) + some.length * 40;
     return cel(cost)`${list}.filter(need, need.ranges.exists(required,
   ${isLacking})).map(need, ${read})`;
@@ -185,15 +185,15 @@ export function dividedLists<T extends WeighedItem>(
   write: (items: readonly T[]) => Expression,
 ): NamedLists {
   const chunks: { items: T[]; ranges: number; length: number }[] = [];
-  for (const one of items) {
-    const { length } = one.item.text;
+  for (const weighed of items) {
+    const { length } = weighed.item.text;
     const last = chunks.at(-1);
-    if (last && last.ranges + one.ranges <= RANGES_AT_ONCE && last.length + length <= LENGTH_AT_ONCE) {
-      last.items.push(one);
-      last.ranges += one.ranges;
+    if (last && last.ranges + weighed.ranges <= RANGES_AT_ONCE && last.length + length <= LENGTH_AT_ONCE) {
+      last.items.push(weighed);
+      last.ranges += weighed.ranges;
       last.length += length;
     } else {
-      chunks.push({ items: [one], ranges: one.ranges, length });
+      chunks.push({ items: [weighed], ranges: weighed.ranges, length });
     }
   }
   const variables = chunks.map(({ items: some }, index) => ({

@@ -1,13 +1,13 @@
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictionWarnings, rivalsOf } from '../judge/policy/contradictions.ts';
-import {
-  isLeft,
-  losesStartupRule,
-  policyWarnings,
-  selectionWarnings,
-  waitingWarnings,
-} from '../judge/policy/findings.ts';
+import { idleWarnings } from '../judge/policy/idle-policy.ts';
 import { collectKeys } from '../judge/policy/misspelled-keys.ts';
+import {
+  losesProtection,
+  losesStartupRule,
+  protectionWarnings,
+  waitingWarnings,
+} from '../judge/policy/policy-change.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { longLoop } from '../runtime/long-loop.ts';
 
@@ -29,7 +29,7 @@ export async function nodeAdvice<Node extends NodeView>(
 ): Promise<readonly string[]> {
   const { keys, add } = collectKeys();
   const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));
-  const left: string[] = [];
+  const unprotected: string[] = [];
   const waiting: string[] = [];
   const after = [...others, policy];
   let selected = 0;
@@ -41,14 +41,14 @@ export async function nodeAdvice<Node extends NodeView>(
     if (policy.selectsNode(node.labels)) {
       selected++;
       for (const [rival, names] of shared) if (rival.selectsNode(node.labels)) names.push(node.name);
-    } else if (before && isLeft(before, node)) {
-      left.push(node.name);
+    } else if (before && losesProtection(before, node)) {
+      unprotected.push(node.name);
     }
   }
   return [
-    ...selectionWarnings(left),
+    ...protectionWarnings(unprotected),
     ...waitingWarnings(waiting),
     ...contradictionWarnings(policy, shared),
-    ...policyWarnings(policy, keys, { selected, all: nodes.length }),
+    ...idleWarnings(policy, keys, { selected, all: nodes.length }),
   ];
 }

@@ -8,7 +8,7 @@ import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
 import { startupWarnings } from '../judge/ended-startup-taints.ts';
-import { mayLeaveStartupTaints } from '../judge/policy/findings.ts';
+import { mayLeaveStartupTaints } from '../judge/policy/policy-change.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';

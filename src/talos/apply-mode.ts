@@ -85,10 +85,10 @@ function isImmediate(field: string, version: number): boolean {
 const SECTIONS: readonly string[] = ['', 'machine', 'cluster', 'machine.features'];
 
 function changedFields(before: SourceDocument, after: SourceDocument, path: readonly string[] = []): string[] {
-  const [one, other] = [valueAt(before.value, path), valueAt(after.value, path)];
+  const [valueBefore, valueAfter] = [valueAt(before.value, path), valueAt(after.value, path)];
   // Talos compares a whole section if only one of them has it.
-  if (SECTIONS.includes(path.join('.')) && isMapping(one) && isMapping(other)) {
-    return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) =>
+  if (SECTIONS.includes(path.join('.')) && isMapping(valueBefore) && isMapping(valueAfter)) {
+    return [...new Set([...Object.keys(valueBefore), ...Object.keys(valueAfter)])].flatMap((name) =>
       changedFields(before, after, [...path, name]),
     );
   }

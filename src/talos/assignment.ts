@@ -62,7 +62,7 @@ export function assign(
   );
   const byHostname = Map.groupBy(hosts, ({ name }) => name);
   const shared = declarations.filter(({ configuration }) => nodeNames(configuration).length === 0);
-  const find = (node: LiveNode): Found | string => {
+  const declarationFor = (node: LiveNode): Found | string => {
     const chosen = given.get(node.name);
     if (chosen) return { declaration: chosen, by: '--node' };
     const named = byHostname.get(node.name)?.map(({ declaration }) => declaration);
@@ -73,9 +73,9 @@ export function assign(
   const assigned: Assignment[] = [];
   const unassigned: { node: string; why: string }[] = [];
   for (const node of nodes) {
-    const found = find(node);
-    if (typeof found === 'string') unassigned.push({ node: node.name, why: found });
-    else assigned.push({ node, ...found });
+    const choice = declarationFor(node);
+    if (typeof choice === 'string') unassigned.push({ node: node.name, why: choice });
+    else assigned.push({ node, ...choice });
   }
   const used = new Set(assigned.map(({ declaration }) => declaration));
   return { assigned, unassigned, unused: declarations.filter((declaration) => !used.has(declaration)) };

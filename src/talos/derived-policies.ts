@@ -186,16 +186,16 @@ function selectorOf(
 function clashOf(group: readonly Declaration[], other: Declaration, given: boolean): string | undefined {
   const declared = new Map(other.taints.map((taint) => [identity(taint), taint]));
   for (const taint of lastingOf(group[0])) {
-    const found = declared.get(identity(taint));
+    const counterpart = declared.get(identity(taint));
     const advice = given
       ? '--node-selector is for the nodes of all files: name only files of alike nodes'
       : 'nothing tells their nodes apart: give them different labels, or name one file at a time with --node-selector';
-    if (found === undefined) {
+    if (counterpart === undefined) {
       const place = other.labels.values().next().value?.at;
       const where = place ? `${other.configuration.source} (labels: ${place})` : other.configuration.source;
       return `${taint.at}: taint ${formatTaint(taint)} is not declared in ${where}: ${advice}`;
     }
-    if ((found.value ?? '') !== (taint.value ?? '')) return `${contradiction(taint, found)}, and ${advice}`;
+    if ((counterpart.value ?? '') !== (taint.value ?? '')) return `${contradiction(taint, counterpart)}, and ${advice}`;
   }
   return undefined;
 }

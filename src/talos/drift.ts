@@ -2,7 +2,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Declaration } from './declaration.ts';
-import { mayKubeletSet } from './lint/worker-label.ts';
+import { mayKubeletSet } from './kubelet-labels.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 import { isByKubelet } from './refused-taints.ts';
 
@@ -48,11 +48,11 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
   return lasting.flatMap((taint): DriftFinding[] => {
     const declared = formatTaint(taint);
-    const found = live.find((other) => sameTaint(other, taint));
-    if (found) {
-      if ((found.value ?? '') === (taint.value ?? '')) return [];
+    const carried = live.find((other) => sameTaint(other, taint));
+    if (carried) {
+      if ((carried.value ?? '') === (taint.value ?? '')) return [];
       const fix = ['taint', 'node', name, declared, '--overwrite'];
-      return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, fix }];
+      return [{ kind: 'taint', problem: 'different', live: formatTaint(carried), declared, at: taint.at, fix }];
     }
     // Talos compares only the key: one with another effect is the declared one with a change.
     const changed = live.find(
@@ -107,12 +107,12 @@ function claimed(
 
 function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): DriftFinding[] {
   return [...labels].flatMap(([key, { value, at }]): DriftFinding[] => {
-    const found = own(live, key);
-    if (found === value) return [];
+    const liveValue = own(live, key);
+    if (liveValue === value) return [];
     const declared = `${key}=${value}`;
     const fix = ['label', 'node', name, declared];
-    if (found === undefined) return [{ kind: 'label', problem: 'missing', declared, at, fix }];
-    const changed = `${key}=${found}`;
+    if (liveValue === undefined) return [{ kind: 'label', problem: 'missing', declared, at, fix }];
+    const changed = `${key}=${liveValue}`;
     return [{ kind: 'label', problem: 'different', live: changed, declared, at, fix: [...fix, '--overwrite'] }];
   });
 }

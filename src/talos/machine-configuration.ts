@@ -154,8 +154,8 @@ const ROLES: Readonly<Record<string, MachineRole>> = {
 
 function readSchedulingOnControlPlanes(documents: readonly SourceDocument[]): Declared<boolean> | undefined {
   for (const field of ['allowSchedulingOnControlPlanes', 'allowSchedulingOnMasters']) {
-    const found = firstOf(documents, ['cluster', field], booleanAt);
-    if (found) return found;
+    const declared = firstOf(documents, ['cluster', field], booleanAt);
+    if (declared) return declared;
   }
   return undefined;
 }
@@ -185,10 +185,10 @@ const MAX_CONFIGURATION_BYTES = 2 * 1024 * 1024;
  */
 export async function readMachineConfigurations(files: readonly string[]): Promise<MachineConfiguration[]> {
   const faults: string[] = [];
-  const found: MachineConfiguration[] = [];
+  const configurations: MachineConfiguration[] = [];
   for (const file of files) {
     try {
-      found.push((await readMachineConfigurationText(file)).configuration);
+      configurations.push((await readMachineConfigurationText(file)).configuration);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       // The first error is the cause of the others.
@@ -196,7 +196,7 @@ export async function readMachineConfigurations(files: readonly string[]): Promi
     }
   }
   if (faults.length > 0) throw new InputError(faults);
-  return found;
+  return configurations;
 }
 
 /**

@@ -29,17 +29,17 @@ function hasDirective(value: unknown): boolean {
 /** Where a document has `$patch`. None in a JSON patch, whose values are whole. */
 export function directives(document: SourceDocument): FieldLocation[] {
   if (Array.isArray(document.value)) return [];
-  const found = (value: unknown, path: Path): FieldLocation[] => {
+  const directivesIn = (value: unknown, path: Path): FieldLocation[] => {
     const entries: [string | number, unknown][] = Array.isArray(value)
       ? [...value.entries()]
       : isMapping(value)
         ? Object.entries(value)
         : [];
     return entries.flatMap(([name, below]) =>
-      name === '$patch' ? [{ document, path: [...path, name] }] : found(below, [...path, name]),
+      name === '$patch' ? [{ document, path: [...path, name] }] : directivesIn(below, [...path, name]),
     );
   };
-  return found(document.value, []);
+  return directivesIn(document.value, []);
 }
 
 /** The value without what `$patch: delete` removes. Items of lists keep their index, which locates them. */
@@ -49,26 +49,26 @@ function withoutDeleted(value: unknown): unknown {
   if (value.$patch === 'delete') return undefined;
   const kept = Object.entries(value).flatMap(([key, below]): [string, unknown][] => {
     if (key === '$patch') return [];
-    const rest = withoutDeleted(below);
-    return rest === undefined ? [] : [[key, rest]];
+    const lasting = withoutDeleted(below);
+    return lasting === undefined ? [] : [[key, lasting]];
   });
   return Object.fromEntries(kept);
 }
 
 function operation(patch: SourceDocument, index: number): SourceDocument[] {
-  const found: unknown = (patch.value as unknown[])[index];
+  const step: unknown = (patch.value as unknown[])[index];
   const refuse = (at: string, message: string): never => {
     throw new InputError([`${patch.locate([index, at])}: ${message}`]);
   };
-  if (!isMapping(found) || typeof found.op !== 'string' || typeof found.path !== 'string') {
+  if (!isMapping(step) || typeof step.op !== 'string' || typeof step.path !== 'string') {
     return refuse('op', 'expected an operation of a JSON patch, with op and path');
   }
-  if (!/^(\/|$)/.test(found.path))
+  if (!/^(\/|$)/.test(step.path))
     return refuse('path', 'expected a JSON pointer, which begins with a slash: /machine/…');
-  switch (found.op) {
+  switch (step.op) {
     case 'add':
     case 'replace':
-      return [declaredBy(patch, index, found.path, found.value)];
+      return [declaredBy(patch, index, step.path, step.value)];
     case 'remove':
     case 'test':
       return [];

@@ -35,10 +35,10 @@ export function readTalosContext(text: string, source: string, asked: string | u
   const names = Object.keys(value.contexts);
   const name = asked ?? textOf(value.context) ?? '';
   const context = Object.hasOwn(value.contexts, name) ? value.contexts[name] : undefined;
-  const known = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
+  const contexts = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
   if (name === '')
-    throw new InputError([`${source}: no context is chosen, and ${known}: talosctl config context NAME`]);
-  if (!isMapping(context)) throw new InputError([`${source}: there is no context ${name}: ${known}`]);
+    throw new InputError([`${source}: no context is chosen, and ${contexts}: talosctl config context NAME`]);
+  if (!isMapping(context)) throw new InputError([`${source}: there is no context ${name}: ${contexts}`]);
   const auth = isMapping(context.auth) ? context.auth : {};
   return {
     name,

@@ -10,12 +10,12 @@ export function isMapping(value: unknown): value is Mapping {
 
 /** The value at the path. Undefined if there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
-  let found = value;
+  let below = value;
   for (const part of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;
-    found = (found as Record<string | number, unknown>)[part];
+    if (typeof below !== 'object' || below === null || !Object.hasOwn(below, part)) return undefined;
+    below = (below as Record<string | number, unknown>)[part];
   }
-  return found;
+  return below;
 }
 
 /** The kind of a document; undefined for the one with `machine` and `cluster`, which has none. */
@@ -25,8 +25,8 @@ export function kindOf({ value }: SourceDocument): unknown {
 
 /** The entries of the mapping at the path. None if there is no mapping. */
 export function entriesAt({ value }: SourceDocument, path: Path): [key: string, value: unknown][] {
-  const found = valueAt(value, path);
-  return isMapping(found) ? Object.entries(found) : [];
+  const mapping = valueAt(value, path);
+  return isMapping(mapping) ? Object.entries(mapping) : [];
 }
 
 /**

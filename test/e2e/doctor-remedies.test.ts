@@ -6,8 +6,8 @@ import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts'
 import { POLICY_RESOURCES } from '../../src/cluster/policy-paths.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../../src/cluster/webhook-configurations.ts';
 import type { CheckName } from '../../src/doctor/check.ts';
+import { checkAdmission } from '../../src/doctor/checks/admission.ts';
 import { checkFailedCalls, checkVersions } from '../../src/doctor/checks/api-server.ts';
-import { checkAdmission } from '../../src/doctor/checks/calls.ts';
 import { checkPermissions, checkRights } from '../../src/doctor/checks/leader.ts';
 import { checkOtherWebhooks } from '../../src/doctor/checks/other-webhooks.ts';
 import { checkPolicies } from '../../src/doctor/checks/policies.ts';

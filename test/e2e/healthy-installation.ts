@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { formatDiagnosis } from '../../src/cli/doctor.ts';
-import type { CheckResult, Diagnosis } from '../../src/doctor/check.ts';
+import type { CheckResult } from '../../src/doctor/check.ts';
+import type { Diagnosis } from '../../src/doctor/diagnosis.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';

@@ -148,8 +148,8 @@ function named(natives: readonly NativeObject[]): string {
  */
 async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
   try {
-    const found = await listNative(client, await servedVersions(client));
-    return found.filter(({ kind }) => kind.endsWith('Binding'));
+    const natives = await listNative(client, await servedVersions(client));
+    return natives.filter(({ kind }) => kind.endsWith('Binding'));
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new InputError([

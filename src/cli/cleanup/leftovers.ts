@@ -168,12 +168,12 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, policies)),
     listObjects(client, '/apis/apps/v1/daemonsets', readDaemonSet),
   ]);
-  const all: readonly Leftover[] = [...nodes, ...daemonSets];
-  const left = all.filter((one) => one.annotations.length > 0 || waitingOn(one).length > 0);
+  const candidates: readonly Leftover[] = [...nodes, ...daemonSets];
+  const leftovers = candidates.filter((object) => object.annotations.length > 0 || waitingOn(object).length > 0);
   return {
     policies,
     // Startup taints first: they keep pods from nodes.
-    objects: left.toSorted((a, b) => Number(waitingOn(b).length > 0) - Number(waitingOn(a).length > 0)),
+    objects: leftovers.toSorted((a, b) => Number(waitingOn(b).length > 0) - Number(waitingOn(a).length > 0)),
     unreadyNodes: nodes.flatMap(({ value }) => (value.ready ? [] : [value])),
   };
 }

@@ -80,8 +80,8 @@ async function fix(files: readonly string[], options: FixOptions): Promise<void>
   const policies = as === 'policies' ? (['TaintPolicy', 'TolerationPolicy'] as const) : (['TaintPolicy'] as const);
   const input = await readCoverage(files, options, { policies });
   const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
-  const found = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
-  const { comments, text, data } = printFix(found, as, { report, ...input });
+  const fix = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
+  const { comments, text, data } = printFix(fix, as, { report, ...input });
   if (output === 'json') {
     process.stdout.write(asJson(data));
     // JSON has no comments.

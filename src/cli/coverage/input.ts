@@ -257,10 +257,10 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
       add(daemonSets, `${namespace}/${name}`, object, `${object.place}: DaemonSet`);
     }
   }
-  const found = [...daemonSets.values()];
+  const compared = [...daemonSets.values()];
   return {
-    daemonSets: found.filter(({ problems }) => problems.length === 0).map(({ daemonSet }) => daemonSet),
-    refused: found
+    daemonSets: compared.filter(({ problems }) => problems.length === 0).map(({ daemonSet }) => daemonSet),
+    refused: compared
       .filter(({ problems }) => problems.length > 0)
       .map(({ daemonSet: { namespace, name }, problems }) => ({ namespace, name, problems })),
     unread,
@@ -337,7 +337,7 @@ function none(kind: string, asked: readonly string[], all: readonly unknown[]): 
     : `the files have no ${kind}: coverage compares Nodes with DaemonSets`;
 }
 
-function add<T>(found: Map<string, T>, name: string, value: T, place: string): void {
-  if (found.has(name)) throw new InputError([`${place} ${name} is there twice`]);
-  found.set(name, value);
+function add<T>(objects: Map<string, T>, name: string, value: T, place: string): void {
+  if (objects.has(name)) throw new InputError([`${place} ${name} is there twice`]);
+  objects.set(name, value);
 }

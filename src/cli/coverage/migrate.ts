@@ -113,7 +113,7 @@ const POLICIES = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction'] as
  * @throws ApiError, MalformedObjectError
  */
 async function readMigration(client: ApiClient): Promise<MigrationFacts> {
-  const [nodes, workloads, found] = await Promise.all([
+  const [nodes, workloads, read] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readMigratable(object, [])),
     listWorkloads(client, WORKLOAD_KINDS),
     Promise.all(POLICIES.map((kind) => readPolicies(client, kind))),
@@ -121,8 +121,8 @@ async function readMigration(client: ApiClient): Promise<MigrationFacts> {
   return {
     nodes,
     workloads,
-    policies: found.flatMap(({ policies }) => policies),
-    unreadPolicies: found.flatMap(({ unread }) => unread),
+    policies: read.flatMap(({ policies }) => policies),
+    unreadPolicies: read.flatMap(({ unread }) => unread),
   };
 }
 
@@ -134,10 +134,10 @@ async function readPolicies(
   kind: PolicyKind,
 ): Promise<{ readonly policies: readonly Policy[]; readonly unread: readonly string[] }> {
   try {
-    const found = await listPolicies(client, [kind]);
+    const objects = await listPolicies(client, [kind]);
     return {
-      policies: found.flatMap(({ result }) => (result.ok ? result.policy : [])),
-      unread: found
+      policies: objects.flatMap(({ result }) => (result.ok ? result.policy : [])),
+      unread: objects
         .filter(({ result }) => !result.ok)
         .map(({ name }) => `${kind} ${name} is not valid, and was left out: correct it, and ${AGAIN}`),
     };
@@ -200,10 +200,10 @@ const NAMES = 6;
 
 function nodeTable({ nodes }: RoleAnalysis, look: Look): string[] {
   const alike = Map.groupBy(nodes, ({ labels, taints }) => `${labels} ${taints}`);
-  const rows = [...alike.values()].flatMap((found) => {
-    const [first] = found;
-    const names = found.map(({ name }) => name);
-    return first ? [[String(found.length), first.labels, first.taints, namesIn(names, NAMES, look)]] : [];
+  const rows = [...alike.values()].flatMap((group) => {
+    const [first] = group;
+    const names = group.map(({ name }) => name);
+    return first ? [[String(group.length), first.labels, first.taints, namesIn(names, NAMES, look)]] : [];
   });
   return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows], look)] : [];
 }

@@ -153,9 +153,9 @@ function formatCell(
     return runs ? { text: 'pending', level: 'attention' } : { text: 'virtual', level: 'quiet' };
   }
   if (runs) {
-    const found = missing.length > 0 ? `runs ${scheduled}/${scheduled + missing.length}` : 'runs';
+    const runsOn = missing.length > 0 ? `runs ${scheduled}/${scheduled + missing.length}` : 'runs';
     const seconds = evictions.map((eviction) => eviction.seconds);
-    const text = seconds.length > 0 ? `${found} (${Math.min(...seconds)} s)` : found;
+    const text = seconds.length > 0 ? `${runsOn} (${Math.min(...seconds)} s)` : runsOn;
     return { text, level: missing.length + seconds.length === 0 ? 'ok' : 'attention' };
   }
   const kinds = [...new Set(obstacles.map(({ kind }) => kind))];
@@ -173,9 +173,9 @@ function refusedTable(refused: readonly RefusedDaemonSet[], look: Look): string[
 
 function gapTables({ gaps }: CoverageReport, look: Look): string[] {
   const titled = (title: string, passing: boolean) => {
-    const found = gaps.filter((gap) => gap.passing === passing);
-    if (found.length === 0) return [];
-    const rows = found.map((gap) => [
+    const titledGaps = gaps.filter((gap) => gap.passing === passing);
+    if (titledGaps.length === 0) return [];
+    const rows = titledGaps.map((gap) => [
       nameOf(gap),
       String(gap.nodes.length),
       some(gap.nodes, look),
@@ -281,26 +281,26 @@ function podTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): stri
   ];
 }
 
-function crowdedOutTable(found: readonly PriorityFinding[], look: Look): string[] {
-  const rows = found.map((one) => [
-    nameOf(one),
-    String(one.nodes.length),
-    some(one.nodes, look),
-    printable(one.why),
-    printable(one.change),
+function crowdedOutTable(findings: readonly PriorityFinding[], look: Look): string[] {
+  const rows = findings.map((finding) => [
+    nameOf(finding),
+    String(finding.nodes.length),
+    some(finding.nodes, look),
+    printable(finding.why),
+    printable(finding.change),
   ]);
   const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY', 'CHANGE'], ...rows], look);
   return rows.length > 0 ? [`Pending on full nodes:\n${text()}`] : [];
 }
 
-function criticalTable(found: readonly PriorityFinding[], look: Look): string[] {
-  const rows = found.map((one) => [nameOf(one), printable(one.why), printable(one.change)]);
+function criticalTable(findings: readonly PriorityFinding[], look: Look): string[] {
+  const rows = findings.map((finding) => [nameOf(finding), printable(finding.why), printable(finding.change)]);
   const text = () => columns([['DAEMONSET', 'WHY', 'CHANGE'], ...rows], look);
   return rows.length > 0 ? [`Other pods depend on these, and they have no priority class:\n${text()}`] : [];
 }
 
-function wideTable(found: readonly WideToleration[], look: Look): string[] {
-  const rows = found.map(({ kind, namespace, name, toleration, returnsTo, staysOn, change }) => [
+function wideTable(wide: readonly WideToleration[], look: Look): string[] {
+  const rows = wide.map(({ kind, namespace, name, toleration, returnsTo, staysOn, change }) => [
     printable(`${kind} ${namespace}/${name}`),
     printable(toleration),
     [

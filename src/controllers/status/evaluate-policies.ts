@@ -7,7 +7,8 @@ import {
   type Disagreement,
   VALUES_DIFFER,
 } from '../../judge/policy/contradictions.ts';
-import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
+import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
+import { idleNotes } from '../../judge/policy/idle-policy.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/policy/misspelled-keys.ts';
 import { startupNotes } from '../../judge/policy/startup-faults.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';

@@ -6,7 +6,7 @@ import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { DoctorNode } from '../cluster-facts.ts';
+import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
 
 const MAX_NAMED = 3;
@@ -30,24 +30,24 @@ function contradictions(policies: readonly Policy[], nodes: readonly DoctorNode[
 }
 
 /** Sorted by the two policies, then by the rule of the first one. */
-function byPolicies(found: readonly Disagreement[], policies: readonly CompiledTaintPolicy[]): Disagreement[] {
+function byPolicies(unordered: readonly Disagreement[], policies: readonly CompiledTaintPolicy[]): Disagreement[] {
   const place = ({ policy }: Disagreement['first']) => policies.indexOf(policy);
   const rule = ({ policy, field }: Disagreement['first']) => policy.required.findIndex((one) => one.field === field);
-  return found.toSorted(
+  return unordered.toSorted(
     (a, b) => place(a.first) - place(b.first) || place(a.second) - place(b.second) || rule(a.first) - rule(b.first),
   );
 }
 
-function disagreementFinding(found: Disagreement): Finding {
-  const { first, second, isAudited } = found;
+function disagreementFinding(disagreement: Disagreement): Finding {
+  const { first, second, isAudited } = disagreement;
   const [{ name: one }, { name: other }] = [first.policy, second.policy];
   const what = `require ${first.text} and ${second.text}, and a node can have only one`;
   const outcome = isAudited
     ? ''
     : `. A node that registers gets ${first.text}: ${whyFirst(first.policy, second.policy)}`;
   const remedy = `choose one, or make its nodeSelector leave out what ${one} selects: kubectl edit taintpolicy ${other}`;
-  const state = isContradiction(found) ? 'problem' : 'note';
-  return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(found)}${outcome}`, remedy);
+  const state = isContradiction(disagreement) ? 'problem' : 'note';
+  return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(disagreement)}${outcome}`, remedy);
 }
 
 /** Which nodes both policies select: existing nodes, else possible ones. */

@@ -20,9 +20,9 @@ export function checkNodeMetadata({
   ];
   const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
   const wrong = kinds.flatMap((kind, place) => {
-    const found = metadataProtection.value[place];
-    if (found === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
-    return hasFields(found.spec, desired[place]) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
+    const object = metadataProtection.value[place];
+    if (object === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
+    return hasFields(object.spec, desired[place]) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
   });
   if (wrong.length === 0)
     return finding(

@@ -15,7 +15,8 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { DoctorNode, NodePoolFacts } from '../cluster-facts.ts';
+import type { NodePoolFacts } from '../cluster-facts.ts';
+import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
 import { howToGrant } from '../rights.ts';
 

@@ -7,7 +7,7 @@ import type { SelectingKind } from '../../policy/policy.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition, type StalledReason, type StateOf } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
-import type { DoctorNode } from '../cluster-facts.ts';
+import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
 
@@ -47,9 +47,9 @@ export function checkPolicies({
   // Without these facts, a check sees less than the leader did.
   const seeing: SeeingChecks = { contradictions: nodes.ok, 'node pools': nodes.ok && nodePools.ok };
   const ranked = policies.value.flatMap((policy) =>
-    checkPolicy(policy, seeing).map((found) => ({ found, harm: harmOf(policy) })),
+    checkPolicy(policy, seeing).map((finding) => ({ finding, harm: harmOf(policy) })),
   );
-  const results = [...undefinedFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ found }) => found)];
+  const results = [...undefinedFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ finding }) => finding)];
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', AUDIT_NOTE));
   }

@@ -2,7 +2,7 @@ import { awaitedNodes, isNowhere, sharedNode } from '../../coverage/replica-spre
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import type { DoctorNode } from '../cluster-facts.ts';
+import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, LABEL, reinstall } from '../installation.ts';
 import type { PodView, StartFailure } from '../pod-view.ts';
@@ -54,14 +54,14 @@ export function checkReplicas(
   // The readiness check `drain` of the last replica (src/replica/readiness.ts).
   const drained = unready.find((_pod, index) => reasons[index]?.failures[0]?.name === 'drain');
   const awaited = drained ? undefined : whatNodesLack(unready[0], facts);
-  const found = finding(
+  const result = finding(
     ready === 0 ? 'problem' : 'note',
     [evidence, told, awaited?.evidence, rejected].filter(Boolean).join('; '),
     drained
       ? `kubectl uncordon ${drained.node}`
       : (awaited?.remedy ?? remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`)),
   );
-  return isAboutTrust ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+  return isAboutTrust ? consequence(result, (cause) => `${evidence} (${told}): see ${cause}`) : result;
 }
 
 /** The kubelet's reason for a node without a CNI (`NetworkReady` of the container runtime). */

@@ -24,12 +24,12 @@ export function servedBy({
   installation,
 }: Pick<Facts, 'replicas' | 'overService' | 'installation'>): Served[] {
   const served = replicas.flatMap(({ name, way, dialled }) => servedIn(name, way, dialled));
-  const found = new Set(served.map(({ leaf }) => leaf.fingerprint256));
+  const fingerprints = new Set(served.map(({ leaf }) => leaf.fingerprint256));
   const over = overService
     .filter(isWebhook)
     .flatMap((dialled) => servedIn(`Service ${installation.service}`, 'direct', dialled));
   const others = new Map(over.map((one) => [one.leaf.fingerprint256, one]));
-  return [...served, ...[...others.values()].filter(({ leaf }) => !found.has(leaf.fingerprint256))];
+  return [...served, ...[...others.values()].filter(({ leaf }) => !fingerprints.has(leaf.fingerprint256))];
 }
 
 function isWebhook(dialled: Dialled): boolean {

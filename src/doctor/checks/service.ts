@@ -71,11 +71,11 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   const where = `Service ${installation.namespace}/${installation.service}`;
   if (!service.ok) return essentialSkip(`${where}: ${service.why}`);
   if (service.value === undefined) {
-    const left = webhooks.ok && webhooks.value.length > 0;
+    const hasWebhooks = webhooks.ok && webhooks.value.length > 0;
     return finding(
       'problem',
-      `${where} not found${left ? ', and webhooks that call it are registered' : ''}`,
-      `does it have another namespace (--namespace)? If not, ${left ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
+      `${where} not found${hasWebhooks ? ', and webhooks that call it are registered' : ''}`,
+      `does it have another namespace (--namespace)? If not, ${hasWebhooks ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {

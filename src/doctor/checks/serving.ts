@@ -20,17 +20,17 @@ export function checkServing(facts: Facts): Finding {
       ({ reason }) => reason,
       (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is ${group[0].reason}`,
     );
-    const found = finding('problem', `${told}; it is ${now.toISOString()} now`, renewal(facts));
+    const notValid = finding('problem', `${told}; it is ${now.toISOString()} now`, renewal(facts));
     // An issuer whose clock was ahead issues both.
     if (served.every(({ leaf }) => facts.now < leaf.validFromDate)) {
-      return consequence(found, (cause) => `not valid yet, as its CA: see ${cause}`, ['Secret']);
+      return consequence(notValid, (cause) => `not valid yet, as its CA: see ${cause}`, ['Secret']);
     }
     const isValidHere = served.every(({ leaf }) => !invalidAt(leaf, facts.now));
     return isValidHere
-      ? consequence(found, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`, [
+      ? consequence(notValid, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`, [
           'clocks',
         ])
-      : found;
+      : notValid;
   }
   const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;
   const evidence = `${count(served.length, 'replica')} checked (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
@@ -47,14 +47,14 @@ export function checkNames(facts: Facts): Finding {
   const wrong = served.filter(({ leaf }) => uncoveredNames(leaf, [serverName]).length > 0);
   if (wrong.length === 0) return finding('ok', `for ${serverName}`);
   const namesIn = ({ leaf }: Served) => namesOf(leaf).join(', ') || 'no name at all';
-  const found = describeGroups(
+  const wrongNames = describeGroups(
     wrong,
     namesIn,
     (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is for ${namesIn(group[0])}`,
   );
   return finding(
     'problem',
-    `the API server asks for ${serverName}, and ${found}`,
+    `the API server asks for ${serverName}, and ${wrongNames}`,
     `is taintkeeper in namespace ${installation.namespace} (--namespace)? If so, ${renewal(facts)}`,
   );
 }

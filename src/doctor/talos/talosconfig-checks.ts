@@ -67,10 +67,10 @@ export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string 
 
 /** Describes the CAs of a context. CAs of Talos often have the same name, so the date is part of it. */
 export function describeCa(ca: string): string {
-  const found = parseCertificates(ca).map(
+  const cas = parseCertificates(ca).map(
     (own) => `${subjectOf(own)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
   );
-  return found.join('; ');
+  return cas.join('; ');
 }
 
 /** Whether the client certificate is not of the CA of its own context. */

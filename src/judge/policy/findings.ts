@@ -1,118 +1,14 @@
-import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
-import { atMost, count } from '../../kubernetes/text.ts';
-import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { isRequiredTaint } from '../declared-taints.ts';
-import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
 import { judgeDaemonSet } from '../request/daemon-set.ts';
-import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
+import { waitingTaints } from './waiting-taints.ts';
 
-/** Nodes that a warning names. */
-const MAX_NAMED = 3;
-
-/**
- * Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes.
- * @param keys those of all nodes
- */
-export function policyWarnings(
-  policy: CompiledTaintPolicy,
-  keys: NodeKeys,
-  nodes: { readonly selected: number; readonly all: number },
-): string[] {
-  const misspelled = misspellingsIn(policy, keys);
-  if (misspelled.length > 0) {
-    return misspelled.map(
-      ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
-    );
-  }
-  return nodes.selected === 0 ? selectsNone(nodes.all) : [];
-}
-
-/**
- * Warnings for the author of a changed policy: which nodes it leaves.
- * @param left their names, see {@link isLeft}
- */
-export function selectionWarnings(left: readonly string[]): string[] {
-  if (left.length === 0) return [];
-  const named = atMost(MAX_NAMED, left).join(', ');
-  return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
-}
-
-/**
- * Warnings for the author of a changed policy: which nodes wait with its startup taint, which no policy has there any more.
- * @param waiting their names, see {@link losesStartupRule}
- */
-export function waitingWarnings(waiting: readonly string[]): string[] {
-  const named = atMost(MAX_NAMED, waiting).join(', ');
-  return startupWarnings(waiting.length, 'will').map((warning) => `${warning}: ${named}`);
-}
-
-/**
- * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
- * @param after the other policies, and the changed one
- */
-export function losesStartupRule(
-  before: CompiledTaintPolicy,
-  after: readonly CompiledTaintPolicy[],
-  node: Pick<NodeView, 'labels' | 'taints'>,
-): boolean {
-  const waiting = startupTaintsOf(before, node);
-  return waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedPolicies(after, node.labels)).length > 0;
-}
-
-/** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */
-export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
-  const startupOf = ({ mode, nodeSelector, untilReady }: CompiledTaintPolicy) =>
-    mode === 'Audit'
-      ? []
-      : untilReady.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
-  const kept = new Set(startupOf(after));
-  return startupOf(before).some((one) => !kept.has(one));
-}
-
-/** The taints on a node that the policy removes once the node is ready. */
-function startupTaintsOf(
-  policy: CompiledTaintPolicy,
-  { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
-): Taint[] {
-  if (policy.mode === 'Audit' || policy.untilReady.length === 0 || !policy.selectsNode(labels)) return [];
-  return taints.filter((carried) => policy.untilReady.some(({ value }) => isRequiredTaint(carried, value)));
-}
-
-/**
- * Whether the policy, as it was before a change, protected a taint that the node carries.
- * @param node one that the changed policy does not select
- */
-export function isLeft(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
-  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
-  return taints.some((taint) => before.protectedBy(taint) !== undefined);
-}
-
-/**
- * Notes for the author of a policy that selects no node at present, or protects no taint of the selected nodes.
- * @param nodes the number of all nodes
- */
-export function idleNotes(
-  { protectionRules, required, protectedBy }: CompiledTaintPolicy,
-  selected: readonly NodeView[],
-  nodes: number,
-): string[] {
-  if (selected.length === 0) return selectsNone(nodes);
-  const isForSome = protectionRules.length === 0 || required.length > 0;
-  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
-  return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
-}
-
-/** For a policy that selects no node. It has a selector, because a policy without one selects every node. */
-function selectsNone(nodes: number): string[] {
-  return nodes === 0 ? [] : [`spec.nodeSelector selects none of ${count(nodes, 'node')}`];
-}
+// What the status of a policy counts: the objects that it selects, and those that violate it. Nodes first, then DaemonSets, then pods.
 
 /**
  * The nodes that lack what the policy declares: see {@link nodeDrift}.
@@ -126,12 +22,12 @@ export function nodeFindings(
   const alone = [policy];
   let removalAllowed = 0;
   let waiting = 0;
-  const findings = find(
+  const findings = violatorsAmong(
     nodes,
     (node) => policy.selectsNode(node.labels),
     (node) => {
       if (allowsRemovalOn(node, policy)) removalAllowed++;
-      if (startupTaintsOf(policy, node).length > 0) waiting++;
+      if (waitingTaints(policy, node).length > 0) waiting++;
       return nodeDrift(node, alone).losses.length > 0;
     },
     ({ name }) => name,
@@ -157,7 +53,7 @@ export function daemonSetFindings(
   before: readonly string[],
 ): PolicyFindings {
   const policies = { tolerationPolicies: [policy] };
-  return find(
+  return violatorsAmong(
     daemonSets,
     (daemonSet) => policy.selectsDaemonSet(daemonSet),
     (daemonSet) => judgeDaemonSet.validate({ daemonSet }, policies).violations.length > 0,
@@ -194,7 +90,7 @@ export function podFindings(
   };
 }
 
-function find<View>(
+function violatorsAmong<View>(
   views: Iterable<View>,
   selected: (view: View) => boolean,
   violates: (view: View) => boolean,

@@ -85,17 +85,17 @@ export function startupNotes(
   daemonSets: readonly DaemonSetView[],
 ): StartupNotes {
   if (mode === 'Audit') return { warnings: [], notes: [] };
-  const found = untilReady.flatMap(({ value: { taint, parts }, field }) =>
+  const waits = untilReady.flatMap(({ value: { taint, parts }, field }) =>
     parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
   );
-  const leftOut = found.flatMap(({ leftOut: names, field, taint }) => {
+  const leftOut = waits.flatMap(({ leftOut: names, field, taint }) => {
     if (names.length === 0) return [];
     const [is, them] = names.length === 1 ? ['does', 'DaemonSet'] : ['do', 'DaemonSets'];
     const text = (most: number, of: string) =>
       `${field} does not wait for ${them} ${atMost(most, names).join(', ')}, which ${is} not tolerate ${of}`;
     return [{ warning: text(2, 'the taint'), note: text(MAX_NAMED, `taint ${formatTaint(taint)}`) }];
   });
-  const open = found
+  const open = waits
     .filter(({ all }) => all.namespaces === undefined)
     .map(
       ({ field }) => `${field}: without namespaces, every user who may create a DaemonSet can keep new nodes tainted`,

@@ -14,7 +14,7 @@ export const CHANGED_REGISTRATION: Rule = {
   check(subject) {
     const { configuration, registered } = subject;
     if (!registered) return [];
-    const only = (found: FoundTaint) => onlyAtRegistration(subject, found);
+    const only = (taint: FoundTaint) => onlyAtRegistration(subject, taint);
     const before = registered.taints.filter(only);
     const after = configuration.taints.filter(only);
     const isIn = (list: readonly FoundTaint[], taint: FoundTaint) =>
@@ -58,9 +58,9 @@ export const OWNED_TAINT: Rule = {
 };
 
 /** Talos can always change the taints of control-plane nodes. Up to 1.13, worker-taint reports those of workers. */
-function onlyAtRegistration(subject: LintSubject, found: FoundTaint): boolean {
-  if (isByKubelet(found)) return true;
-  return subject.role === 'worker' && isHandedOver(found, subject.version);
+function onlyAtRegistration(subject: LintSubject, taint: FoundTaint): boolean {
+  if (isByKubelet(taint)) return true;
+  return subject.role === 'worker' && isHandedOver(taint, subject.version);
 }
 
 const FIX = 'apply the policy that "taintkeeper talos policies" makes of this file, or register the node anew';

@@ -29,9 +29,12 @@ export function fieldFacts({
     if (kind !== undefined && typeof kind !== 'string') return [];
     const entry = documentEntry(kind);
     if (!entry?.life || lifeFact(entry.life, version)) return [];
-    const found = decoding(document, entry, version, readsArgumentLists(version, patch));
-    const wrong = found.filter(({ fact }) => fact === 'wrong type').map(({ path }) => formatPath(path));
-    return [...found, ...deprecated(document, entry, version).filter(({ path }) => !wrong.includes(formatPath(path)))];
+    const decodingFacts = decoding(document, entry, version, readsArgumentLists(version, patch));
+    const wrong = decodingFacts.filter(({ fact }) => fact === 'wrong type').map(({ path }) => formatPath(path));
+    return [
+      ...decodingFacts,
+      ...deprecated(document, entry, version).filter(({ path }) => !wrong.includes(formatPath(path))),
+    ];
   });
 }
 
@@ -53,15 +56,15 @@ function decoding(
   argumentLists: boolean,
 ): FieldFact[] {
   return typeFaults(document.value, { entry, decoder: 'talos', version, argumentLists }).flatMap(
-    (found): FieldFact[] => {
-      const { path } = found;
+    (fault): FieldFact[] => {
+      const { path } = fault;
       const at = { document, path, name: String(path.at(-1) ?? '') };
-      const known = entryAt(entry, path);
-      if (found.fault === 'wrong type') return [{ ...at, fact: 'wrong type', type: found.type, entry: known }];
+      const field = entryAt(entry, path);
+      if (fault.fault === 'wrong type') return [{ ...at, fact: 'wrong type', type: fault.type, entry: field }];
       if (at.path.length === 1 && WRITTEN_BY_TALOS.includes(at.name)) return [];
       const beside = [...(entryAt(entry, path.slice(0, -1))?.children.keys() ?? [])];
-      const fact = known?.life && lifeFact(known.life, version);
-      return known?.life && fact ? [{ ...at, fact, life: known.life }] : [{ ...at, fact: 'unknown', beside }];
+      const fact = field?.life && lifeFact(field.life, version);
+      return field?.life && fact ? [{ ...at, fact, life: field.life }] : [{ ...at, fact: 'unknown', beside }];
     },
   );
 }
@@ -71,11 +74,11 @@ function deprecated(document: SourceDocument, entry: Entry, version: number | un
   if (version === undefined) return [];
   const without = (life: FieldLife) => lifeFact(life, version) === 'deprecated';
   return typeFaults(document.value, { entry, decoder: 'talos', version, without }).flatMap(({ path }): FieldFact[] => {
-    const known = entryAt(entry, path);
-    if (!known?.life || !without(known.life) || isEmptyValue(known, valueAt(document.value, path))) return [];
+    const field = entryAt(entry, path);
+    if (!field?.life || !without(field.life) || isEmptyValue(field, valueAt(document.value, path))) return [];
     const name = String(path.at(-1));
     if (path.length === 1 && WRITTEN_BY_TALOS.includes(name)) return [];
-    return [{ document, path, name, fact: 'deprecated', life: known.life }];
+    return [{ document, path, name, fact: 'deprecated', life: field.life }];
   });
 }
 

@@ -33,9 +33,9 @@ function documents({ configuration, version }: LintSubject): RuleFinding[] {
 }
 
 function facts(subject: LintSubject, reported: readonly Fact[]): RuleFinding[] {
-  return fieldFacts(subject).flatMap((found) => {
-    if (!('life' in found) || !reported.includes(found.fact)) return [];
-    const { document, path, name, life, fact } = found;
+  return fieldFacts(subject).flatMap((fieldFact) => {
+    if (!('life' in fieldFact) || !reported.includes(fieldFact.fact)) return [];
+    const { document, path, name, life, fact } = fieldFact;
     const instead = insteadOf(document, path, subject.version);
     return [{ document, path, ...explain(name, life, fact, subject.version, instead) }];
   });

@@ -46,8 +46,8 @@ export const KUBELET_FIELD: Rule = {
     "A field in the kubelet's configuration that the kubelet does not have, such as `registerWithTaint`, or not in the version of Kubernetes that this Talos was built with: Talos decodes it strictly, and the kubelet gets no configuration.",
   check: (subject) =>
     eachSection(subject, (section) =>
-      section.faults.flatMap((found) =>
-        found.fault === 'unknown field' ? unknownField(section, found.path, subject) : [],
+      section.faults.flatMap((fault) =>
+        fault.fault === 'unknown field' ? unknownField(section, fault.path, subject) : [],
       ),
     ),
 };
@@ -55,7 +55,7 @@ export const KUBELET_FIELD: Rule = {
 /** Exported for the commands that read declarations, which a value of the wrong type hides. */
 export function kubeletWrongTypes(subject: Pick<LintSubject, 'configuration' | 'version'>): RuleFinding[] {
   return eachSection(subject, (section) =>
-    section.faults.flatMap((found) => (found.fault === 'wrong type' ? [wrongType(section, found)] : [])),
+    section.faults.flatMap((fault) => (fault.fault === 'wrong type' ? [wrongType(section, fault)] : [])),
   );
 }
 
@@ -76,7 +76,7 @@ function eachSection(
       const value = valueAt(document.value, path);
       if (!isMapping(value)) return [];
       const faults = typeFaults(value, { entry: kubeletEntry(), decoder: 'kubelet', version }).filter(
-        (found) => !PROTECTED.includes(String(found.path[0])),
+        ({ path: [field] }) => !PROTECTED.includes(String(field)),
       );
       return check({ document, path, value, faults });
     }),
@@ -87,15 +87,15 @@ function wrongType(
   { document, path, value }: KubeletSection,
   { path: within, type }: TypeFault & { type: string },
 ): RuleFinding {
-  const found = valueAt(value, within);
-  const isUnquoted = type === 'text' && (typeof found === 'number' || typeof found === 'boolean');
+  const wrongValue = valueAt(value, within);
+  const isUnquoted = type === 'text' && (typeof wrongValue === 'number' || typeof wrongValue === 'boolean');
   return {
     document,
     path: [...path, ...within],
-    reason: `this is ${valueInWords(found)}, and the kubelet reads ${typeInWords(type)}: ${CONSEQUENCE}`,
+    reason: `this is ${valueInWords(wrongValue)}, and the kubelet reads ${typeInWords(type)}: ${CONSEQUENCE}`,
     fix: isUnquoted
-      ? `put the value in quotes${isOfTaint(within) ? `: ${within.at(-1)}: "${document.scalar([...path, ...within]) ?? found}"` : ''}`
-      : writeInstead(type, found, undefined),
+      ? `put the value in quotes${isOfTaint(within) ? `: ${within.at(-1)}: "${document.scalar([...path, ...within]) ?? wrongValue}"` : ''}`
+      : writeInstead(type, wrongValue, undefined),
   };
 }
 

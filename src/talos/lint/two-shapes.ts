@@ -13,14 +13,14 @@ export const TWO_SHAPES: Rule = {
     'The same setting in `machine` or `cluster` and in the document that took its place: Talos refuses the whole configuration.',
   check({ configuration: { documents }, version }) {
     const older = documents.filter((document) => kindOf(document) === undefined);
-    const found = allConflicts().flatMap((conflict) => {
+    const conflicts = allConflicts().flatMap((conflict) => {
       const newer = documents.filter((document) => stands(conflict, document));
       if (newer.length === 0 || !isInForce(conflict, version)) return [];
       return older.flatMap((document) =>
         says(document, conflict.path, conflict.test) ? [{ document, path: conflict.path, newer }] : [],
       );
     });
-    const places = Map.groupBy(found, ({ document, path }) => `${older.indexOf(document)} ${formatPath(path)}`);
+    const places = Map.groupBy(conflicts, ({ document, path }) => `${older.indexOf(document)} ${formatPath(path)}`);
     return [...places.values()].flatMap((alike) => {
       const newer = [...new Set(alike.flatMap((each) => each.newer))];
       return alike.slice(0, 1).map(({ document, path }) => conflicting(document, path, newer, version));

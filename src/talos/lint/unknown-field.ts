@@ -17,12 +17,12 @@ import { PROTECTED } from './kubelet-configuration.ts';
 import { KUBELET_FLAGS } from './misplaced-flag.ts';
 import { nearest } from './nearest.ts';
 
-let known: ReadonlyMap<string, readonly Path[]> | undefined;
+let placesByName: ReadonlyMap<string, readonly Path[]> | undefined;
 
 /** Where `machine` and `cluster` have a field of that name. Empty for common names, which identify nothing. */
 function placesOf(name: string): readonly Path[] {
-  known ??= index();
-  const places = known.get(name) ?? [];
+  placesByName ??= indexPlaces();
+  const places = placesByName.get(name) ?? [];
   const ofKubelet = kubeletSection(name);
   if (places.length === 0 && ofKubelet) return [['machine', 'kubelet', ofKubelet.older, name]];
   return places.length <= MANY ? places : [];
@@ -39,18 +39,18 @@ function kubeletSection(name: string): { readonly older: string; readonly newer:
 /** With more places than this, the name alone does not identify the field. */
 const MANY = 2;
 
-function index(): ReadonlyMap<string, readonly Path[]> {
-  const found = new Map<string, Path[]>();
+function indexPlaces(): ReadonlyMap<string, readonly Path[]> {
+  const places = new Map<string, Path[]>();
   const walk = (entry: Entry | undefined, path: Path): void => {
     if (entry?.children.has('*')) return;
     for (const [name, below] of entry?.children ?? []) {
       const at = [...path, name];
-      found.set(name, [...(found.get(name) ?? []), at]);
+      places.set(name, [...(places.get(name) ?? []), at]);
       walk(below, at);
     }
   };
   walk(documentEntry(undefined), []);
-  return found;
+  return places;
 }
 
 type Unknown = FieldFact & { readonly fact: 'unknown' };

@@ -14,7 +14,7 @@ export const WRONG_TYPE: Rule = {
 
 /** Exported for the commands that read declarations, which a value of the wrong type hides. */
 export function wrongTypes(subject: Pick<LintSubject, 'configuration' | 'version' | 'patch'>): RuleFinding[] {
-  return fieldFacts(subject).flatMap((found) => (found.fact === 'wrong type' ? [finding(found, subject)] : []));
+  return fieldFacts(subject).flatMap((fact) => (fact.fact === 'wrong type' ? [finding(fact, subject)] : []));
 }
 
 function finding(

@@ -2,7 +2,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { formatDiagnosis } from '../../../src/cli/doctor.ts';
-import { type Area, type CheckState, diagnose } from '../../../src/doctor/check.ts';
+import type { Area, CheckState } from '../../../src/doctor/check.ts';
+import { diagnose } from '../../../src/doctor/diagnosis.ts';
 
 const DIAGNOSIS = diagnose([
   { area: 'certificate', name: 'Secret', state: 'ok', evidence: 'is complete' },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Diagnosis } from '../../../src/doctor/check.ts';
+import type { Diagnosis } from '../../../src/doctor/diagnosis.ts';
 import { stopClock } from '../stopped-clock.ts';
 import {
   type Api,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { Diagnosis } from '../../../src/doctor/check.ts';
+import type { Diagnosis } from '../../../src/doctor/diagnosis.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
 import {
   type Api,

@@ -6,12 +6,12 @@ import {
   type CheckResult,
   type CheckState,
   consequence,
-  diagnose,
   type Finding,
   finding,
-  runChecks,
 } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
+import { diagnose } from '../../../src/doctor/diagnosis.ts';
+import { runChecks } from '../../../src/doctor/run-checks.ts';
 import { healthyFacts, unseen } from './facts.ts';
 
 const check = (area: Area, state: CheckState, evidence = `${area} is ${state}`): CheckResult => ({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiServer } from '../../../src/doctor/api-servers.ts';
-import { CERTIFICATE_CHECKS, type CheckState, diagnose, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
+import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
+import { diagnose } from '../../../src/doctor/diagnosis.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Workload } from '../../../src/doctor/installation.ts';

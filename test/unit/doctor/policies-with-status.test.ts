@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { policiesWithStatus } from '../../../src/doctor/cluster-facts.ts';
+import { policiesWithStatus } from '../../../src/doctor/policies-with-status.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 import { READY } from './facts.ts';
 

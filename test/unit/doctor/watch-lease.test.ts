@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { watchLease } from '../../../src/doctor/cluster-facts.ts';
+import { watchLease } from '../../../src/doctor/watch-lease.ts';
 import { LONGEST_WAIT_MS } from '../../longest-wait.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';

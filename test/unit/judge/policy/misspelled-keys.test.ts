@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idleNotes, policyWarnings } from '../../../../src/judge/policy/findings.ts';
+import { idleNotes, idleWarnings } from '../../../../src/judge/policy/idle-policy.ts';
 import { keysOf, misspelledKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { compileTaintPolicy } from '../../../../src/policy/policy-set.ts';
@@ -140,10 +140,10 @@ describe('a policy that is applied gets a warning', () => {
   ])('%s', (_what, spec, warnings) => {
     const found = policy(spec);
     const selected = NODES.filter(({ labels }) => found.selectsNode(labels)).length;
-    expect(policyWarnings(found, keysOf(NODES as never), { selected, all: NODES.length })).toEqual(warnings);
+    expect(idleWarnings(found, keysOf(NODES as never), { selected, all: NODES.length })).toEqual(warnings);
   });
 
   it('but not while there are no nodes', () => {
-    expect(policyWarnings(policy({ taints, ...pool('gpu') }), keysOf([]), { selected: 0, all: 0 })).toEqual([]);
+    expect(idleWarnings(policy({ taints, ...pool('gpu') }), keysOf([]), { selected: 0, all: 0 })).toEqual([]);
   });
 });

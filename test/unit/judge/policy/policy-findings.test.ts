@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
 import type { NodeView } from '../../../../src/judge/node-view.ts';
+import { daemonSetFindings, nodeFindings, podFindings } from '../../../../src/judge/policy/findings.ts';
 import {
-  daemonSetFindings,
-  isLeft,
+  losesProtection,
   losesStartupRule,
   mayLeaveStartupTaints,
-  nodeFindings,
-  podFindings,
-  selectionWarnings,
-} from '../../../../src/judge/policy/findings.ts';
+  protectionWarnings,
+} from '../../../../src/judge/policy/policy-change.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -224,14 +222,14 @@ describe('a selector that is changed', () => {
 
   it('leaves nodes that carry what it protected', () => {
     const before = policy({ pool: 'gpu' });
-    expect(carrying.filter((node) => isLeft(before, node)).map(({ name }) => name)).toEqual(['n1', 'n2']);
-    expect(none.filter((node) => isLeft(before, node))).toEqual([]);
-    expect(carrying.filter((node) => isLeft(policy({ zone: 'b' }), node))).toEqual([]);
+    expect(carrying.filter((node) => losesProtection(before, node)).map(({ name }) => name)).toEqual(['n1', 'n2']);
+    expect(none.filter((node) => losesProtection(before, node))).toEqual([]);
+    expect(carrying.filter((node) => losesProtection(policy({ zone: 'b' }), node))).toEqual([]);
   });
 
   it('leaves no node that carries only taints which it did not protect', () => {
     const other = none.map((one) => ({ ...one, taints: [{ key: 'other', effect: 'NoSchedule' }] }));
-    expect(other.filter((node) => isLeft(policy({ pool: 'gpu' }), node))).toEqual([]);
+    expect(other.filter((node) => losesProtection(policy({ pool: 'gpu' }), node))).toEqual([]);
   });
 
   it.each<[readonly string[], string[]]>([
@@ -242,10 +240,10 @@ describe('a selector that is changed', () => {
       ['this policy no longer protects taints on 4 nodes that it selected: n1, n2, and 2 more'],
     ],
   ])('has a warning that names the nodes it leaves: %j', (left, warnings) => {
-    expect(selectionWarnings(left)).toEqual(warnings);
+    expect(protectionWarnings(left)).toEqual(warnings);
   });
 
   it('leaves none if the policy only reported', () => {
-    expect(carrying.filter((node) => isLeft(policy({ pool: 'gpu' }, 'Audit'), node))).toEqual([]);
+    expect(carrying.filter((node) => losesProtection(policy({ pool: 'gpu' }, 'Audit'), node))).toEqual([]);
   });
 });

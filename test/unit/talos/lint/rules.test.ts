@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../../src/files/documents.ts';
+import { mayKubeletSet } from '../../../../src/talos/kubelet-labels.ts';
 import type { LintOptions } from '../../../../src/talos/lint/lint.ts';
-import { mayKubeletSet } from '../../../../src/talos/lint/worker-label.ts';
 import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
 import { inShort, lintText } from './linted-files.ts';
 

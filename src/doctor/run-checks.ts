@@ -1,0 +1,53 @@
+import { printable } from '../kubernetes/text.ts';
+import type { Check, CheckName, CheckResult, Finding } from './check.ts';
+
+/**
+ * Runs checks. Only causes are problems: a finding that may follow from the problem of another check is skipped, and names that check.
+ * @param asked the checks whose results are returned; of the others only those run that these depend on
+ * @throws Error if a check depends on itself, or on one that is not in the list
+ */
+export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly Check<F>[] = all): CheckResult[] {
+  const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
+  /** The problems from which skipped results follow. What depends on a skipped check has the same cause. */
+  const causes = new Map<CheckResult, CheckResult>();
+  return asked.flatMap(resultsOf);
+
+  function resultsOf(check: Check<F>): readonly CheckResult[] {
+    const earlier = results.get(check.name);
+    if (earlier === 'running') throw new Error(`${check.name} depends on itself`);
+    if (earlier) return earlier;
+    results.set(check.name, 'running');
+    for (const name of check.dependsOn) resultsOf(named(name));
+    const ofCheck = [check.run(facts)].flat().map((finding) => resultOf(check, finding));
+    results.set(check.name, ofCheck);
+    return ofCheck;
+  }
+
+  function resultOf(check: Check<F>, { consequence, area = check.area, ...finding }: Finding): CheckResult {
+    const { evidence, remedy } = finding;
+    const name = check.printed ?? check.name;
+    const cause = consequence && causeAmong(consequence.of ?? check.dependsOn);
+    if (cause) {
+      const evidence = printable(consequence.says(cause.name));
+      const skipped: CheckResult = { area: check.area, name, state: 'skipped', evidence };
+      causes.set(skipped, cause);
+      return skipped;
+    }
+    const words = { evidence: printable(evidence), ...(remedy === undefined ? {} : { remedy: printable(remedy) }) };
+    return { area, name, ...finding, ...words };
+  }
+
+  function causeAmong(names: readonly CheckName[]): CheckResult | undefined {
+    const candidates = names.flatMap((name) => resultsOf(named(name)));
+    return (
+      candidates.find(({ state }) => state === 'problem') ??
+      candidates.map((skipped) => causes.get(skipped)).find(Boolean)
+    );
+  }
+
+  function named(name: CheckName): Check<F> {
+    const check = all.find((candidate) => candidate.name === name);
+    if (!check) throw new Error(`there is no check ${name}`);
+    return check;
+  }
+}

@@ -1,0 +1,44 @@
+import { count } from '../../kubernetes/text.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { NodeView } from '../node-view.ts';
+import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
+
+// A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
+
+/**
+ * Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes.
+ * @param keys those of all nodes
+ */
+export function idleWarnings(
+  policy: CompiledTaintPolicy,
+  keys: NodeKeys,
+  nodes: { readonly selected: number; readonly all: number },
+): string[] {
+  const misspelled = misspellingsIn(policy, keys);
+  if (misspelled.length > 0) {
+    return misspelled.map(
+      ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
+    );
+  }
+  return nodes.selected === 0 ? selectsNone(nodes.all) : [];
+}
+
+/**
+ * Notes for the author of a policy that selects no node at present, or protects no taint of the selected nodes.
+ * @param nodes the number of all nodes
+ */
+export function idleNotes(
+  { protectionRules, required, protectedBy }: CompiledTaintPolicy,
+  selected: readonly NodeView[],
+  nodes: number,
+): string[] {
+  if (selected.length === 0) return selectsNone(nodes);
+  const isForSome = protectionRules.length === 0 || required.length > 0;
+  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
+  return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
+}
+
+/** For a policy that selects no node. It has a selector, because a policy without one selects every node. */
+function selectsNone(nodes: number): string[] {
+  return nodes === 0 ? [] : [`spec.nodeSelector selects none of ${count(nodes, 'node')}`];
+}

@@ -1,0 +1,63 @@
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
+import type { NodeView } from '../node-view.ts';
+import { waitingTaints } from './waiting-taints.ts';
+
+// What a change of a policy takes from nodes: the protection of their taints, and the rule that would remove a startup taint.
+
+/** Nodes that a warning names. */
+const MAX_NAMED = 3;
+
+/**
+ * Whether the policy, as it was before a change, protected a taint that the node carries.
+ * @param node one that the changed policy does not select
+ */
+export function losesProtection(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
+  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
+  return taints.some((taint) => before.protectedBy(taint) !== undefined);
+}
+
+/**
+ * Warnings for the author of a changed policy: on which nodes it no longer protects taints.
+ * @param unprotected their names, see {@link losesProtection}
+ */
+export function protectionWarnings(unprotected: readonly string[]): string[] {
+  if (unprotected.length === 0) return [];
+  const named = atMost(MAX_NAMED, unprotected).join(', ');
+  return [`this policy no longer protects taints on ${count(unprotected.length, 'node')} that it selected: ${named}`];
+}
+
+/**
+ * Warnings for the author of a changed policy: which nodes wait with its startup taint, which no policy has there any more.
+ * @param waiting their names, see {@link losesStartupRule}
+ */
+export function waitingWarnings(waiting: readonly string[]): string[] {
+  const named = atMost(MAX_NAMED, waiting).join(', ');
+  return startupWarnings(waiting.length, 'will').map((warning) => `${warning}: ${named}`);
+}
+
+/**
+ * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
+ * @param after the other policies, and the changed one
+ */
+export function losesStartupRule(
+  before: CompiledTaintPolicy,
+  after: readonly CompiledTaintPolicy[],
+  node: Pick<NodeView, 'labels' | 'taints'>,
+): boolean {
+  const waiting = waitingTaints(before, node);
+  return waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedPolicies(after, node.labels)).length > 0;
+}
+
+/** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */
+export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
+  const startupOf = ({ mode, nodeSelector, untilReady }: CompiledTaintPolicy) =>
+    mode === 'Audit'
+      ? []
+      : untilReady.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
+  const afterwards = new Set(startupOf(after));
+  return startupOf(before).some((startupTaint) => !afterwards.has(startupTaint));
+}
