@@ -216,6 +216,8 @@ const KUBELET = {
   failSwapOn: false,
   cgroupDriver: 'cgroupfs',
   evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+  // Images are loaded once: the kubelet could not pull again what it removes for a disk of the host that is rather full.
+  imageGCHighThresholdPercent: 100,
 };
 
 const PROXY = {
