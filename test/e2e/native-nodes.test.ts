@@ -141,7 +141,12 @@ describeWithControlPlane(
           expect(status, body.message).toBe(taints === undefined ? 403 : 200);
           if (taints === undefined) return;
           expect((body.spec.taints ?? []).map(formatTaint).toSorted()).toEqual(taints.toSorted());
-          expect(body.metadata.annotations?.[RELEASE]).toBe(allowRemoval);
+          // The API server chooses the order of mutating policies: one may see a taint that another one has set, and end its entry. The webhook
+          // is one program. Both are harmless: the leader ends an entry that stands together with its taint.
+          const isSetByPolicy = taints.length > after.length;
+          expect(isSetByPolicy ? [allowRemoval, undefined] : [allowRemoval]).toContain(
+            body.metadata.annotations?.[RELEASE],
+          );
         });
       });
     });
