@@ -177,30 +177,31 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
 }
 
 /** @returns undefined if there is nothing to write */
-async function write(entry: NodeEntry, step: NodeStep, parts: Parts): Promise<NodeWrite | 'Undone' | undefined> {
+async function write(
+  entry: NodeEntry,
+  step: NodeStep,
+  parts: Parts,
+): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
   const { steps, startup, writer, problems, nodeReports } = parts;
   const { desired, drift, startup: changes } = step;
   if (desired === undefined) return undefined;
   const changesStartup = changes.late.length + changes.again.length + changes.removable.length > 0;
-  let undone: ReturnType<typeof undoneChanges>;
-  const verify = (stored: readonly Taint[]) => {
-    undone = undoneChanges(changes, stored);
-  };
-  const result = await writer.write(entry, desired, changesStartup ? verify : undefined).catch((error) => {
+  const written = await writer.write(entry, desired, changesStartup).catch((error) => {
     if (isFinal(error)) {
       problems.refused(entry.name, drift.losses, error);
       if (changesStartup) startup.refused(entry.name, changes, error);
     }
     throw error;
   });
-  if (result !== 'Written') return result;
+  if (written.outcome !== 'Written') return written.outcome;
   // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step);
   nodeReports.written(entry, step);
+  const undone = written.taints && undoneChanges(changes, written.taints);
   if (undone) {
     startup.refused(entry.name, changes, undone);
     return 'Undone';
   }
   startup.written(entry, changes);
-  return result;
+  return 'Written';
 }

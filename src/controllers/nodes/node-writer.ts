@@ -21,20 +21,20 @@ const CONFLICT_MS = 5_000;
 type NodeEntry = Entry<ClusterNode>;
 
 export type NodeWrite =
-  | 'Written'
+  /** `taints` are those that the API server has stored, if they were asked for. They may differ from those that were sent: mutating webhooks are called, too. */
+  | { readonly outcome: 'Written'; readonly taints?: readonly Taint[] }
   /** Nothing was written: another client has changed the Node since this version. */
-  | 'Outdated'
+  | { readonly outcome: 'Outdated' }
   /** The Node was deleted. */
-  | 'NotFound';
+  | { readonly outcome: 'NotFound' };
 
 /** Writes nodes. All writes share one rate limit. */
 export interface NodeWriter {
   /**
-   * @param verify gets the taints that the API server has stored. They may differ from those that were sent: mutating webhooks are called, too.
-   * Without `verify`, the answer is ignored, because it may have some MB.
-   * @throws ApiError, and what `verify` throws
+   * @param readsAnswer whether the stored taints are asked for. Otherwise the answer is ignored, because it may have some MB
+   * @throws ApiError
    */
-  write(entry: NodeEntry, desired: DesiredNode, verify?: (stored: readonly Taint[]) => void): Promise<NodeWrite>;
+  write(entry: NodeEntry, desired: DesiredNode, readsAnswer: boolean): Promise<NodeWrite>;
   /**
    * In how many milliseconds this version may be written. Undefined for at once. Another client is known to have changed the Node since, and a write would
    * result in a conflict again.
@@ -48,7 +48,7 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
   /** The versions whose writes had a conflict, by the name of the Node, and when. */
   const outdated = new Map<string, { readonly resourceVersion: string; readonly at: number }>();
   return {
-    async write(entry, desired, verify) {
+    async write(entry, desired, readsAnswer) {
       const { name, resourceVersion } = entry;
       await takeToken(() => writes, signal);
       try {
@@ -56,16 +56,15 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
           query: { fieldManager: FIELD_MANAGER },
           contentType: 'application/merge-patch+json',
           body: patchOf(entry, desired),
-          ignoreAnswer: verify === undefined,
+          ignoreAnswer: !readsAnswer,
         });
         outdated.delete(name);
-        verify?.(answer.spec?.taints ?? []);
-        return 'Written';
+        return { outcome: 'Written', ...(readsAnswer ? { taints: answer.spec?.taints ?? [] } : {}) };
       } catch (error) {
-        if (isNotFound(error)) return 'NotFound';
+        if (isNotFound(error)) return { outcome: 'NotFound' };
         if (!isConflict(error)) throw error;
         outdated.set(name, { resourceVersion, at: performance.now() });
-        return 'Outdated';
+        return { outcome: 'Outdated' };
       }
     },
     outdatedForMs({ name, resourceVersion }) {

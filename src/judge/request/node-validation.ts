@@ -39,7 +39,7 @@ export function validateNode({ request, changes, rulings, selecting }: JudgedUpd
   );
 }
 
-/** A kubelet shows its warnings to nobody. */
+/** A kubelet shows its warnings to no user. */
 function startupWarnings(
   { requester, node, oldNode }: NodeUpdate,
   policies: readonly CompiledTaintPolicy[],

@@ -10,7 +10,7 @@ export const SETTLING_MS = 30_000;
 
 /**
  * By how much the time of a reboot may lie in the future, in milliseconds: the clocks of several API servers differ. No leader has written a later one,
- * so it counts as none: the taint would stay until then, and nobody would report it.
+ * so it counts as none: the taint would stay until then, and no leader would report it.
  */
 const MOST_AHEAD_MS = 600_000;
 
