@@ -40,8 +40,8 @@ export function versionOf({ uid, generation }: Pick<PolicyObject, 'uid' | 'gener
 
 /** The same for an object of the API server. */
 export function storedVersionOf(object: unknown): string {
-  const { uid, generation = 0 } = (object as StoredObject).metadata;
-  return versionOf({ uid, generation });
+  const { metadata } = object as StoredObject;
+  return versionOf({ uid: metadata.uid, generation: generationOf(metadata) });
 }
 
 /** {@link versionOf} the spec in force, if any. */
@@ -69,13 +69,17 @@ interface StoredObject {
   readonly status?: unknown;
 }
 
+function generationOf({ generation = 0 }: StoredObject['metadata']): number {
+  return generation;
+}
+
 /**
  * The kept fields of an object of the API server.
  * @param known the earlier spec in force of the same object, if it was seen
  */
 export function viewPolicy(kind: PolicyKind, object: unknown, known?: PolicyInForce): PolicyObject {
   const { metadata, status } = object as StoredObject;
-  const generation = metadata.generation ?? 0;
+  const generation = generationOf(metadata);
   // Items of a list have no kind and apiVersion.
   const { result, ignored } = parseStoredPolicy({ ...(object as object), kind, apiVersion: POLICY_API_VERSION });
   return {

@@ -1,6 +1,7 @@
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { namesDaemonSet } from '../policy/ready-when.ts';
 
 /** The names of the TaintPolicies whose startup taint waits for a DaemonSet. */
 export type StartupWaits = (daemonSet: { readonly namespace: string; readonly name: string }, taint: Taint) => string[];
@@ -16,9 +17,7 @@ export function startupWaits(policies: readonly CompiledTaintPolicy[]): StartupW
   return (daemonSet, taint) =>
     waiting
       .filter(
-        ({ taint: own, parts }) =>
-          identity(own) === identity(taint) &&
-          parts.daemonSets.some(({ namespace, name }) => namespace === daemonSet.namespace && name === daemonSet.name),
+        ({ taint: own, parts }) => identity(own) === identity(taint) && namesDaemonSet(parts.daemonSets, daemonSet),
       )
       .map(({ policy }) => policy);
 }

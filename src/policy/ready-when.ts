@@ -67,10 +67,14 @@ const AllDaemonSetsSchema = Type.Object(
 /** The DaemonSets that a startup taint waits for if they run on the node. */
 export type AllDaemonSets = Static<typeof AllDaemonSetsSchema>;
 
+/** Whether the list names the DaemonSet. */
+export function namesDaemonSet(list: readonly ReadyDaemonSet[], { namespace, name }: ReadyDaemonSet): boolean {
+  return list.some((named) => named.namespace === namespace && named.name === name);
+}
+
 /** Whether a startup taint waits for the DaemonSet on the nodes where it runs. */
-export function isAmong({ namespaces, except = [] }: AllDaemonSets, { namespace, name }: ReadyDaemonSet): boolean {
-  const isExcepted = except.some((one) => one.namespace === namespace && one.name === name);
-  return (namespaces === undefined || namespaces.includes(namespace)) && !isExcepted;
+export function isAmong({ namespaces, except = [] }: AllDaemonSets, daemonSet: ReadyDaemonSet): boolean {
+  return (namespaces === undefined || namespaces.includes(daemonSet.namespace)) && !namesDaemonSet(except, daemonSet);
 }
 
 const ConditionSchema = Type.Object(

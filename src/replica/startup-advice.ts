@@ -7,8 +7,7 @@ import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import { startupFaults, startupNotes } from '../judge/policy/startup-faults.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ReadyDaemonSet } from '../policy/ready-when.ts';
-import { daemonSetName } from '../policy/ready-when.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../policy/ready-when.ts';
 
 /** A policy that names more DaemonSets and namespaces gets no warnings: each costs a request, and every pod can send reviews. */
 const MOST_REQUESTS = 16;

@@ -228,8 +228,9 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   }
 
   function needsList(event: unknown): boolean {
+    if (hasNewSpec === undefined) return false;
     const change = changedObject(event);
-    return change !== undefined && hasNewSpec?.(change.object, objects.get(change.name, change.namespace)) === true;
+    return change !== undefined && hasNewSpec(change.object, objects.get(change.name, change.namespace));
   }
 
   async function recover(error: unknown): Promise<void> {

@@ -1,13 +1,12 @@
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { isAmong, namesDaemonSet, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 
 /** Whether a startup taint of the policies may wait for the DaemonSet. */
-export function isAwaited(policies: readonly CompiledTaintPolicy[], { namespace, name }: ReadyDaemonSet): boolean {
+export function isAwaited(policies: readonly CompiledTaintPolicy[], daemonSet: ReadyDaemonSet): boolean {
   return policies.some(({ untilReady }) =>
     untilReady.some(
       ({ value: { parts } }) =>
-        parts.daemonSets.some((named) => named.namespace === namespace && named.name === name) ||
-        parts.allDaemonSets.some((all) => isAmong(all, { namespace, name })),
+        namesDaemonSet(parts.daemonSets, daemonSet) || parts.allDaemonSets.some((all) => isAmong(all, daemonSet)),
     ),
   );
 }

@@ -83,7 +83,7 @@ export function watchDaemonSetPods(
       return isSynced ? { value: found } : 'Unread';
     },
     retain(listAwaited) {
-      if (watches.uids().length === 0) return;
+      if (watches.size === 0) return;
       watches.retain(new Set(Array.from(listAwaited(), ({ uid }) => uid)));
     },
     stop: watches.stop,
@@ -101,43 +101,36 @@ export function watchNewDaemonSetPods(
   onChange: (node?: string) => void,
 ): NewDaemonSetPods {
   const watches = podWatches(run, client, NEW_RESOURCE, onChange);
-  /** Since when each watch misses nothing, by the clock of the API server, in milliseconds since the epoch. */
-  const since = new Map<string, number>();
-
   return {
     on({ name, createdAt = 0 }, awaited) {
       const found: DaemonPodOnNode[] = [];
       for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);
         if (!daemonSet) continue;
-        const beganAt = since.get(daemonSet.uid);
         const watch = watches.get(daemonSet.uid);
-        if (watch === undefined || beganAt === undefined || createdAt < beganAt + MARGIN_MS) return undefined;
+        if (watch?.since === undefined || createdAt < watch.since + MARGIN_MS) return undefined;
         found.push(...watch.pods(name));
       }
       return { value: found };
     },
     watch(awaited) {
       watches.retain(new Set(awaited.map(({ uid }) => uid)));
-      for (const uid of since.keys()) if (!watches.get(uid)) since.delete(uid);
       for (const daemonSet of awaited) if (!watches.get(daemonSet.uid)) begin(daemonSet);
     },
     stop: watches.stop,
   };
 
   function begin(daemonSet: Entry<ClusterDaemonSet>): void {
-    const { uid } = daemonSet;
-    watches.begin(daemonSet, {
+    const watch = watches.begin(daemonSet, {
       fromNow: true,
       onListed() {
-        since.set(uid, client.now().getTime());
+        watch.since = client.now().getTime();
         // What was known is forgotten.
         onChange();
       },
       onSize(size) {
         if (size <= MAX_NEW_PODS) return;
-        watches.end(uid);
-        since.delete(uid);
+        watches.end(daemonSet.uid);
         begin(daemonSet);
         onChange();
       },
@@ -148,6 +141,8 @@ export function watchNewDaemonSetPods(
 interface PodWatch {
   pods(node: string): DaemonPodOnNode[];
   isRead(): boolean;
+  /** Since when it misses nothing, by the clock of the API server, in milliseconds since the epoch. Undefined if that is not known. */
+  since?: number;
 }
 
 interface PodWatchOptions extends Pick<WatchOptions<StartupPod>, 'fromNow' | 'onListed'> {
@@ -160,7 +155,16 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
   const group = watchGroup<StartupPod>(run, client, resource);
   const watches = new Map<string, PodWatch>();
 
-  return { get: (uid: string) => watches.get(uid), uids: group.keys, begin, end, retain, stop: group.stop };
+  return {
+    get: (uid: string) => watches.get(uid),
+    get size() {
+      return watches.size;
+    },
+    begin,
+    end,
+    retain,
+    stop: group.stop,
+  };
 
   function end(uid: string): void {
     group.end(uid);
@@ -168,7 +172,7 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
   }
 
   function retain(uids: ReadonlySet<string>): void {
-    for (const uid of group.keys()) if (!uids.has(uid)) end(uid);
+    for (const uid of [...watches.keys()]) if (!uids.has(uid)) end(uid);
   }
 
   function begin(

@@ -124,20 +124,20 @@ function wordingOfLoss(
 ): Omit<RecordedEvent, 'regarding'> {
   const { blockedBy } = loss;
   const taint = formatTaint(loss.taint);
+  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter });
   switch (blockedBy) {
     case undefined:
       return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
     case 'Conflict': {
-      const note = `pauses setting taint ${taint}: ${whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter })}`;
+      const note = `pauses setting taint ${taint}: ${why}`;
       return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };
     }
     default: {
       const common = { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint' } as const;
-      const text = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter });
       if (carried === undefined) {
-        return { ...common, note: `reports missing taint ${taint}: ${text}` };
+        return { ...common, note: `reports missing taint ${taint}: ${why}` };
       }
-      const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${text}; to change it: taintkeeper explain node ${node}`;
+      const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${why}; to change it: taintkeeper explain node ${node}`;
       return { ...common, note };
     }
   }

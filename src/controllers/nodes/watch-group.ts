@@ -29,7 +29,6 @@ export interface WatchGroup<T> {
   begin(key: string, options: GroupedWatchOptions<T>): GroupedWatch<T>;
   /** Does nothing if there is none. */
   end(key: string): void;
-  keys(): readonly string[];
   readonly size: number;
   /** Ends all. No callback is called once this has resolved. */
   stop(): Promise<void>;
@@ -74,7 +73,6 @@ export function watchGroup<T>({ metrics, log, signal }: Run, client: ApiClient, 
       return begun;
     },
     end,
-    keys: () => [...watched.keys()],
     get size() {
       return watched.size;
     },
