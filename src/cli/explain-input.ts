@@ -22,7 +22,7 @@ import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
-import { carriedStartup, type StartupRequirement, startupTaintsBy } from '../judge/startup/startup-requirement.ts';
+import { carriedStartup, type StartupRequirement, startupTaintsOf } from '../judge/startup/startup-requirement.ts';
 import { startupStep } from '../judge/startup/startup-step.ts';
 import { waitingText } from '../judge/startup/waiting-taint.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
@@ -80,7 +80,7 @@ async function readWaiting(
       ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
     );
     const daemonSets = sources.daemonSets();
-    const startup = startupTaintsBy(node, enforcedPolicies(taintPolicies, node.labels));
+    const startup = startupTaintsOf(carried, enforcedPolicies(taintPolicies, node.labels));
     const leftOut =
       typeof daemonSets === 'string'
         ? []

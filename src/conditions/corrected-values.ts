@@ -1,11 +1,11 @@
-import { all, any, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
+import { all, any, type Expression, FALSE, type Variable } from '../cel/expression.ts';
 import { each, those } from '../cel/lists.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
 import { matchesIdentity } from './protected-taints.ts';
-import { EXACT_NAME, IDENTITY, isOneOfNames, notAmong } from './taints.ts';
+import { among, EXACT_NAME, exactName, IDENTITY, isOneOfNames } from './taints.ts';
 
 /** The taints that the node carries after the update with a value that a policy requires, as {@link IDENTITY} names them. */
 const CORRECTED_IDS = 'correctedIds';
@@ -52,16 +52,11 @@ export function corrections(
       { name: 'corrected', definition: those('after', isRequired) },
       { name: CORRECTED_IDS, definition: each('corrected', IDENTITY) },
     ],
-    isCorrected: not(notAmong(IDENTITY, CORRECTED_IDS)),
+    isCorrected: among(IDENTITY, CORRECTED_IDS),
   };
 }
 
 /** Whether the rule matches the key and effect of the taint with another value than its own. */
 function protectsOtherValue(rule: CompiledTaintRule, taint: Taint): boolean {
   return matchesIdentity(rule, taint) && rule.value !== (taint.value ?? '');
-}
-
-/** As {@link EXACT_NAME}. */
-function exactName({ key, value, effect }: Taint): string {
-  return `${key}=${value ?? ''}:${effect}`;
 }

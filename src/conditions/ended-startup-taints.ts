@@ -2,9 +2,10 @@ import { all, any, bind, cel, type Expression, FALSE, not } from '../cel/express
 import { exists } from '../cel/lists.ts';
 import { identity } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
 import { isProtected, matchesIdentity } from './protected-taints.ts';
-import { among, EXACT_NAME, IDENTITY, isOneOfNames, NAMES_AFTER, TAINTS_BEFORE } from './taints.ts';
+import { among, EXACT_NAME, exactName, IDENTITY, isOneOfNames, NAMES_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 /** The policies that set startup taints which the leader removes, and that a node can leave by its labels. */
 export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
@@ -55,10 +56,7 @@ function isWaiting(policies: readonly CompiledTaintPolicy[]): Expression {
       IDENTITY,
       names(true).map(({ key, effect }) => `${key}:${effect}`),
     ),
-    isOneOfNames(
-      EXACT_NAME,
-      names(false).map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`),
-    ),
+    isOneOfNames(EXACT_NAME, names(false).map(exactName)),
   ]);
 }
 
@@ -81,17 +79,11 @@ function isProtectedByOthers(
   policies: readonly CompiledTaintPolicy[],
 ): Expression {
   const taints = leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.taint));
-  const protecting = policies.filter(
-    ({ mode, protectionRules }) =>
-      mode !== 'Audit' && protectionRules.some((rule) => taints.some((taint) => matchesIdentity(rule, taint))),
-  );
+  const concerns = (rule: CompiledTaintRule) => taints.some((taint) => matchesIdentity(rule, taint));
+  const protecting = policies.filter(({ mode, protectionRules }) => mode !== 'Audit' && protectionRules.some(concerns));
   return anyPolicy(
     protecting,
-    (policy, rules) =>
-      all([
-        isProtected(rules.filter((rule) => taints.some((taint) => matchesIdentity(rule, taint)))),
-        selectsBeforeOrAfter(policy),
-      ]),
+    (policy, rules) => all([isProtected(rules.filter(concerns)), selectsBeforeOrAfter(policy)]),
     { ignoresExemptions: true },
   );
 }

@@ -1,5 +1,6 @@
 import { all, bind, cel, type Expression, FALSE, literal, not, reference, type Variable } from '../cel/expression.ts';
 import { each, exists, literals, those } from '../cel/lists.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
 
 /** The taints of the node before an update, and after it. */
@@ -14,6 +15,11 @@ export const IDENTITY: Expression = cel(80)`t.key + ":" + t.effect`;
 
 /** `key=value:Effect`, with the `=` also if there is no value. */
 export const EXACT_NAME: Expression = cel(175)`t.key + "=" + ${VALUE} + ":" + t.effect`;
+
+/** The same of a taint that is known. */
+export function exactName({ key, value, effect }: Taint): string {
+  return `${key}=${value ?? ''}:${effect}`;
+}
 
 /** `key=value:Effect` or `key:Effect`, as kubectl writes a taint `t`: {@link formatTaint} in CEL. */
 export const FORMATTED: Expression = cel(

@@ -4,7 +4,15 @@ import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
 import { IS_NODE } from '../conditions/selection.ts';
-import { ADDS_TAINTS, EXACT_NAME, IDENTITY, isOneOfNames, notAmong, REMOVES_TAINTS } from '../conditions/taints.ts';
+import {
+  ADDS_TAINTS,
+  EXACT_NAME,
+  exactName,
+  IDENTITY,
+  isOneOfNames,
+  notAmong,
+  REMOVES_TAINTS,
+} from '../conditions/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
@@ -101,10 +109,7 @@ function isRequiredAndLost(required: readonly EnsuredTaint[]): Expression {
   const exact = required.filter(({ anyValue }) => !anyValue).map(({ taint }) => taint);
   const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
   return any([
-    isOneOfNames(
-      EXACT_NAME,
-      exact.map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`),
-    ),
+    isOneOfNames(EXACT_NAME, exact.map(exactName)),
     all([
       isOneOfNames(
         IDENTITY,

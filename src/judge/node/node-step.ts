@@ -11,6 +11,7 @@ import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
 import { type BootChange, settlesInMs } from '../startup/reboot.ts';
+import type { StartupRequirement } from '../startup/startup-requirement.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
   conflictChangesInMs,
@@ -82,8 +83,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     ...conflictingBy('set', late.filter(isLeft)),
     ...conflictingBy('remove', removable.filter(isLeft)),
   ];
-  const waitingForBoot = waits.waiting.map(({ requirement }) => requirement).filter(({ setsAgain }) => setsAgain);
-  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : [...again, ...waitingForBoot]);
+  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : rebootTaints({ again, waiting: waits.waiting }));
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
@@ -133,12 +133,15 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
 export function memoryAfterWrite(memory: NodeMemory, { drift, startup, ended }: NodeStep, now: number): NodeMemory {
   const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy === undefined ? [taint] : []));
   const atStartup = [...startup.late, ...startup.removable].map(({ taint }) => taint);
-  const setAgain = [...startup.again, ...startup.waiting.map(({ requirement }) => requirement)]
-    .filter(({ setsAgain }) => setsAgain)
-    .map(({ taint }) => taint);
+  const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
   const after = memoryAfterRestoration(rebooted, [...restored, ...atStartup], now);
   return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
+}
+
+/** What has `afterReboot: SetAgain` of the taints that the node gets again, or waits with. */
+function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>): StartupRequirement[] {
+  return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
 function conflictingBy(

@@ -1,9 +1,10 @@
-import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny } from '../decision.ts';
 import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
 import { removal } from '../outcomes.ts';
+import type { NodeChanges } from './node-changes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
@@ -34,19 +35,20 @@ export function validateNode({ request, changes, rulings, selecting }: JudgedUpd
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
-      ...(changes.labelsChange ? startupWarnings(request, selecting) : []),
+      ...(changes.labelsChange ? startupTaintWarnings(request, changes, selecting) : []),
     ],
   );
 }
 
 /** A kubelet shows its warnings to no user. */
-function startupWarnings(
+function startupTaintWarnings(
   { requester, node, oldNode }: NodeUpdate,
+  { removed }: NodeChanges,
   policies: readonly CompiledTaintPolicy[],
 ): readonly string[] {
-  const [before, after] = [oldNode, node].map(({ labels }) => enforcedPolicies(policies, labels));
-  if (isKubelet(requester) || !before?.some(({ untilReady }) => untilReady.length > 0)) return [];
-  const carried = valuesOf(node.taints);
-  const kept = oldNode.taints.filter((taint) => carried.get(identity(taint)) === (taint.value ?? ''));
-  return relabelWarnings(node, endedStartupTaints(kept, before, after ?? []));
+  const before = enforcedPolicies(policies, oldNode.labels);
+  if (isKubelet(requester) || !before.some(({ untilReady }) => untilReady.length > 0)) return [];
+  const gone = new Set(removed);
+  const kept = oldNode.taints.filter((taint) => !gone.has(taint));
+  return relabelWarnings(node, endedStartupTaints(kept, before, enforcedPolicies(policies, node.labels)));
 }

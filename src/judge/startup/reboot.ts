@@ -101,13 +101,6 @@ export function settlesInMs(node: NodeBoot, apiTime: number): number | undefined
  */
 export function waitsSince(node: NodeBoot & Pick<StoredNode, 'createdAt'>, apiTime: number): number {
   const { createdAt = 0 } = node;
-  switch (bootStateOf(node)) {
-    case 'Rebooted':
-      return apiTime;
-    case 'Recorded':
-      return Math.max(createdAt, recordedReboot(node, apiTime) ?? createdAt);
-    case 'NotRecorded':
-    case 'NotReported':
-      return createdAt;
-  }
+  if (bootStateOf(node) === 'Rebooted') return apiTime;
+  return Math.max(createdAt, recordedReboot(node, apiTime) ?? createdAt);
 }

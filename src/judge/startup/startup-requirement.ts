@@ -3,6 +3,7 @@ import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
+import { isStartupTaint } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
 
 /** A taint of `ensure: UntilReady` on a node, with what policies say of it together. */
@@ -61,48 +62,46 @@ export const startupRequirements = oncePer(
   },
 );
 
-/** The startup taints that policies have set on the node. */
-export function startupTaintsBy(node: NodeView, selecting: readonly CompiledTaintPolicy[]): StartupTaints {
-  return startupTaintsOf(carriedRequirements(node, selecting), selecting);
-}
-
-/** @param carried see {@link carriedRequirements} */
+/**
+ * The startup taints that policies have set on a node.
+ * @param carried see {@link isCarried}
+ */
 export function startupTaintsOf(
   carried: readonly StartupRequirement[],
   selecting: readonly CompiledTaintPolicy[],
 ): StartupTaints {
-  const atRegistration = selecting.flatMap(({ startup, untilReady }) => {
-    const waiting = new Set(untilReady.map(({ field }) => field));
-    return startup.flatMap(({ value, field }) => (waiting.has(field) ? [] : value.taint));
-  });
+  const atRegistration = selecting.flatMap((policy) =>
+    policy.startup.flatMap(({ value, field }) => (isStartupTaint({ policy, field }) ? [] : value.taint)),
+  );
   return { untilReady: carried.map(({ taint }) => taint), atRegistration };
 }
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
 export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
-  return carriedRequirements(node, enforcedPolicies(policies, node.labels));
+  const selecting = enforcedPolicies(policies, node.labels);
+  const requirements = startupRequirements(selecting);
+  if (requirements.length === 0) return [];
+  const values = valuesOf(node.taints);
+  return requirements.filter((requirement) => isCarried(requirement, values, selecting));
 }
 
 /**
- * The requirements whose taint the node carries. Another policy that protects the taint wins. With another value, it is the taint of another writer.
+ * Whether a node carries the taint of the requirement. Another policy that protects the taint wins. With another value, it is the taint of another writer.
+ * @param values the taints of the node, as {@link valuesOf} gives them
  * @param selecting the enforced policies that select the node
  */
-export function carriedRequirements(
-  { taints }: Pick<NodeView, 'taints'>,
+export function isCarried(
+  requirement: StartupRequirement,
+  values: ReadonlyMap<string, string>,
   selecting: readonly CompiledTaintPolicy[],
-): StartupRequirement[] {
-  const requirements = startupRequirements(selecting);
-  if (requirements.length === 0) return [];
-  const carried = valuesOf(taints);
-  return requirements.filter((requirement) => {
-    const { taint } = requirement;
-    const value = carried.get(identity(taint));
-    return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
-  });
+): boolean {
+  const { taint } = requirement;
+  const value = values.get(identity(taint));
+  return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
 }
 
 /** Whether the policies set the taint with this value, so that it is theirs. */
-export function isSetBy({ values }: StartupRequirement, value: string): boolean {
+function isSetBy({ values }: StartupRequirement, value: string): boolean {
   return values === undefined || values.includes(value);
 }
 

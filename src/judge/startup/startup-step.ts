@@ -8,8 +8,7 @@ import type { Blocker } from './blocker.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
 import { givenUpText, readyText } from './removal-reason.ts';
 import {
-  carriedRequirements,
-  isSetBy,
+  isCarried,
   type StartupRequirement,
   type StartupTaints,
   startupRequirements,
@@ -83,20 +82,15 @@ export function startupStep(
   const selecting = enforcedPolicies(policies, node.labels);
   const requirements = startupRequirements(selecting);
   if (requirements.length + facts.awaited.length === 0) return NOTHING;
-  const carried = carriedRequirements(node, selecting);
-  const situation: Situation = {
-    node,
-    selecting,
-    values: valuesOf(node.taints),
-    startup: startupTaintsOf(carried, selecting),
-    facts,
-  };
+  const values = valuesOf(node.taints);
+  const carried = requirements.filter((requirement) => isCarried(requirement, values, selecting));
+  const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
   const boot = requirements.some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = requirements.filter((requirement) => isMissing(requirement, situation));
   const isDueAgain = ({ setsAgain }: StartupRequirement) => boot?.kind === 'SetAgain' && setsAgain;
   const rulings = carried.map((requirement) => rulingOn(requirement, situation));
   const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
-  const unrequired = unrequiredTaints(requirements, situation);
+  const unrequired = unrequiredTaints(carried, situation);
   return {
     removable: [
       ...rulings.flatMap((ruling) => (ruling.kind === 'Remove' ? ruling.taint : [])),
@@ -191,18 +185,18 @@ interface UnrequiredTaint extends AwaitedTaint {
   readonly unrequiredSince: number;
 }
 
-/** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
+/**
+ * The taints that the leader has seen there by a policy, and that no policy has on the node now.
+ * @param carried what policies have on the node now
+ */
 function unrequiredTaints(
-  requirements: readonly StartupRequirement[],
+  carried: readonly StartupRequirement[],
   { selecting, values, facts }: Situation,
 ): UnrequiredTaint[] {
   const { awaited, isComplete, now } = facts;
   return awaited.flatMap(({ requirement, unrequiredSince }) => {
-    const { taint } = requirement;
-    const value = values.get(identity(taint));
-    if (value === undefined || !isSetBy(requirement, value)) return [];
-    if (requirements.some((other) => sameTaint(other.taint, taint) && isSetBy(other, value))) return [];
-    if (isProtectedBy(selecting, { ...taint, value })) return [];
+    const isRequired = carried.some(({ taint }) => sameTaint(taint, requirement.taint));
+    if (isRequired || !isCarried(requirement, values, selecting)) return [];
     return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now };
   });
 }
