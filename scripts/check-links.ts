@@ -88,16 +88,19 @@ function unknownTests(page: string): string[] {
   });
 }
 
+/** Where the links of the page lead, from the root. */
+function targetsOf(page: string): string[] {
+  return linksIn(read(page)).map(({ target }) => normalize(join(dirname(page), target)));
+}
+
 function pagesNotInIndex(): string[] {
-  const listed = linksIn(read(INDEX)).map(({ target }) => normalize(join(dirname(INDEX), target)));
+  const listed = targetsOf(INDEX);
   const pages = globSync('docs/{,reference/}*.md', { cwd: ROOT }).filter((path) => path !== INDEX);
   return pages.filter((path) => !listed.includes(path)).map((path) => `${INDEX}: it has no link to ${path}`);
 }
 
 function unusedPictures(): string[] {
-  const shown = paths.flatMap((page) =>
-    linksIn(read(page)).map(({ target }) => normalize(join(dirname(page), target))),
-  );
+  const shown = paths.flatMap(targetsOf);
   const pictures = globSync('docs/images/*', { cwd: ROOT });
   return pictures.filter((path) => !shown.includes(path)).map((path) => `${path}: no page shows it`);
 }

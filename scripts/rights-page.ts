@@ -1,9 +1,9 @@
-import { RIGHTS_TABLES } from './rights.ts';
+import { neededRights, optionalRights } from './rights.ts';
 
 /** The reference page of the rights of taintkeeper's ServiceAccount. */
 export function rightsPage(): string {
   // The reasons link to pages of docs/.
-  const tableOf = (name: keyof typeof RIGHTS_TABLES) => `${RIGHTS_TABLES[name]().replaceAll('](', '](../')}\n`;
+  const fromReference = (table: string) => `${table.replaceAll('](', '](../')}\n`;
   return [
     "# Rights of taintkeeper's ServiceAccount\n",
     'The ServiceAccount `taintkeeper` has these rights, and no others ([ClusterRole](../../manifests/chart/templates/cluster-role.yaml), ' +
@@ -12,10 +12,10 @@ export function rightsPage(): string {
       'This command lists them in your cluster:\n',
     '```sh\nkubectl auth can-i --list --namespace taintkeeper --as system:serviceaccount:taintkeeper:taintkeeper\n```\n',
     '## In the whole cluster\n',
-    tableOf('rights in the cluster'),
+    fromReference(neededRights('cluster')),
     '## By a value of the chart\n',
     'The default policies do not need these rights, so they are off. Each value has a ClusterRole of its own.\n',
-    tableOf('optional rights'),
+    fromReference(optionalRights()),
     `Grant a right by the value, or with kubectl by the file, from a checkout of the version that is installed:
 
 \`\`\`sh
@@ -33,6 +33,6 @@ The files are for the namespace \`taintkeeper\`. For another one: \`sed 's/names
   objects](../native-policies.md#rights-and-removal).
 `,
     '## In its own namespace\n',
-    tableOf('rights in the namespace'),
+    fromReference(neededRights('namespace')),
   ].join('\n');
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { OWN_SECRET } from '../src/cluster/own-names.ts';
 import { GRANTS, NEEDED_RULES, type NeededRule, OPTIONAL_RIGHTS, type Rule } from '../src/cluster/rights.ts';
 
 const NOTICE =
@@ -44,23 +45,22 @@ const NAMES: Readonly<Record<NonNullable<NeededRule['named']>, string>> = {
   lease: 'taintkeeper',
   configurations: 'taintkeeper',
   ownerClusterRole: 'taintkeeper',
-  secret: 'taintkeeper-certs',
+  secret: OWN_SECRET,
   defaultPolicies: 'taintkeeper-default-policies',
 };
 
-/** The tables of docs/reference/rights.md, by name. */
-export const RIGHTS_TABLES = {
-  'rights in the cluster': () => neededTable(NEEDED_RULES.cluster),
-  'rights in the namespace': () => neededTable(NEEDED_RULES.namespace),
-  'optional rights': () =>
-    table(
-      ['for', 'group', 'resources', 'verbs', 'value', 'file'],
-      OPTIONAL.map((rule) => {
-        const grant = GRANTS[rule.value];
-        return [grant.for, ...cells(rule), code(rule.value), code(`manifests/rights/${grant.file}`)];
-      }),
-    ),
-} satisfies Readonly<Record<string, () => string>>;
+/** The rights that it needs in the whole cluster, and in its own namespace, as a table. */
+export const neededRights = (where: keyof typeof NEEDED_RULES) => neededTable(NEEDED_RULES[where]);
+
+/** The rights that a value of the chart grants, as a table. */
+export const optionalRights = () =>
+  table(
+    ['for', 'group', 'resources', 'verbs', 'value', 'file'],
+    OPTIONAL.map((rule) => {
+      const grant = GRANTS[rule.value];
+      return [grant.for, ...cells(rule), code(rule.value), code(`manifests/rights/${grant.file}`)];
+    }),
+  );
 
 function neededTable(rules: readonly NeededRule[]): string {
   return table(

@@ -1,4 +1,5 @@
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
+import { OWN_SECRET } from '../cluster/own-names.ts';
 import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 
@@ -29,7 +30,7 @@ const storage = rulesOf('storage.k8s.io');
 const own = rulesOf('taintkeeper.dev');
 
 const EVENTS: RoleRule = { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] };
-const CERTIFICATES = { apiGroups: [''], resources: ['secrets'], resourceNames: ['taintkeeper-certs'] };
+const CERTIFICATES = { apiGroups: [''], resources: ['secrets'], resourceNames: [OWN_SECRET] };
 const WEBHOOKS: RoleRule = {
   apiGroups: ['admissionregistration.k8s.io'],
   resources: Object.values(CONFIGURATIONS).map(({ resource }) => resource),

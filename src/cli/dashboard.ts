@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { Command } from 'commander';
 import { forwardPort } from '../cluster/forwarded-port.ts';
 import { findLeaderPod, type LeaderPod } from '../cluster/leader-pod.ts';
-import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { openTunnel, webSocketHandler } from '../cluster/tunnel.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
@@ -86,7 +85,7 @@ interface Dashboard {
 async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { client, namespace } = await openCluster(options);
   const handler = await webSocketHandler(options);
-  const find = () => findLeaderPod(client, { namespace, lease: OWN_SERVICE });
+  const find = () => findLeaderPod(client, namespace);
   const dial = ({ pod, port }: LeaderPod) => openTunnel(handler, { namespace, pod, port });
   const stopping = new AbortController();
   const broken = followFault(LOG, 'the port is forwarded again');

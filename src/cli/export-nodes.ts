@@ -1,8 +1,6 @@
-import { Document, type YAMLMap } from 'yaml';
-import { KUBECTL_YAML, readDocuments, type SourceDocument } from '../files/documents.ts';
+import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../files/kubernetes-objects.ts';
-import { commentText, manifestOf, policiesAsObject } from '../files/policy-manifest.ts';
-import { yamlText } from '../files/printed-data.ts';
+import { manifestOf, policiesAsObject, policyText } from '../files/policy-manifest.ts';
 import { InputError } from '../files/text-files.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { type NodePolicy, policyOfNode } from '../judge/policy/node-policy.ts';
@@ -63,17 +61,12 @@ function refuse(policies: readonly TaintPolicy[]): void {
 }
 
 function formatOne(node: NodeView, derived: NodePolicy, policy: TaintPolicy): string {
-  const document = new Document(manifestOf(policy), KUBECTL_YAML);
-  document.commentBefore = commentText([
-    `The taints of Node ${node.name}; written by taintkeeper export.`,
-    ...notesOn({ node, derived }),
-  ]);
-  for (const [index, { effect }] of policy.spec.taints.entries()) {
-    if (effect !== 'NoExecute') continue;
-    const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
-    rule.commentBefore = commentText(['Only a node that registers gets it, because it evicts pods.']);
-  }
-  return yamlText(document);
+  const notes = [`The taints of Node ${node.name}; written by taintkeeper export.`, ...notesOn({ node, derived })];
+  return policyText(policy, notes, (index) =>
+    policy.spec.taints[index]?.effect === 'NoExecute'
+      ? ['Only a node that registers gets it, because it evicts pods.']
+      : [],
+  );
 }
 
 /** What the policy of the node does not require, or why there is none. */

@@ -3,6 +3,7 @@ import type { ApiClient } from './client/api-client.ts';
 import { findObject } from './client/find-object.ts';
 import { replicaOf } from './lease/leadership.ts';
 import { holderOf, type Lease, leasePath } from './lease/lease.ts';
+import { OWN_SERVICE } from './own-names.ts';
 
 /** The pod of the leader, and the port of its admin listener. */
 export interface LeaderPod {
@@ -15,13 +16,10 @@ const ADMIN_PORT = 'admin';
 
 /**
  * Finds the pod that holds the Lease. It needs the rights to `get` the Lease and the pod.
- * @param lease its name
  * @throws ApiError; Error if no replica leads, or its pod does not exist or has no such port
  */
-export async function findLeaderPod(
-  client: ApiClient,
-  { namespace, lease: name }: { readonly namespace: string; readonly lease: string },
-): Promise<LeaderPod> {
+export async function findLeaderPod(client: ApiClient, namespace: string): Promise<LeaderPod> {
+  const name = OWN_SERVICE;
   const lease = await findObject<Lease>(client, leasePath(namespace, name));
   if (lease === undefined) {
     throw new Error(`there is no Lease ${namespace}/${name}; for another namespace of taintkeeper: --namespace`);

@@ -1,6 +1,9 @@
 /** The Service by which the API server calls taintkeeper, in the chart and in the manifests. The Lease for leader election has the same name. */
 export const OWN_SERVICE = 'taintkeeper';
 
+/** The Secret with the certificates that taintkeeper issues, unless --secret names another one. */
+export const OWN_SECRET = 'taintkeeper-certs';
+
 /** The names of our webhooks and native policies end with it. Names of static native policies go on after it (src/native/native-policy.ts). */
 export const OWN_SUFFIX = '.taintkeeper.dev';
 

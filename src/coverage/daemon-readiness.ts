@@ -1,8 +1,7 @@
 import type { StoredNode } from '../judge/node-view.ts';
 import { type Blocker, unmet } from '../judge/startup/blocker.ts';
 import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
-import type { ReadyDaemonSet } from '../policy/ready-when.ts';
-import { daemonSetName } from '../policy/ready-when.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../policy/ready-when.ts';
 import { compiledCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
 import { formatObstacle } from './obstacle.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { OWN_SERVICE } from '../cluster/own-names.ts';
+import { OWN_SECRET, OWN_SERVICE } from '../cluster/own-names.ts';
 import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
@@ -62,8 +62,6 @@ export interface Search {
 /** The name of all objects of the manifests, and their label. */
 const NAME = 'taintkeeper';
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
-/** The default name of the Secret with the certificates that taintkeeper issues. */
-export const OWN_SECRET = 'taintkeeper-certs';
 
 interface Deployment {
   readonly metadata: {
@@ -212,7 +210,7 @@ function asTheManifests({
     deployment: undefined,
     account: NAME,
     lease: place.service,
-    secret: secret ?? OWN_SECRET,
+    secret,
     defaultPolicies: undefined,
     audit: false,
     ownerClusterRole: undefined,

@@ -1,6 +1,5 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isOnlyAudit } from '../judge/blocked.ts';
-import { isEnforcing } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
@@ -8,6 +7,7 @@ import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
+import { enforcedPolicies, selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
@@ -104,8 +104,8 @@ export function policiesOnNode(
 ): PoliciesOnNode {
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
-  const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
-  const enforcing = selecting.filter((policy) => isEnforcing({ policy }));
+  const selecting = selectingPolicies(compiled, node.labels);
+  const enforcing = enforcedPolicies(compiled, node.labels);
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
     if (by.length > 0) return { taint, state: 'protected', by };

@@ -1,5 +1,8 @@
+import { Document, type YAMLMap } from 'yaml';
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type TaintPolicy } from '../policy/policy.ts';
+import { KUBECTL_YAML } from './documents.ts';
+import { yamlText } from './printed-data.ts';
 
 /** The policy as `kubectl apply` takes it. */
 export function manifestOf({ kind, name, spec }: TaintPolicy) {
@@ -13,7 +16,28 @@ export function policiesAsObject(policies: readonly TaintPolicy[]): object {
   return only && others.length === 0 ? only : { apiVersion: 'v1', kind: 'List', items };
 }
 
+/**
+ * The policy as YAML for `kubectl apply`, with comments.
+ * @param notes the lines above it
+ * @param notesOnRule the lines above the rule of that index in `spec.taints`; none: no comment
+ */
+export function policyText(
+  policy: TaintPolicy,
+  notes: readonly string[],
+  notesOnRule: (index: number) => readonly string[],
+): string {
+  const document = new Document(manifestOf(policy), KUBECTL_YAML);
+  document.commentBefore = commentText(notes);
+  for (const index of policy.spec.taints.keys()) {
+    const lines = notesOnRule(index);
+    if (lines.length === 0) continue;
+    const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
+    rule.commentBefore = commentText(lines);
+  }
+  return yamlText(document);
+}
+
 /** Lines of a comment, as the yaml package takes them: texts of other users end no line. */
-export function commentText(lines: readonly string[]): string {
+function commentText(lines: readonly string[]): string {
   return lines.map((line) => ` ${printable(line)}`).join('\n');
 }

@@ -1,7 +1,4 @@
-import { Document, type YAMLMap } from 'yaml';
-import { KUBECTL_YAML } from '../files/documents.ts';
-import { commentText, manifestOf } from '../files/policy-manifest.ts';
-import { yamlText } from '../files/printed-data.ts';
+import { policyText } from '../files/policy-manifest.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { removerOf } from '../kubernetes/transient-taints.ts';
 import type { PlacedTaint } from './declaration.ts';
@@ -14,18 +11,15 @@ export function formatPolicies(derived: readonly DerivedPolicy[]): string {
 
 function formatOne(derived: DerivedPolicy): string {
   const { policy, taints, sources } = derived;
-  const document = new Document(manifestOf(policy), KUBECTL_YAML);
-  document.commentBefore = commentText([
+  const notes = [
     `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
     ...notesOn(derived).map(capitalized),
-  ]);
-  for (const [index, { at }] of taints.entries()) {
-    const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
-    const { effect } = policy.spec.taints[index] ?? {};
-    const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit';
-    rule.commentBefore = commentText([at, ...(evicts ? NO_EVICTION : [])]);
-  }
-  return yamlText(document);
+  ];
+  return policyText(policy, notes, (index) => {
+    const at = taints[index]?.at ?? '';
+    const evicts = policy.spec.taints[index]?.effect === 'NoExecute' && policy.spec.mode !== 'Audit';
+    return [at, ...(evicts ? NO_EVICTION : [])];
+  });
 }
 
 /** Further notes for the reader. */

@@ -117,12 +117,14 @@ async function readCluster(
   ]);
   const live = lists.flat();
   const placements = new Map<InstalledDaemonSet, Placement>();
-  const unclear = live.filter(({ daemonSet, counts }) => {
-    const placement = pods ? placementByStatus(daemonSet, nodes, counts) : undefined;
-    if (placement) placements.set(daemonSet, placement);
-    return placement === undefined;
-  });
-  if (pods) notes.push(...(await placePods(client, unclear, placements)));
+  if (pods) {
+    const unclear = live.filter(({ daemonSet, counts }) => {
+      const placement = placementByStatus(daemonSet, nodes, counts);
+      if (placement) placements.set(daemonSet, placement);
+      return placement === undefined;
+    });
+    notes.push(...(await placePods(client, unclear, placements)));
+  }
   const waits = startupWaits(taintPolicies);
   const daemonSets = live.map(({ daemonSet }) => daemonSet);
   return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, workloads, waits, notes };

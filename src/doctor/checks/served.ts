@@ -1,8 +1,9 @@
 import type { X509Certificate } from 'node:crypto';
 import { rotationObstacle } from '../../certs/inspect.ts';
+import { OWN_SECRET } from '../../cluster/own-names.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { deploymentOf, type Installation, OWN_SECRET } from '../installation.ts';
+import { deploymentOf, type Installation } from '../installation.ts';
 import type { Way } from '../replicas.ts';
 
 /** The certificates that one replica serves. */

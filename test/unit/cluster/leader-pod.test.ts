@@ -17,7 +17,7 @@ async function leaderOf(objects: Readonly<Record<string, object>>) {
     return answer(response, found);
   });
   const { client } = await clientFor(url);
-  return findLeaderPod(client, { namespace: 'tk', lease: 'taintkeeper' });
+  return findLeaderPod(client, 'tk');
 }
 
 it('is the holder of the Lease, at the port named admin of any of its containers', async () => {
