@@ -19,6 +19,7 @@ import { printHead, printRow } from './markdown-table.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
 import { forgetPeak, memoryOf } from './process-memory.ts';
+import { forEach } from './side-by-side.ts';
 import { median, percentile } from './statistics.ts';
 
 /**
@@ -128,9 +129,10 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Sc
       taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
     });
     await waitUntilSet(cp);
-    await parallel(2 * count, (index) =>
-      create(cp, PODS, { metadata: { name: `work-${index}`, labels: { app: 'work' } }, spec: podSpec('1') }),
-    );
+    const workloads = Array.from({ length: 2 * count }, (_, index) => `work-${index}`);
+    await forEach(workloads, PARALLEL_REQUESTS, async (name) => {
+      await create(cp, PODS, { metadata: { name, labels: { app: 'work' } }, spec: podSpec('1') });
+    });
     const seen = new Map<string, Seen>();
     const of = (node: string) => seen.get(node) ?? seen.set(node, {}).get(node) ?? {};
     const pods = follow<Pod>(client, PODS, stopping.signal, ({ metadata, spec, status }, resourceVersion) => {
@@ -280,8 +282,8 @@ async function createDaemonSet(cp: ControlPlane): Promise<string> {
 }
 
 async function createOthers(cp: ControlPlane, daemonSet: string, count: number, podsOnEach: number): Promise<void> {
-  await parallel(count, async (index) => {
-    const node = `other-${index}`;
+  const nodes = Array.from({ length: count }, (_, index) => `other-${index}`);
+  await forEach(nodes, PARALLEL_REQUESTS, async (node, index) => {
     await create(cp, '/api/v1/nodes', { metadata: { name: node, labels: { pool: 'others' } }, ...readyStatus() });
     await removeNotReady(cp, node);
     await create(cp, PODS, daemonPod(`${DAEMON}-${node}`, node, daemonSet));
@@ -326,14 +328,6 @@ async function countEvents(cp: ControlPlane, enough: number): Promise<number> {
     },
     { timeoutMs: EVENTS_MS, intervalMs: 1_000, otherwise: () => 'Events are still written' },
   );
-}
-
-async function parallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: PARALLEL_REQUESTS }, worker));
 }
 
 async function patch(cp: ControlPlane, url: string, body: object): Promise<void> {

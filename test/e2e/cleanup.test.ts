@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Cleaned, clean, findLeftovers } from '../../src/cli/cleanup/leftovers.ts';
 import { connect } from '../../src/cluster/client/api-client.ts';
 import { NATIVE_RESOURCES } from '../../src/cluster/native-policies.ts';
+import { grantRules } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, type User } from '../control-plane/users.ts';
@@ -44,7 +45,6 @@ describeWithControlPlane(
         await createDaemonSet(cp(), daemonSetManifest(NAMESPACE, name, { tolerations: [OWN, MASTER] }));
         await waitForDaemonSet(cp(), NAMESPACE, name, isAvailable);
       }
-      const rbac = '/apis/rbac.authorization.k8s.io/v1';
       const rules = [
         { apiGroups: ['', 'apps'], resources: ['nodes', 'daemonsets'], verbs: ['get', 'list'] },
         {
@@ -54,14 +54,8 @@ describeWithControlPlane(
         },
         { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
       ];
-      await cp().request(admin, 'POST', `${rbac}/clusterroles`, { body: { metadata: { name: 'looker' }, rules } });
-      await cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, {
-        body: {
-          metadata: { name: 'looker' },
-          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'looker' },
-          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: looker.name }],
-        },
-      });
+      const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: looker.name };
+      await grantRules(cp(), 'looker', subject, rules);
     });
 
     const annotate = (path: string, annotations: object) =>

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
+import { grantRules } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { deployedEnvironment } from '../control-plane/deployed-environment.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import type { Replica } from '../control-plane/replicas.ts';
-import { succeeded } from '../control-plane/rest.ts';
-import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
+import { developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createNodes, createTaintPolicy, patchNode, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
@@ -55,15 +55,8 @@ describeWithControlPlane('what a user with few rights does', {}, (cp) => {
   });
   afterAll(() => installation?.stop());
 
-  async function grant({ name }: User, rules: readonly object[]): Promise<void> {
-    const rbac = '/apis/rbac.authorization.k8s.io/v1';
-    const metadata = { name: 'few-rights' };
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
-    await succeeded(cp().request(admin, 'POST', `${rbac}/clusterroles`, { body: { metadata, rules } }));
-    const binding = { metadata, roleRef, subjects };
-    await succeeded(cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, { body: binding }));
-  }
+  const grant = ({ name }: User, rules: readonly object[]) =>
+    grantRules(cp(), 'few-rights', { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }, rules);
 
   const statusOf = (gpus: string, bootID?: string) => ({
     ...(bootID === undefined ? {} : { nodeInfo: { bootID } }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
 import { NODE_METADATA_POLICY } from '../../src/native/node-metadata.ts';
-import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
+import { grantRules, makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
@@ -55,16 +55,12 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
   afterAll(() => installation?.stop());
 
   async function grantStatus(): Promise<void> {
-    const metadata = { name: 'node-agent' };
-    const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const rules = [
       { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
       { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch', 'update'] },
     ];
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name };
-    const subjects = [{ kind: 'ServiceAccount', namespace: 'monitoring', name: 'node-agent' }];
-    await cp().request(admin, 'POST', `${rbac}/clusterroles`, { body: { metadata, rules } });
-    await cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, { body: { metadata, roleRef, subjects } });
+    const subject = { kind: 'ServiceAccount', namespace: 'monitoring', name: 'node-agent' };
+    await grantRules(cp(), 'node-agent', subject, rules);
     await makeClusterAdmin(cp(), 'User', owner.name);
   }
 

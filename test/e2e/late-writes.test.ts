@@ -14,7 +14,7 @@ import { succeeded } from '../control-plane/rest.ts';
 import { startTcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { daemonSetPath } from './daemon-sets.ts';
+import { createDaemonSet, daemonSetManifest, daemonSetPath } from './daemon-sets.ts';
 
 interface Labelled {
   readonly metadata: { readonly resourceVersion: string; readonly labels: object };
@@ -44,12 +44,7 @@ describeWithControlPlane('a write of a leader whose node loses the network', {},
       outgoing.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const template = { metadata: { labels: { app: NAME } }, spec: { containers: [{ name: 'c', image: 'c' }] } };
-    const daemonSet = {
-      metadata: { name: NAME },
-      spec: { selector: { matchLabels: { app: NAME } }, template },
-    };
-    await succeeded(cp().request(admin, 'POST', '/apis/apps/v1/namespaces/default/daemonsets', { body: daemonSet }));
+    await createDaemonSet(cp(), daemonSetManifest('default', NAME));
     const webhook = {
       name: 'slow.example.com',
       clientConfig: {

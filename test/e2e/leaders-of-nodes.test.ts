@@ -3,6 +3,7 @@ import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../src/judge
 import { CONFLICT } from '../../src/judge/node/node-memory.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -129,7 +130,7 @@ describeWithControlPlane('a leader of nodes, while the webhook is down', {}, (cp
       (
         await cp().request(admin, 'PATCH', `${path(name)}/status`, {
           body: { status },
-          contentType: 'application/merge-patch+json',
+          contentType: MERGE_PATCH,
         })
       ).status,
     ).toBe(200);
@@ -167,10 +168,10 @@ async function untilQuiet(count: () => number): Promise<number> {
     () => {
       const now = count();
       if (now !== last) [last, since] = [now, performance.now()];
-      return performance.now() - since > 2_000 ? { last } : undefined;
+      return performance.now() - since > 2_000 ? last : undefined;
     },
     { timeoutMs: TIMEOUT_MS, otherwise: () => `${last} and more` },
-  ).then((found) => found.last);
+  );
 }
 
 interface Pause {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import { outcomeText } from '../../src/judge/outcomes.ts';
-import { isKubelet } from '../../src/judge/request/node-request.ts';
 import { formatTaint } from '../../src/kubernetes/taint.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
@@ -22,7 +21,7 @@ import {
 import { taintsOf } from '../unit/conditions/objects.ts';
 import { scenario } from '../unit/conditions/scenarios.ts';
 import { policiesOf, requestOf } from '../unit/conditions/update-cases.ts';
-import { UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
+import { USER_UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
 
@@ -71,9 +70,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     MAX_ROUNDS * POLICY_SETS * SET_TIMEOUT_MS,
   );
 
-  // NodeRestriction refuses what nodes change of their taints.
-  const cases = UPDATE_CASES.filter(({ update }) => update.requester === undefined || !isKubelet(update.requester));
-  it.each(cases)('agree: $why', async ({ update, taints, allowRemoval, ...one }) => {
+  it.each(USER_UPDATE_CASES)('agree: $why', async ({ update, taints, allowRemoval, ...one }) => {
     const policies = policiesOf(one);
     const compiled = compilePolicies(policies);
     const { node, request } = requestOf(update);

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isKubelet } from '../../src/judge/request/node-request.ts';
 import { formatTaint, type Taint as ModelTaint } from '../../src/kubernetes/taint.ts';
 import type { NativePolicy, TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
@@ -8,7 +7,7 @@ import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
-import { UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
+import { USER_UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
 
@@ -117,9 +116,7 @@ describeWithControlPlane(
     });
 
     describe('decide as the webhook does', () => {
-      // NodeRestriction refuses what nodes change of their taints.
-      const cases = UPDATE_CASES.filter(({ update }) => update.requester === undefined || !isKubelet(update.requester));
-      const groups = [...Map.groupBy(cases, ({ policies }) => JSON.stringify(policies)).values()];
+      const groups = [...Map.groupBy(USER_UPDATE_CASES, ({ policies }) => JSON.stringify(policies)).values()];
       beforeAll(() => makeClusterAdmin(cp(), 'User', 'autoscaler'));
 
       describe.each(groups.map((alike) => ({ alike, first: alike[0]?.why })))('$first, and others', ({ alike }) => {

@@ -247,15 +247,10 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
 
     it('without tolerations, the same command is refused, and the one with the list makes it', async () => {
       const [patch = ''] = COMMANDS.filter((one) => one.includes('tolerations/-'));
-      const filled = patch
-        .replace('NAMESPACE', FLANNEL.namespace)
-        .replace('DAEMONSET', 'bare')
-        .replace('KEY', GPU.key)
-        .replace('EFFECT', GPU.effect);
-      const inFolder = { folder: workspace.path('.') };
-      expect((await runInShell(cp(), filled, inFolder)).stderr).toMatch(/invalid/);
+      const filled = fill(patch, { ...at, DAEMONSET: 'bare', KEY: GPU.key, EFFECT: GPU.effect });
+      expect((await inShell(filled)).stderr).toMatch(/invalid/);
       const list = filled.replace('tolerations/-"', 'tolerations"').replace(/"value":(\{.*?\})/, '"value":[$1]');
-      expect(await runInShell(cp(), list, inFolder)).toMatchObject({ code: 0 });
+      expect(await inShell(list)).toMatchObject({ code: 0 });
       expect(await tolerationsOf('bare')).toEqual([GPU_TOLERATION]);
     });
 
@@ -340,7 +335,7 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
 
     const entriesOf = async () => (await getNode(cp(), 'cp-1')).metadata.annotations?.[RELEASE];
     const inFolder = async (command: string) => {
-      const result = await runInShell(cp(), command, { folder: workspace.path('.') });
+      const result = await inShell(command);
       expect(result, command).toMatchObject({ code: 0 });
       return result.stdout;
     };
@@ -435,10 +430,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       const start = 'kubectl -n default run ';
       const [command = ''] = COMMANDS.filter((one) => one.startsWith(start));
       // No kubelet runs the pod.
-      const { code, stdout, stderr } = await runInShell(
-        cp(),
+      const { code, stdout, stderr } = await inShell(
         command.replace('--rm --attach --quiet', '--dry-run=server -o yaml'),
-        { folder: workspace.path('.') },
       );
       expect(code, stderr).toBe(0);
       expect(stdout).toContain('serviceAccountName: taintkeeper-doctor');

@@ -128,10 +128,12 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
   });
 
   step('the annotation of docs/operating.md allows the removal', ['taintkeeper', 'kube-apiserver'], async () => {
-    const [allow = '', remove = ''] = guideLines('operating.md', 'Removing a protected taint').map((line) =>
+    const [print = '', allow = '', remove = ''] = guideLines('operating.md', 'Removing a protected taint').map((line) =>
       line.replace('NODE', 'cp-1').replace('KEY=VALUE:EFFECT', `${CONTROL_PLANE_TAINT}:NoSchedule`),
     );
+    await runGuided(cluster(), print);
     await runGuided(cluster(), allow);
+    expect(remove).toContain(`${CONTROL_PLANE_TAINT}:NoSchedule-`);
     await runGuided(cluster(), `${remove} --dry-run=server`);
     await kubectl('annotate', 'node', 'cp-1', 'taintkeeper.dev/allow-removal-');
     return removalDenied(cluster(), 'cp-1', CONTROL_PLANE_TAINT);

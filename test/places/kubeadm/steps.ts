@@ -38,9 +38,9 @@ export function describeOnMachines(
       if (!cluster) throw new Error('there is no cluster');
       return cluster;
     };
+    // A step that takes too long fails by itself, with the logs.
     const step: Step = (name, components, run, obstacle) =>
       it(name, { ...skipFor(obstacle), timeout: 2 * STEP_TIMEOUT_MS }, async ({ skip }) => {
-        // A step that takes too long fails by itself, with the logs.
         if (failed !== undefined) skip(`"${failed}" failed`);
         const started = performance.now();
         try {

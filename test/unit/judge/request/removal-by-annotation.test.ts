@@ -6,7 +6,6 @@ import { admitted, DEVELOPER, gpu, judgeUpdate, KUBELET, outcomes, policyOf, typ
 
 const RULES: TaintRule[] = [{ key: 'dedicated' }, { key: 'other' }];
 const GPU = 'dedicated=gpu:NoSchedule';
-const _CPU = 'dedicated=cpu:NoSchedule';
 const AUTOSCALER = { username: 'autoscaler', groups: [] };
 
 describe('an entry of the annotation', () => {

@@ -1,3 +1,4 @@
+import { isKubelet } from '../../../../src/judge/request/node-request.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { cpu, gpu, KUBELET, other, type Update } from './node-updates.ts';
@@ -357,3 +358,8 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
     ],
   ),
 ];
+
+/** Those that an API server lets through: NodeRestriction refuses what nodes change of their taints. */
+export const USER_UPDATE_CASES: readonly UpdateCase[] = UPDATE_CASES.filter(
+  ({ update }) => update.requester === undefined || !isKubelet(update.requester),
+);
