@@ -193,7 +193,6 @@ describeOnMachines('the mixed cluster of Flannel PR #1907', ['cp-1', 'node-2', '
   step('a control plane whose Node was deleted comes back as a worker', ['kubelet', 'kube-apiserver'], async () => {
     await kubectl('delete', 'node', 'cp-3');
     await cluster().machine('cp-3').run(['systemctl', 'restart', 'kubelet']);
-    await kubectl('wait', '--for=create', 'node/cp-3', '--timeout=90s');
     await nodesReady(cluster(), 'cp-3');
     const roles = (await kubectl('get', 'node', 'cp-3', '--no-headers')).split(/\s+/)[2];
     expect({ roles, taints: await taintsOf(cluster(), 'cp-3') }).toEqual({ roles: '<none>', taints: [] });

@@ -33,16 +33,31 @@ export async function productReady(cluster: KubeadmCluster): Promise<void> {
 }
 
 /** What a user gets who tries to remove a taint; nothing is removed. */
-export function tryRemoval(cluster: KubeadmCluster, node: string, taint: string): Promise<ToolResult> {
-  return cluster.tryKubectl(['taint', 'node', node, `${taint}-`, '--dry-run=server']);
+export function tryRemoval(
+  cluster: KubeadmCluster,
+  node: string,
+  taint: string,
+  ...options: readonly string[]
+): Promise<ToolResult> {
+  return cluster.tryKubectl(['taint', 'node', node, `${taint}-`, '--dry-run=server', ...options]);
 }
 
-/** Waits until the removal of a taint is denied by a policy. @returns what is denied, from the message */
-export async function removalDenied(cluster: KubeadmCluster, node: string, taint: string): Promise<string> {
+/**
+ * Waits until the removal of a taint is denied by a policy. An API server that has just started cannot call the webhook before kube-proxy has rules on
+ * its machine.
+ * @param options of kubectl
+ * @returns what is denied, from the message
+ */
+export async function removalDenied(
+  cluster: KubeadmCluster,
+  node: string,
+  taint: string,
+  ...options: readonly string[]
+): Promise<string> {
   let last = '';
   return waitUntil(
     async () => {
-      const { code, stdout, stderr } = await tryRemoval(cluster, node, taint);
+      const { code, stdout, stderr } = await tryRemoval(cluster, node, taint, ...options);
       last = (stderr + stdout).trim();
       return code === 0 ? undefined : /node \S+: removing taint \S+ is not allowed/.exec(last)?.[0];
     },
@@ -70,9 +85,11 @@ export async function taintsOf(cluster: KubeadmCluster, node: string): Promise<s
   return listed.filter((taint) => !taint.startsWith('node.kubernetes.io/'));
 }
 
-/** Waits until nodes are Ready. */
+/** Waits until nodes are registered and Ready. `kubeadm join` ends earlier than that. */
 export async function nodesReady(cluster: KubeadmCluster, ...names: readonly string[]): Promise<void> {
-  await cluster.kubectl(['wait', '--for=condition=Ready', ...names.map((name) => `node/${name}`), WAIT], PATIENT);
+  const nodes = names.map((name) => `node/${name}`);
+  await cluster.kubectl(['wait', '--for=create', ...nodes, WAIT], PATIENT);
+  await cluster.kubectl(['wait', '--for=condition=Ready', ...nodes, WAIT], PATIENT);
 }
 
 interface PodList {
