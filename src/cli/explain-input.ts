@@ -34,7 +34,7 @@ import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import { enforcedPolicies } from '../policy/policy-index.ts';
+import { declaredPolicies } from '../policy/policy-index.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { daemonSetName, needDaemonSets } from '../policy/ready-when.ts';
 import { installedPolicies } from './cluster-options.ts';
@@ -80,7 +80,7 @@ async function readWaiting(
       ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
     );
     const daemonSets = sources.daemonSets();
-    const startup = startupTaintsOf(carried, enforcedPolicies(taintPolicies, node.labels));
+    const startup = startupTaintsOf(carried, declaredPolicies(taintPolicies, node.labels));
     const leftOut =
       typeof daemonSets === 'string'
         ? []

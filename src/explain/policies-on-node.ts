@@ -7,7 +7,7 @@ import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
-import { enforcedPolicies, selectingPolicies } from '../policy/policy-index.ts';
+import { declaredPolicies, enforcedPolicies, selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
@@ -106,10 +106,11 @@ export function policiesOnNode(
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = selectingPolicies(compiled, node.labels);
   const enforcing = enforcedPolicies(compiled, node.labels);
+  const settingStartup = declaredPolicies(compiled, node.labels);
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
     if (by.length > 0) return { taint, state: 'protected', by };
-    return { taint, ...(startupOf(taint, enforcing) ?? { state: 'free', by: [] }) };
+    return { taint, ...(startupOf(taint, settingStartup) ?? { state: 'free', by: [] }) };
   });
   const { losses, keptOff } = nodeDrift(node, compiled, isInConflict);
   const present = valuesOf(node.taints);
@@ -144,17 +145,20 @@ function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]):
   });
 }
 
-/** The enforced policies that set the taint as a startup taint. */
+/**
+ * The policies that set the taint as a startup taint.
+ * @param policies see {@link declaredPolicies}
+ */
 function startupOf(
   taint: Taint,
-  enforcing: readonly CompiledTaintPolicy[],
+  policies: readonly CompiledTaintPolicy[],
 ): Pick<TaintOnNode, 'state' | 'by' | 'untilReady'> | undefined {
   const isIt = ({ value }: { readonly value: { readonly taint: Taint } }) => identity(value.taint) === identity(taint);
-  const by = enforcing.flatMap(({ name, mode, startup }) =>
+  const by = policies.flatMap(({ name, mode, startup }) =>
     startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
   );
   if (by.length === 0) return undefined;
-  const isUntilReady = enforcing.some(({ untilReady }) => untilReady.some(isIt));
+  const isUntilReady = policies.some(({ untilReady }) => untilReady.some(isIt));
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 

@@ -26,7 +26,7 @@ export interface AskedRight {
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
   if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
-  if (policy.kind === 'TaintPolicy' && !audit) {
+  if (policy.kind === 'TaintPolicy') {
     const waits = policy.spec.taints.flatMap(({ readyWhen }) => (readyWhen ? partsOf(readyWhen) : []));
     const first = waits.find(needDaemonSets);
     if (first) {

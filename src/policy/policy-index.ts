@@ -25,6 +25,19 @@ export function enforcedPolicies(policies: Policies, labels: StringMap): Policie
   return enforcedAmong(selectingPolicies(policies, labels));
 }
 
+/**
+ * The policies that would be enforced on such a node without `--audit`, each with its declared mode. What they have set on nodes is removed also while
+ * `--audit` is set.
+ */
+export function declaredPolicies(policies: Policies, labels: StringMap): Policies {
+  return enforcedPolicies(asDeclared(policies), labels);
+}
+
+const asDeclared = oncePer((policies: Policies): Policies => {
+  const isAsDeclared = policies.every(({ mode, declared }) => mode === declared);
+  return isAsDeclared ? policies : policies.map((policy) => ({ ...policy, mode: policy.declared }));
+});
+
 const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
 
 const selectionFrom = oncePer((policies: Policies) => {

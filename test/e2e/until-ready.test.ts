@@ -330,6 +330,28 @@ describeWithControlPlane(
       expect(await taintsOf(cp(), 'n5')).toEqual([text]);
     });
 
+    it('is removed by a leader with --audit once the node is ready, and is set on no node', async () => {
+      await register('n7', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await setReady(cp(), 'n7');
+      const daemon = await waitForPod('network', 'n7');
+      await setPodReady(daemon, 'False');
+      await installation.kill();
+      await installation.start(['audit'], { args: ['--audit'] });
+      expect(await taintkeeper('explain', 'node', 'n7')).toContain(
+        `startup taint ${TEXT} waits for DaemonSet kube-system/network: its pod is not Ready`,
+      );
+      await register('n8', 'ready', `TaintPolicy ready would add taint ${TEXT} (--audit)`);
+      await setReady(cp(), 'n8', 'False');
+      await setPodReady(await waitForPod('network', 'n8'), 'False');
+      await expect.poll(() => allTaintsOf(cp(), 'n8'), { timeout: TIMEOUT_MS }).toEqual([NOT_READY]);
+      await setPodReady(daemon);
+      await waitForTaints(cp(), 'n7');
+      expect(await allTaintsOf(cp(), 'n8')).toEqual([NOT_READY]);
+      await installation.kill();
+      await installation.start(['h']);
+      await waitForTaints(cp(), 'n8', TEXT);
+    });
+
     it('is removed by the command cleanup after taintkeeper', async () => {
       await register('n6', 'ready', `TaintPolicy ready added taint ${TEXT}`);
       await installation.kill();

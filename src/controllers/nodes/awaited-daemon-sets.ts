@@ -11,8 +11,8 @@ export function isAwaited(policies: readonly CompiledTaintPolicy[], daemonSet: R
   );
 }
 
-/** The DaemonSets that enforced policies name in `readyWhen`. */
+/** The DaemonSets that policies name in `readyWhen` and wait for, with `--audit` too. */
 export function namedDaemonSets(policies: readonly CompiledTaintPolicy[]): ReadyDaemonSet[] {
-  const enforced = policies.filter(({ mode }) => mode !== 'Audit');
-  return enforced.flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.parts.daemonSets));
+  const waiting = policies.filter(({ declared }) => declared !== 'Audit');
+  return waiting.flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.parts.daemonSets));
 }

@@ -1,6 +1,6 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import { enforcedPolicies } from '../../policy/policy-index.ts';
+import { declaredPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
@@ -49,13 +49,13 @@ export function losesStartupRule(
   node: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
   const waiting = waitingTaints(before, node);
-  return waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedPolicies(after, node.labels)).length > 0;
+  return waiting.length > 0 && endedStartupTaints(waiting, [before], declaredPolicies(after, node.labels)).length > 0;
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */
 export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
-  const startupOf = ({ mode, nodeSelector, untilReady }: CompiledTaintPolicy) =>
-    mode === 'Audit'
+  const startupOf = ({ declared, nodeSelector, untilReady }: CompiledTaintPolicy) =>
+    declared === 'Audit'
       ? []
       : untilReady.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
   const afterwards = new Set(startupOf(after));

@@ -1,5 +1,5 @@
 import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
+import { declaredPolicies, enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
@@ -71,6 +71,8 @@ const NOTHING: StartupStep = { removable: [], late: [], boot: undefined, again: 
  * What a node needs for its startup taints. A taint is removed whenever the node carries it and `readyWhen` holds, or its policies give up: at any
  * age of the node, and also after another writer brought it back. Another policy that protects it, or requires it, wins.
  *
+ * With `--audit`, no taint is set, and those that are on nodes are removed all the same: nothing else would remove them.
+ *
  * The boot of a node is recorded for `afterReboot: SetAgain` also where its taints are not set again, because another policy protects them or an entry
  * keeps them off: once that ends, the node has run for long.
  */
@@ -79,14 +81,15 @@ export function startupStep(
   policies: readonly CompiledTaintPolicy[],
   facts: StartupFacts,
 ): StartupStep {
-  const selecting = enforcedPolicies(policies, node.labels);
+  const selecting = declaredPolicies(policies, node.labels);
   const requirements = startupRequirements(selecting);
   if (requirements.length + facts.awaited.length === 0) return NOTHING;
   const values = valuesOf(node.taints);
   const carried = requirements.filter((requirement) => isCarried(requirement, values, selecting));
   const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
-  const boot = requirements.some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
-  const missing = requirements.filter((requirement) => isMissing(requirement, situation));
+  const settable = enforcedPolicies(policies, node.labels).length > 0 ? requirements : [];
+  const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
+  const missing = settable.filter((requirement) => isMissing(requirement, situation));
   const isDueAgain = ({ setsAgain }: StartupRequirement) => boot?.kind === 'SetAgain' && setsAgain;
   const rulings = carried.map((requirement) => rulingOn(requirement, situation));
   const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
@@ -107,7 +110,7 @@ export function startupStep(
 /** A node, with what decides about its startup taints. */
 interface Situation {
   readonly node: StoredNode;
-  /** The enforced policies that select the node. */
+  /** The policies that select the node, see {@link declaredPolicies}. */
   readonly selecting: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node, by the taint's identity. */
   readonly values: ReadonlyMap<string, string>;

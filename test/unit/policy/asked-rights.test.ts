@@ -38,7 +38,7 @@ describe('the rights that a policy asks for', () => {
         ],
       },
       rights: ['listPods by readyWhen.daemonSets'],
-      audited: [],
+      audited: ['listPods by readyWhen.daemonSets'],
     },
     {
       what: 'a taint until DaemonSets are ready, beside others',
@@ -56,7 +56,7 @@ describe('the rights that a policy asks for', () => {
         ],
       },
       rights: ['listPods by readyWhen.daemonSets'],
-      audited: [],
+      audited: ['listPods by readyWhen.daemonSets'],
     },
     {
       what: 'a taint until all DaemonSets are ready',
@@ -66,7 +66,7 @@ describe('the rights that a policy asks for', () => {
         taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { allDaemonSets: {} } }],
       },
       rights: ['listPods by readyWhen.allDaemonSets'],
-      audited: [],
+      audited: ['listPods by readyWhen.allDaemonSets'],
     },
     {
       what: 'a taint until CSI drivers have registered',
@@ -78,7 +78,7 @@ describe('the rights that a policy asks for', () => {
         ],
       },
       rights: ['listCsiNodes by readyWhen.csiDrivers'],
-      audited: [],
+      audited: ['listCsiNodes by readyWhen.csiDrivers'],
     },
     {
       what: 'a taint until the Node itself says that it is ready',

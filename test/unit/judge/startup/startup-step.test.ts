@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
+import type { NodeBoot } from '../../../../src/judge/node-boot.ts';
 import { startupFaults } from '../../../../src/judge/policy/startup-faults.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
+import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import {
   type AwaitedTaint,
   REGISTRATION_MS,
@@ -36,10 +38,19 @@ interface Situation extends Partial<StartupFacts> {
   readonly allowRemoval?: string;
   readonly ageMs?: number;
   readonly by?: ReturnType<typeof policies>;
+  readonly boot?: NodeBoot;
 }
 
-function step({ taints = [TAINT], labels = {}, allowRemoval, ageMs = 0, by = policies(), ...facts }: Situation = {}) {
-  const node = { name: 'n', labels, taints, allowRemoval, createdAt: NOW - ageMs };
+function step({
+  taints = [TAINT],
+  labels = {},
+  allowRemoval,
+  ageMs = 0,
+  by = policies(),
+  boot = {},
+  ...facts
+}: Situation = {}) {
+  const node = { name: 'n', labels, taints, allowRemoval, createdAt: NOW - ageMs, ...boot };
   return startupStep(node, by, {
     blockers: () => WAITS,
     awaited: [],
@@ -169,6 +180,45 @@ describe('a taint until DaemonSets are ready', () => {
       expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
       expect(step({ ...ready, by })).toMatchObject({ removable: [], waiting: [] });
     }
+  });
+});
+
+describe('with --audit', () => {
+  const audited = (taint: Record<string, TaintPolicySpec>) => policySet({ taint }, { audit: true }).taintPolicies;
+  const by = audited({ network: spec() });
+  const setsAgain = audited({ network: spec({ taints: [{ ...rule(), afterReboot: 'SetAgain' }] }) });
+  const rebooted: NodeBoot = { bootId: 'b', startupBoot: { bootId: 'a' } };
+
+  it('a node that waits loses the taint once it is ready, as without', () => {
+    expect(step({ by }).waiting.map(waitingText)).toEqual([
+      `startup taint ${NETWORK} waits for DaemonSet kube-system/cilium: its pod is not Ready`,
+    ]);
+    expect(removed({ ...ready, by })).toEqual([NETWORK]);
+  });
+
+  it.each<{ why: string; policy: TaintPolicySpec; other?: TaintPolicySpec }>([
+    { why: 'the policy itself only reports', policy: spec({ mode: 'Audit' }) },
+    {
+      why: 'another policy protects the taint',
+      policy: spec(),
+      other: { mode: 'Deny', taints: [{ key: TAINT.key }] },
+    },
+  ])('the taint stays where $why', ({ policy, other }) => {
+    const { removable, waiting } = step({ ...ready, by: audited({ network: policy, ...(other ? { other } : {}) }) });
+    expect({ removable, waiting }).toEqual({ removable: [], waiting: [] });
+  });
+
+  it('no taint is set, neither late nor after a reboot, and no boot is recorded for it', () => {
+    expect(step({ taints: [NOT_READY] }).late).toHaveLength(1);
+    const { late, again, boot } = step({ by: setsAgain, taints: [NOT_READY], boot: rebooted });
+    expect({ late, again, boot }).toEqual({ late: [], again: [], boot: undefined });
+  });
+
+  it('a node that reboots while it waits does not wait for ever', () => {
+    const first = step({ ...ready, by: setsAgain, boot: rebooted });
+    expect(first).toMatchObject({ removable: [], again: [], boot: { startupBoot: { bootId: 'b', setAt: NOW } } });
+    const recorded: NodeBoot = { bootId: 'b', startupBoot: { bootId: 'b', setAt: NOW - SETTLING_MS }, ready: true };
+    expect(removed({ ...ready, by: setsAgain, boot: recorded })).toEqual([NETWORK]);
   });
 });
 
