@@ -14,7 +14,10 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
     version: 'the version of the program',
   },
-  { cel: 'CEL as data: expressions with their cost' },
+  {
+    cel: 'CEL as data: expressions with their cost',
+    scheduling: 'on which nodes Kubernetes runs pods, and what keeps them off',
+  },
   { policy: 'what a user declares: schemas, their checks, the compiled policies' },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
   {
@@ -27,7 +30,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     conditions: 'the same decisions as CEL expressions',
-    coverage: 'which DaemonSet runs where and why not; who may tolerate; migration of roles',
+    coverage: 'which DaemonSet runs where and why not; migration of roles',
     recovery: 'which stuck daemon pods are deleted, and when a rollout is done',
   },
   {
@@ -53,6 +56,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
 export const PURE_ROOMS = [
   'kubernetes',
   'cel',
+  'scheduling',
   'policy',
   'judge',
   'judge/request',

@@ -6,11 +6,6 @@ import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn, listNodePods } from '../cluster/node-pods.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policy-object.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import type { SchedulingNode } from '../coverage/coverage.ts';
-import type { KnownDaemonSet } from '../coverage/daemon-readiness.ts';
-import type { NodePod } from '../coverage/intolerant-pods.ts';
-import type { Placement } from '../coverage/placement.ts';
-import { leftOutOnNode, type StartupSources, startupBlockers } from '../coverage/startup-readiness.ts';
 import {
   type DaemonExplanation,
   explainDaemonSet,
@@ -22,6 +17,8 @@ import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
+import type { KnownDaemonSet } from '../judge/startup/daemon-readiness.ts';
+import { leftOutOnNode, type StartupSources, startupBlockers } from '../judge/startup/startup-readiness.ts';
 import { carriedStartup, type StartupRequirement, startupTaintsOf } from '../judge/startup/startup-requirement.ts';
 import { startupStep } from '../judge/startup/startup-step.ts';
 import { waitingText } from '../judge/startup/waiting-taint.ts';
@@ -37,6 +34,9 @@ import type { PolicyKind } from '../policy/policy.ts';
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { daemonSetName, needDaemonSets } from '../policy/ready-when.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { NodePod } from '../scheduling/intolerant-pods.ts';
+import type { Placement } from '../scheduling/placement.ts';
 import { installedPolicies } from './cluster-options.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */

@@ -8,7 +8,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleration-policy.ts';
-import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import type { Gap } from './groups.ts';
 
 /** A DaemonSet with the fields that decide about gaps and policies. */

@@ -1,8 +1,8 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
-import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
-import { summarizeObstacle } from './obstacle.ts';
+import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
+import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { NO_WAITS, passesBy } from './startup-deadlock.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. */

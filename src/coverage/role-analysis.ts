@@ -3,7 +3,7 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { equalTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
-import { compileCoverage } from './coverage.ts';
+import { compileCoverage } from '../scheduling/coverage.ts';
 import { tolerationsFor } from './fix.ts';
 import { type MigrationFacts, selectsByOldRole, type Workload } from './role-facts.ts';
 

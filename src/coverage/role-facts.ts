@@ -6,7 +6,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
-import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 
 /** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
 export function policiesChangedBy(

@@ -5,7 +5,7 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { compileCoverage } from './coverage.ts';
+import { compileCoverage } from '../scheduling/coverage.ts';
 import {
   type Change,
   isSame,

@@ -1,13 +1,15 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { policiesInForce } from '../cluster/policy-object.ts';
-import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
-import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, type GapRemedy, gapRemedy, rolloutCommand } from '../coverage/fix.ts';
-import { isNodeCritical } from '../coverage/node-critical.ts';
-import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { gapsOf } from '../coverage/report.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import {
+  askedKeys,
+  DEFAULT_SERVICE_ACCOUNT,
+  serviceAccountUser,
+  TOLERATE,
+} from '../judge/request/pod-authorization.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
@@ -23,6 +25,9 @@ import {
 } from '../objects/workload-object.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import { isNodeCritical } from '../scheduling/node-critical.ts';
+import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import {
   type PoliciesOnDaemon,
   policiesOnDaemonSet,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/node-critical.ts';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/priority.ts';
 import { gapsOf, reportCoverage } from '../../coverage/report.ts';
 import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';

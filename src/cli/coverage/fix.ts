@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import type { SchedulingNode } from '../../coverage/coverage.ts';
 import {
   type CoverageFix,
   type FixableDaemonSet,
@@ -9,7 +8,6 @@ import {
   ROLE_TAINT_KEYS,
   rolloutCommand,
 } from '../../coverage/fix.ts';
-import type { Obstacle } from '../../coverage/obstacle.ts';
 import {
   helmValues,
   type InstalledDaemonSet,
@@ -24,6 +22,8 @@ import { InputError } from '../../files/text-files.ts';
 import { IGNORE_ANNOTATION } from '../../judge/daemon-set-view.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import type { Obstacle } from '../../scheduling/obstacle.ts';
 import { repeatable } from '../options.ts';
 import { asComments, asJson, tell } from '../output.ts';
 import { type CoverageInput, type RefusedDaemonSet, readCoverage } from './input.ts';

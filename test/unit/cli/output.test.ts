@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { formatCoverage } from '../../../src/cli/coverage/output.ts';
 import { columns, formatAs, type Look, lookOf, namesIn } from '../../../src/cli/output.ts';
 import { reportCoverage } from '../../../src/coverage/report.ts';
-import { daemonSet, node } from '../coverage/scheduling.ts';
+import { daemonSet, node } from '../scheduling/scheduling.ts';
 
 const message = `the serving certificate ${'is not trusted by this webhook, '.repeat(10)}and that is all`;
 const found = { data: () => ({ message }), table: () => 'NAME\n' };

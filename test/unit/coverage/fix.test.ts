@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileCoverage, type SchedulingNode } from '../../../src/coverage/coverage.ts';
 import { type CoverageFix, type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from '../../../src/coverage/fix.ts';
 import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
@@ -15,8 +14,9 @@ import {
   compileTolerationPolicy,
   type PolicySet,
 } from '../../../src/policy/policy-set.ts';
+import { compileCoverage, type SchedulingNode } from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';
-import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from './scheduling.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Coverage, compileCoverage, type SchedulingView } from '../../../src/coverage/coverage.ts';
 import { eachNode, groupNodes, traitsOf } from '../../../src/coverage/groups.ts';
 import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
+import { type Coverage, compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';
-import { CONTROL_PLANE, daemonSet, GPU, MASTER, node } from './scheduling.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
 
 const affine = (...matchExpressions: NodeSelectorRequirement[]) => ({
   nodeAffinity: [{ matchExpressions, matchFields: [] }],

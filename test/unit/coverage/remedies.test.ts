@@ -7,7 +7,7 @@ import {
   patchCommands,
 } from '../../../src/coverage/remedies.ts';
 import type { PolicyToleration } from '../../../src/policy/toleration-policy.ts';
-import { CONTROL_PLANE, daemonSet, MASTER } from './scheduling.ts';
+import { CONTROL_PLANE, daemonSet, MASTER } from '../scheduling/scheduling.ts';
 
 const tolerationOf = (key: string): PolicyToleration => ({ key, operator: 'Exists', effect: 'NoSchedule' });
 const OWN = { key: CONTROL_PLANE.key, operator: 'Exists', effect: 'NoSchedule', value: null };

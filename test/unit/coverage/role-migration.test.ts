@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileCoverage, type SchedulingNode, type SchedulingView } from '../../../src/coverage/coverage.ts';
 import { fixGaps } from '../../../src/coverage/fix.ts';
 import { gapsOf } from '../../../src/coverage/report.ts';
 import { type MigrationFacts, type Workload, type WorkloadKind, withChange } from '../../../src/coverage/role-facts.ts';
@@ -10,8 +9,9 @@ import { NEW_ROLE, OLD_ROLE } from '../../../src/kubernetes/roles.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
+import { compileCoverage, type SchedulingNode, type SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { manifest } from '../policy/policies.ts';
-import { CONTROL_PLANE, daemonSet, MASTER, NOT_READY, node } from './scheduling.ts';
+import { CONTROL_PLANE, daemonSet, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 const OLD_LABEL = { [OLD_ROLE]: '' };
 const BOTH_LABELS = { [OLD_ROLE]: '', [NEW_ROLE]: '' };

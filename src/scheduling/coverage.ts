@@ -1,5 +1,3 @@
-import type { NodeView } from '../judge/node-view.ts';
-import { secondsOf } from '../judge/request/needed-tolerations.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { compileNodeAffinity, type NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
 import { REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
@@ -8,6 +6,7 @@ import {
   hasUnknownOperator,
   mayTolerate,
   outlastsItsSeconds,
+  secondsOf,
   type Toleration,
   tolerates,
 } from '../kubernetes/toleration.ts';
@@ -30,7 +29,11 @@ export interface SchedulingView {
 }
 
 /** The fields of a node that decide which DaemonSets run there. */
-export type SchedulingNode = Pick<NodeView, 'name' | 'labels' | 'taints'>;
+export interface SchedulingNode {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+}
 
 /** Whether a DaemonSet runs a pod on a node. */
 export type Coverage =
@@ -51,13 +54,6 @@ export type Coverage =
 export interface Eviction {
   readonly taint: Taint;
   readonly seconds: number;
-}
-
-/** One DaemonSet on one node. */
-export interface CoverageRow<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
-  readonly daemonSet: DaemonSet;
-  readonly node: Node;
-  readonly coverage: Coverage;
 }
 
 const RUNS: Coverage = { runs: true };
@@ -127,17 +123,6 @@ function evictionsBy(taints: readonly Taint[], tolerations: readonly Toleration[
       const seconds = first && !outlastsItsSeconds(first) ? secondsOf(first) : Number.POSITIVE_INFINITY;
       return Number.isFinite(seconds) ? [{ taint, seconds }] : [];
     });
-}
-
-/** Every DaemonSet on every node, one row after the other: all nodes of the first DaemonSet, then of the next one. */
-export function* coverageMatrix<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
-  daemonSets: Iterable<DaemonSet>,
-  nodes: readonly Node[],
-): Generator<CoverageRow<DaemonSet, Node>, void> {
-  for (const daemonSet of daemonSets) {
-    const coverageOn = compileCoverage(daemonSet);
-    for (const node of nodes) yield { daemonSet, node, coverage: coverageOn(node) };
-  }
 }
 
 /** {@link compileCoverage} for callers that ask again about DaemonSets that have not changed: the leader does so each second. */

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { SchedulingNode, SchedulingView } from '../../../src/coverage/coverage.ts';
-import type { DaemonPodOnNode } from '../../../src/coverage/daemon-readiness.ts';
-import { startupBlockers } from '../../../src/coverage/startup-readiness.ts';
-import { type StartupStep, startupStep } from '../../../src/judge/startup/startup-step.ts';
-import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
-import type { AllDaemonSets } from '../../../src/policy/ready-when.ts';
-import { daemonSetName } from '../../../src/policy/ready-when.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { policySet } from '../policy/policies.ts';
+import type { DaemonPodOnNode } from '../../../../src/judge/startup/daemon-readiness.ts';
+import { startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
+import { type StartupStep, startupStep } from '../../../../src/judge/startup/startup-step.ts';
+import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
+import { type AllDaemonSets, daemonSetName } from '../../../../src/policy/ready-when.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import type { SchedulingNode, SchedulingView } from '../../../../src/scheduling/coverage.ts';
+import { policySet } from '../../policy/policies.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const A: Taint = { key: 'example.com/a', effect: 'NoSchedule' };

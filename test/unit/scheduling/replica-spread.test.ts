@@ -6,7 +6,7 @@ import {
   replicaToMove,
   type SpreadNode,
   sharedNode,
-} from '../../../src/coverage/replica-spread.ts';
+} from '../../../src/scheduling/replica-spread.ts';
 
 const LINUX = { 'kubernetes.io/os': 'linux' };
 

@@ -1,5 +1,5 @@
-import type { SchedulingNode, SchedulingView } from '../../../src/coverage/coverage.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { SchedulingNode, SchedulingView } from '../../../src/scheduling/coverage.ts';
 
 export const MASTER: Taint = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 export const CONTROL_PLANE: Taint = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { askedKeys, isPerson, type PodView } from '../../../src/coverage/authorization.ts';
-import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
-import { parsePolicies } from '../../../src/files/policy-files.ts';
-import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { readBuiltinPolicies } from '../../../../src/files/builtin-policies.ts';
+import { parsePolicies } from '../../../../src/files/policy-files.ts';
+import { askedKeys, isPerson, type PodView } from '../../../../src/judge/request/pod-authorization.ts';
+import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import {
   DEFAULT_EXCEPT_NAMESPACES,
   type RestrictedTaint,
   type TolerationRestrictionSpec,
-} from '../../../src/policy/toleration-restriction.ts';
-import { policySet } from '../policy/policies.ts';
+} from '../../../../src/policy/toleration-restriction.ts';
+import { policySet } from '../../policy/policies.ts';
 
 function asked(
   pod: Partial<PodView>,

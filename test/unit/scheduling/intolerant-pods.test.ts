@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { intolerantPods } from '../../../src/coverage/intolerant-pods.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { intolerantPods } from '../../../src/scheduling/intolerant-pods.ts';
 
 const GPU: Taint = { key: 'gpu', value: 'true', effect: 'NoSchedule' };
 const EDGE: Taint = { key: 'edge', effect: 'NoExecute' };

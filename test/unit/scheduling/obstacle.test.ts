@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatObstacle, type Obstacle } from '../../../src/coverage/obstacle.ts';
+import { formatObstacle, type Obstacle } from '../../../src/scheduling/obstacle.ts';
 
 const zone = { key: 'zone', operator: 'In', values: ['a', 'b'], found: 'c', malformed: false };
 const disk = { key: 'disk', operator: 'Exists', values: [], found: undefined, malformed: false };

@@ -1,12 +1,12 @@
-import type { StoredNode } from '../judge/node-view.ts';
-import { allocatableBlockers } from '../judge/startup/allocatable.ts';
-import { type Blocker, type Found, unfound, unmet } from '../judge/startup/blocker.ts';
-import { conditionBlockers } from '../judge/startup/conditions.ts';
-import { type CsiNodeView, csiDriverBlockers } from '../judge/startup/csi-drivers.ts';
-import type { StartupTaints } from '../judge/startup/startup-requirement.ts';
-import { daemonSetName, needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../policy/ready-when.ts';
+import { daemonSetName, needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../../policy/ready-when.ts';
+import type { StoredNode } from '../node-view.ts';
 import { daemonSetsOnNode, isUninitialized } from './all-daemon-sets.ts';
+import { allocatableBlockers } from './allocatable.ts';
+import { type Blocker, type Found, unfound, unmet } from './blocker.ts';
+import { conditionBlockers } from './conditions.ts';
+import { type CsiNodeView, csiDriverBlockers } from './csi-drivers.ts';
 import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
+import type { StartupTaints } from './startup-requirement.ts';
 
 /** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
 export interface StartupSources {
@@ -30,6 +30,9 @@ export interface KnownDaemonSets {
  */
 const UNREGISTERED = 'karpenter.sh/unregistered';
 
+/** `daemonSets` and `allDaemonSets` are one, because both may name the same DaemonSet. */
+type JudgedPart = Exclude<keyof ReadyParts, 'allDaemonSets'>;
+
 /**
  * The reasons for a startup taint on a node: the parts of `readyWhen` that do not hold there, or are not known to. None if all hold. Any leader
  * determines the same from the same objects.
@@ -43,12 +46,13 @@ export function startupBlockers(
   if (node.taints.some(({ key }) => key === UNREGISTERED)) {
     return [unmet('Karpenter: it has not registered the node')];
   }
-  return [
-    ...(needDaemonSets(parts) ? ofDaemonSets(parts, node, sources, startup) : []),
-    ...conditionBlockers(parts.conditions, node),
-    ...(parts.csiDrivers.length > 0 ? csiDriverBlockers(parts.csiDrivers, node.uid, sources.csiNode()) : []),
-    ...allocatableBlockers(parts.allocatable, node),
-  ];
+  const blockers: Readonly<Record<JudgedPart, readonly Blocker[]>> = {
+    daemonSets: needDaemonSets(parts) ? ofDaemonSets(parts, node, sources, startup) : [],
+    conditions: conditionBlockers(parts.conditions, node),
+    csiDrivers: parts.csiDrivers.length > 0 ? csiDriverBlockers(parts.csiDrivers, node.uid, sources.csiNode()) : [],
+    allocatable: allocatableBlockers(parts.allocatable, node),
+  };
+  return Object.values(blockers).flat();
 }
 
 /** The DaemonSets on the node that are not waited for, with the reason, for example `DaemonSet kube-system/app: it is being deleted`. */

@@ -1,10 +1,10 @@
-import { matchesPattern } from '../kubernetes/pattern.ts';
-import { givenEffects, type Toleration } from '../kubernetes/toleration.ts';
+import { matchesPattern } from '../../kubernetes/pattern.ts';
+import { givenEffects, type Toleration } from '../../kubernetes/toleration.ts';
 import type {
   CompiledTolerationRestriction,
   RestrictedTaint,
   RestrictionMode,
-} from '../policy/toleration-restriction.ts';
+} from '../../policy/toleration-restriction.ts';
 
 /** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
 export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate' } as const;
@@ -78,6 +78,17 @@ export interface PodView {
   /** At the creation of the pod. The scheduler sets it later. */
   readonly nodeName: string;
   readonly tolerations: readonly Toleration[];
+}
+
+/** Kinds with pods, or with a template of them. */
+export const TOLERATOR_KINDS = ['Pod', 'DaemonSet', 'Deployment', 'StatefulSet', 'Job', 'CronJob'] as const;
+export type ToleratorKind = (typeof TOLERATOR_KINDS)[number];
+
+/** A pod, or a workload that creates pods. */
+export interface Tolerator {
+  readonly kind: ToleratorKind;
+  readonly name: string;
+  readonly pod: PodView;
 }
 
 /** A key that a pod may have only if it is authorized. */

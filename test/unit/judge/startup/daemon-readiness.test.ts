@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonPodOnNode, daemonSetBlockers } from '../../../src/coverage/daemon-readiness.ts';
+import { type DaemonPodOnNode, daemonSetBlockers } from '../../../../src/judge/startup/daemon-readiness.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import {
   type Coverage,
   compileCoverage,
-  coverageMatrix,
   type SchedulingNode,
   type SchedulingView,
-} from '../../../src/coverage/coverage.ts';
-import type { Obstacle } from '../../../src/coverage/obstacle.ts';
-import type { Taint } from '../../../src/kubernetes/taint.ts';
-import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+} from '../../../src/scheduling/coverage.ts';
+import type { Obstacle } from '../../../src/scheduling/obstacle.ts';
 import { taints, tolerations } from '../admission/generators.ts';
 
 const agent: SchedulingView = {
@@ -192,18 +191,4 @@ it('a toleration more never costs a node, and one for everything wins all that t
       expect(count([...some, { operator: 'Exists' }])).toBe(0);
     }),
   );
-});
-
-it('has a row for every DaemonSet on every node, with the very objects that it was given', () => {
-  const daemonSets = [agent, { ...agent, name: 'gpu', nodeSelector: { pool: 'gpu' } }];
-  const nodes = [worker, { ...worker, name: 'w2', labels: {} }];
-  const rows = [...coverageMatrix(daemonSets, nodes)];
-  expect(rows.map(({ daemonSet, node, coverage }) => [daemonSet.name, node.name, coverage.runs])).toEqual([
-    ['agent', 'w1', true],
-    ['agent', 'w2', true],
-    ['gpu', 'w1', true],
-    ['gpu', 'w2', false],
-  ]);
-  expect(rows[3]?.daemonSet).toBe(daemonSets[1]);
-  expect(rows[3]?.node).toBe(nodes[1]);
 });

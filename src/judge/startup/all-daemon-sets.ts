@@ -1,10 +1,10 @@
-import type { StartupTaints } from '../judge/startup/startup-requirement.ts';
-import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../policy/ready-when.ts';
-import { compiledCoverage, type SchedulingNode } from './coverage.ts';
+import { identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
+import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { compiledCoverage, type SchedulingNode } from '../../scheduling/coverage.ts';
+import { formatObstacle, type Obstacle } from '../../scheduling/obstacle.ts';
 import type { KnownDaemonSet } from './daemon-readiness.ts';
-import { formatObstacle, type Obstacle } from './obstacle.ts';
+import type { StartupTaints } from './startup-requirement.ts';
 
 /** The DaemonSets that `readyWhen.allDaemonSets` names on a node. */
 export interface DaemonSetsOnNode {

@@ -1,32 +1,7 @@
 import { shellWord } from '../kubernetes/text.ts';
-import type { Placement } from './placement.ts';
+import { NODE_CRITICAL_CLASS } from '../scheduling/node-critical.ts';
+import type { Placement } from '../scheduling/placement.ts';
 import { type InstalledDaemonSet, managerOf } from './remedies.ts';
-
-/**
- * Directories from which the container runtime and the kubelet take their plugins: for CNI (containernetworking/cni), for devices and for
- * CSI (k8s.io/kubelet/pkg/apis). Distributions have them below a directory of their own.
- */
-const PLUGIN_DIRECTORY = /\/cni\/(bin|net\.d)\/?$|\/kubelet\/(plugins|plugins_registry|device-plugins)(\/|$)/;
-
-/** Whether a CNI plugin, or its configuration, is in this directory of the node. */
-export function isCniDirectory(path: string): boolean {
-  return isPluginDirectory(path) && path.includes('/cni/');
-}
-
-/** Whether other pods depend on a daemon that writes to this directory of the node. */
-export function isPluginDirectory(path: string): boolean {
-  return PLUGIN_DIRECTORY.test(path);
-}
-
-/**
- * Whether a node without this daemon has no network for its pods, or is in other ways not one that Kubernetes can use. Plugins for devices and volumes have
- * the same priority class, and are often not meant for every node.
- * @param writes the directories of the node that it mounts to write to
- */
-export function isNodeCritical(priorityClass: string, writes: readonly string[]): boolean {
-  const plugins = writes.filter(isPluginDirectory);
-  return plugins.some(isCniDirectory) || (priorityClass === CLASS && plugins.length === 0);
-}
 
 /** A DaemonSet, and the change to make. */
 export interface PriorityFinding {
@@ -92,12 +67,10 @@ function roomChange(daemonSet: InstalledDaemonSet): string {
     : 'set a priorityClassName that is higher than that of pods there: kubectl get priorityclasses';
 }
 
-const CLASS = 'system-node-critical';
-
 function priorityChange(daemonSet: InstalledDaemonSet): string {
   const { namespace, name, controller } = daemonSet;
-  if (controller) return `set priorityClassName: ${CLASS} in ${controller.kind} ${controller.name}`;
-  const patch = JSON.stringify({ spec: { template: { spec: { priorityClassName: CLASS } } } });
+  if (controller) return `set priorityClassName: ${NODE_CRITICAL_CLASS} in ${controller.kind} ${controller.name}`;
+  const patch = JSON.stringify({ spec: { template: { spec: { priorityClassName: NODE_CRITICAL_CLASS } } } });
   const command = `kubectl patch -n ${shellWord(namespace)} daemonset ${shellWord(name)} -p ${shellWord(patch)}`;
   const manager = managerOf(daemonSet);
   return manager === undefined ? command : `${command} (managed by ${manager}: change it there, too)`;

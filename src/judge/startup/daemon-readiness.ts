@@ -1,9 +1,9 @@
-import type { StoredNode } from '../judge/node-view.ts';
-import { type Blocker, unmet } from '../judge/startup/blocker.ts';
-import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
-import { daemonSetName, type ReadyDaemonSet } from '../policy/ready-when.ts';
-import { compiledCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
-import { formatObstacle } from './obstacle.ts';
+import { CLOCK_SKEW_MS } from '../../kubernetes/time.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { compiledCoverage, type SchedulingNode, type SchedulingView } from '../../scheduling/coverage.ts';
+import { formatObstacle } from '../../scheduling/obstacle.ts';
+import type { StoredNode } from '../node-view.ts';
+import { type Blocker, unmet } from './blocker.ts';
 
 /** The fields of a pod on a node that show whether a DaemonSet is ready there. */
 export interface DaemonPodOnNode {

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type KnownDaemonSets, type StartupSources, startupBlockers } from '../../../src/coverage/startup-readiness.ts';
-import type { NodeStatus } from '../../../src/judge/node-view.ts';
-import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { partsOf, type ReadyWhen } from '../../../src/policy/ready-when.ts';
+import type { NodeStatus } from '../../../../src/judge/node-view.ts';
+import {
+  type KnownDaemonSets,
+  type StartupSources,
+  startupBlockers,
+} from '../../../../src/judge/startup/startup-readiness.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT: Taint = { key: 'example.com/network', effect: 'NoSchedule' };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { missingPods, type Placement } from '../../../src/coverage/placement.ts';
+import { missingPods, type Placement } from '../../../src/scheduling/placement.ts';
 
 it('names the nodes without a scheduled pod, in their order, and why', () => {
   const placement: Placement = new Map([
