@@ -4,7 +4,7 @@ import { KUBECTL_YAML } from '../files/documents.ts';
 import { yamlText } from '../files/printed-data.ts';
 import type { Violation } from '../judge/decision.ts';
 import { type Outcome, outcomeText } from '../judge/outcomes.ts';
-import { pointerNames } from '../kubernetes/json-pointer.ts';
+import { pointerNames } from '../kubernetes/json-patch.ts';
 import { printable } from '../kubernetes/text.ts';
 import { asAnnotations, asSarif, type CiResult, placeIn } from './ci-output.ts';
 import { OUTPUT_FORMATS } from './options.ts';

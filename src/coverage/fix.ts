@@ -1,4 +1,4 @@
-import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
+import { optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
@@ -7,12 +7,14 @@ import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
-import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleration-policy.ts';
+import {
+  MAX_POLICY_TOLERATIONS,
+  type PolicyToleration,
+  type TolerationPolicySpec,
+} from '../policy/toleration-policy.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import type { Gap } from './groups.ts';
-
-/** A DaemonSet with the fields that decide about gaps and policies. */
-export type FixableDaemonSet = SchedulingView & Pick<DaemonSetView, 'annotations' | 'labels'>;
+import type { FixableDaemonSet } from './workload.ts';
 
 /** A TolerationPolicy as written to a file. */
 export interface TolerationPolicyManifest {
@@ -67,9 +69,8 @@ export function rolloutCommand({ namespace, name }: Pick<FixableDaemonSet, 'name
   return `kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`;
 }
 
-/** The limits of the CRD for one policy. */
+/** How many DaemonSets one policy may name. */
 const MAX_NAMES = 64;
-export const MAX_POLICY_TOLERATIONS = 64;
 
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.

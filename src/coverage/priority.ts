@@ -1,7 +1,7 @@
 import { shellWord } from '../kubernetes/text.ts';
 import { NODE_CRITICAL_CLASS } from '../scheduling/node-critical.ts';
 import type { Placement } from '../scheduling/placement.ts';
-import { type InstalledDaemonSet, managerOf } from './remedies.ts';
+import { type InstalledDaemonSet, managerOf } from './workload.ts';
 
 /** A DaemonSet, and the change to make. */
 export interface PriorityFinding {

@@ -4,9 +4,10 @@ import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
-import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
+import { fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 import { NO_WAITS, passesBy, type StartupDeadlock, type StartupWaits, startupDeadlocks } from './startup-deadlock.ts';
+import type { FixableDaemonSet } from './workload.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
 export interface CoverageReport {

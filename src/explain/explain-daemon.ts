@@ -1,8 +1,8 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { fixCommand, type GapRemedy, gapRemedy, rolloutCommand } from '../coverage/fix.ts';
-import { managerOf } from '../coverage/remedies.ts';
 import { gapsOf } from '../coverage/report.ts';
+import { managerOf } from '../coverage/workload.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import {
   askedKeys,

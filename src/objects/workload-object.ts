@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { managerOf } from '../coverage/remedies.ts';
-import type { Workload, WorkloadKind } from '../coverage/role-facts.ts';
+import { managerOf, type Workload, type WorkloadKind } from '../coverage/workload.ts';
 import type { Tolerator, ToleratorKind } from '../judge/request/pod-authorization.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';

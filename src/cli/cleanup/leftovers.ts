@@ -14,7 +14,7 @@ import { policiesInForce } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
-import { jsonPointer } from '../../kubernetes/json-pointer.ts';
+import { jsonPointer } from '../../kubernetes/json-patch.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';

@@ -1,21 +1,15 @@
 import { type Command, Option } from 'commander';
 import {
   type CoverageFix,
-  type FixableDaemonSet,
   fixGaps,
   type LeftGap,
   needsOf,
   ROLE_TAINT_KEYS,
   rolloutCommand,
 } from '../../coverage/fix.ts';
-import {
-  helmValues,
-  type InstalledDaemonSet,
-  kustomizeComponent,
-  patchCommands,
-  type Remedies,
-} from '../../coverage/remedies.ts';
+import { helmValues, kustomizeComponent, patchCommands, type Remedies } from '../../coverage/remedies.ts';
 import { type CoverageReport, gapsOf, reportCoverage } from '../../coverage/report.ts';
+import type { FixableDaemonSet, InstalledDaemonSet } from '../../coverage/workload.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError } from '../../files/text-files.ts';

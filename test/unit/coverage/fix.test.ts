@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CoverageFix, type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from '../../../src/coverage/fix.ts';
+import { type CoverageFix, fixGaps, ROLE_TAINT_KEYS } from '../../../src/coverage/fix.ts';
 import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
+import type { FixableDaemonSet } from '../../../src/coverage/workload.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../../../src/judge/request/daemon-set.ts';
 import { matchesPattern } from '../../../src/kubernetes/pattern.ts';

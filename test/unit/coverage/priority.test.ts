@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { criticalWithoutPriority, pendingOnFullNodes } from '../../../src/coverage/priority.ts';
-import type { InstalledDaemonSet } from '../../../src/coverage/remedies.ts';
+import type { InstalledDaemonSet } from '../../../src/coverage/workload.ts';
 import type { PodState } from '../../../src/scheduling/placement.ts';
 import { daemonSet } from '../scheduling/scheduling.ts';
 

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Needed } from '../../../src/coverage/fix.ts';
-import {
-  helmValues,
-  type InstalledDaemonSet,
-  kustomizeComponent,
-  patchCommands,
-} from '../../../src/coverage/remedies.ts';
+import { helmValues, kustomizeComponent, patchCommands } from '../../../src/coverage/remedies.ts';
+import type { InstalledDaemonSet } from '../../../src/coverage/workload.ts';
 import type { PolicyToleration } from '../../../src/policy/toleration-policy.ts';
 import { CONTROL_PLANE, daemonSet, MASTER } from '../scheduling/scheduling.ts';
 

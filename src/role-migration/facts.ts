@@ -1,3 +1,5 @@
+import type { Workload } from '../coverage/workload.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -6,7 +8,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
-import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
 
 /** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
 export function policiesChangedBy(
@@ -36,16 +38,6 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
   return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
 }
 
-export const WORKLOAD_KINDS = ['DaemonSet', 'Deployment', 'StatefulSet', 'CronJob'] as const;
-export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
-
-/** A kind that creates pods from a template. */
-export interface Workload extends SchedulingView {
-  readonly kind: WorkloadKind;
-  /** What reverts a manual change, if it is named: its controller, or the manager of its manifest. */
-  readonly managedBy: string | undefined;
-}
-
 /** A node, with its annotation `allow-removal`, if it has one. */
 export interface MigratingNode extends SchedulingNode {
   readonly allowRemoval?: string | undefined;
@@ -58,13 +50,6 @@ export interface MigrationFacts {
   readonly policies: readonly Policy[];
   /** What is missing in `policies`, why, and what to do, one line each. A missing policy may name the old taint or label. */
   readonly unreadPolicies: readonly string[];
-}
-
-/** An operation of a JSON patch (RFC 6902). */
-export interface Operation {
-  readonly op: 'add' | 'remove' | 'replace' | 'test';
-  readonly path: string;
-  readonly value?: unknown;
 }
 
 /** One change, by one command. */

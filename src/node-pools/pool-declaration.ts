@@ -1,3 +1,4 @@
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { formatTaint, sameTaint, type Taint, withTaints } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { AUTOSCALER_STARTUP_PREFIX, CAPACITY_TAINTS_ANNOTATION, type NodePool, type PoolList } from './node-pool.ts';
@@ -41,7 +42,7 @@ export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): 
  * A JSON patch (RFC 6902). It tests each value that it creates, replaces or removes, because another writer may have changed the list. Without a
  * list, a test for null succeeds at the API server. With one, also an empty one, it fails.
  */
-function patchOf(pool: NodePool, staying: readonly Taint[], removed: readonly Taint[]): object[] {
+function patchOf(pool: NodePool, staying: readonly Taint[], removed: readonly Taint[]): Operation[] {
   return [
     ...additions('taints', pool.taints, staying),
     ...additions('startupTaints', pool.startupTaints, removed),
@@ -52,7 +53,7 @@ function patchOf(pool: NodePool, staying: readonly Taint[], removed: readonly Ta
 
 const TEMPLATE = '/spec/template/spec';
 
-function additions(list: PoolList, declared: readonly Taint[] | undefined, taints: readonly Taint[]): object[] {
+function additions(list: PoolList, declared: readonly Taint[] | undefined, taints: readonly Taint[]): Operation[] {
   if (taints.length === 0) return [];
   const path = `${TEMPLATE}/${list}`;
   const changed = withTaints(declared ?? [], taints);
@@ -65,7 +66,7 @@ function additions(list: PoolList, declared: readonly Taint[] | undefined, taint
   return changed.flatMap((taint, index) => changeAt(path, declared[index], taint, index));
 }
 
-function removals(list: PoolList, declared: readonly Taint[] = [], taints: readonly Taint[]): object[] {
+function removals(list: PoolList, declared: readonly Taint[] = [], taints: readonly Taint[]): Operation[] {
   const wrong = declared.flatMap((taint, index) => (taints.some((one) => sameTaint(one, taint)) ? [index] : []));
   // From the end, so that the indexes of the others stay.
   return wrong.toReversed().flatMap((index) => [
@@ -74,7 +75,7 @@ function removals(list: PoolList, declared: readonly Taint[] = [], taints: reado
   ]);
 }
 
-function changeAt(path: string, before: Taint | undefined, after: Taint, index: number): object[] {
+function changeAt(path: string, before: Taint | undefined, after: Taint, index: number): Operation[] {
   if (before === undefined) return [{ op: 'add', path: `${path}/-`, value: after }];
   if (before === after) return [];
   return [

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { jsonPointer, pointerNames } from '../../../src/kubernetes/json-pointer.ts';
+import { jsonPointer, pointerNames } from '../../../src/kubernetes/json-patch.ts';
 
 it('escapes what RFC 6901 gives a meaning', () => {
   expect(jsonPointer('metadata', 'annotations', 'example.com/a~b')).toBe('/metadata/annotations/example.com~1a~0b');

@@ -1,4 +1,5 @@
 import { allowRemovalWith } from '../judge/allow-removal.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -6,10 +7,9 @@ import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/tain
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
-import { tolerationsOf } from '../policy/toleration-policy.ts';
-import { MAX_POLICY_TOLERATIONS } from './fix.ts';
-import { lackingTolerations, taintPairs } from './role-analysis.ts';
-import { type Change, type MigrationFacts, type Operation, selectsByOldRole } from './role-facts.ts';
+import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
+import { missingTolerations, taintPairs } from './analysis.ts';
+import { type Change, type MigrationFacts, selectsByOldRole } from './facts.ts';
 
 /** The remaining changes of one step, by the facts after the steps before it. */
 interface RemainingChanges {
@@ -52,7 +52,7 @@ function labels({ nodes }: MigrationFacts): RemainingChanges {
 function templates(facts: MigrationFacts): RemainingChanges {
   const pairs = taintPairs(facts);
   const changes = facts.workloads.flatMap((workload): Change[] => {
-    const tolerations = lackingTolerations(workload, pairs, facts);
+    const tolerations = missingTolerations(workload, pairs, facts);
     const selects = selectsByOldRole(workload);
     return tolerations.length > 0 || selects ? [{ kind: 'template', workload, tolerations, selects }] : [];
   });

@@ -1,11 +1,12 @@
+import { tolerationsFor } from '../coverage/fix.ts';
+import type { Workload } from '../coverage/workload.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { equalTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import { compileCoverage } from '../scheduling/coverage.ts';
-import { tolerationsFor } from './fix.ts';
-import { type MigrationFacts, selectsByOldRole, type Workload } from './role-facts.ts';
+import { type MigrationFacts, selectsByOldRole } from './facts.ts';
 
 /** A taint of the old role, and the corresponding one of the new role. */
 export interface TaintPair {
@@ -30,22 +31,22 @@ export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[
  *
  * A toleration for any value may cover more than its taint, and so require another one.
  */
-export function lackingTolerations(
+export function missingTolerations(
   workload: Workload,
   pairs: readonly TaintPair[],
   facts: MigrationFacts,
 ): PolicyToleration[] {
-  const found = tolerationsFor(lackingTaints(workload, pairs, facts));
+  const found = tolerationsFor(missingTaints(workload, pairs, facts));
   if (found.length === 0) return found;
   const tolerating = { ...workload, tolerations: [...workload.tolerations, ...found] };
-  return [...found, ...lackingTolerations(tolerating, pairs, facts)];
+  return [...found, ...missingTolerations(tolerating, pairs, facts)];
 }
 
 /**
  * The taints that a workload does not tolerate, though it tolerates their counterpart. An old taint that is on no node where the workload would run
  * needs no toleration.
  */
-function lackingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes }: MigrationFacts): Taint[] {
+function missingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes }: MigrationFacts): Taint[] {
   const isTolerated = (taint: Taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint));
   return pairs.flatMap((pair) => {
     if (isTolerated(pair.old)) return isTolerated(pair.new) ? [] : [pair.new];

@@ -1,10 +1,10 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
-import type { NodePool } from '../../../src/coverage/node-pool.ts';
-import { lackText, poolCondition } from '../../../src/coverage/pool-condition.ts';
-import { howToDeclare } from '../../../src/coverage/pool-declaration.ts';
-import { undeclaredTaints } from '../../../src/coverage/undeclared-taints.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { NodePool } from '../../../src/node-pools/node-pool.ts';
+import { lackText, poolCondition } from '../../../src/node-pools/pool-condition.ts';
+import { howToDeclare } from '../../../src/node-pools/pool-declaration.ts';
+import { undeclaredTaints } from '../../../src/node-pools/undeclared-taints.ts';
 import { viewKarpenterPool, viewMachinePool } from '../../../src/objects/node-pool-object.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';

@@ -10,3 +10,10 @@ export function pointerNames(pointer: string): string[] {
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
+
+/** An operation of a JSON patch (RFC 6902). */
+export interface Operation {
+  readonly op: 'add' | 'remove' | 'replace' | 'test';
+  readonly path: string;
+  readonly value?: unknown;
+}
