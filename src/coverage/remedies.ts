@@ -2,10 +2,10 @@ import type { Operation } from '../kubernetes/json-patch.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import type { Needed } from './fix.ts';
+import type { MissingTolerations } from './missing-tolerations.ts';
 import { type InstalledDaemonSet, managerOf, RELEASE_ANNOTATION } from './workload.ts';
 
-type Need = Needed<InstalledDaemonSet>;
+type Need = MissingTolerations<InstalledDaemonSet>;
 
 /** A remedy of one kind, and the DaemonSets without a remedy of that kind. */
 export interface Remedies<Remedy> {

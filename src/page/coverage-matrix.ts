@@ -1,6 +1,7 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
-import { type GapRemedy, gapRemedy } from '../coverage/fix.ts';
-import { type NodeGroup as Alike, findGaps, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
+import { findGaps } from '../coverage/gaps.ts';
+import { type NodeGroup as Alike, partlyText, startGrouping, traitsOf } from '../coverage/node-groups.ts';
 import { type StartupWaits, startupWaits } from '../coverage/startup-deadlock.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';

@@ -1,4 +1,4 @@
-import { tolerationsFor } from '../coverage/fix.ts';
+import { tolerationsFor } from '../coverage/missing-tolerations.ts';
 import type { Workload } from '../coverage/workload.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';

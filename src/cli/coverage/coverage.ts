@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { gapsOf } from '../../coverage/gaps.ts';
 import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/priority.ts';
-import { gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { reportCoverage } from '../../coverage/report.ts';
 import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';

@@ -1,4 +1,4 @@
-import { partlyText } from '../../coverage/groups.ts';
+import { partlyText } from '../../coverage/node-groups.ts';
 import type { PriorityFinding } from '../../coverage/priority.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
 import type { WideToleration } from '../../coverage/wide-tolerations.ts';

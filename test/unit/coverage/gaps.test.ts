@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
+import { findGaps } from '../../../src/coverage/gaps.ts';
+import { groupNodes } from '../../../src/coverage/node-groups.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';

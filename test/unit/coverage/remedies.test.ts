@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Needed } from '../../../src/coverage/fix.ts';
+import type { MissingTolerations } from '../../../src/coverage/missing-tolerations.ts';
 import { helmValues, kustomizeComponent, patchCommands } from '../../../src/coverage/remedies.ts';
 import type { InstalledDaemonSet } from '../../../src/coverage/workload.ts';
 import type { PolicyToleration } from '../../../src/policy/toleration-policy.ts';
@@ -10,7 +10,7 @@ const OWN = { key: CONTROL_PLANE.key, operator: 'Exists', effect: 'NoSchedule', 
 const ADDED = tolerationOf(MASTER.key);
 const WHOLE = [tolerationOf(CONTROL_PLANE.key), ADDED];
 
-const need = (name: string, given: Partial<InstalledDaemonSet> = {}): Needed<InstalledDaemonSet> => ({
+const need = (name: string, given: Partial<InstalledDaemonSet> = {}): MissingTolerations<InstalledDaemonSet> => ({
   daemonSet: {
     ...daemonSet(name, { tolerations: [OWN] }),
     annotations: {},

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fixGaps } from '../../../src/coverage/fix.ts';
-import { gapsOf } from '../../../src/coverage/report.ts';
+import { fixGaps } from '../../../src/coverage/gap-policies.ts';
+import { gapsOf } from '../../../src/coverage/gaps.ts';
 import type { Workload, WorkloadKind } from '../../../src/coverage/workload.ts';
 import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../../src/kubernetes/roles.ts';

@@ -3,7 +3,6 @@ import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
-import { NO_WAITS, passesBy } from './startup-deadlock.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
@@ -171,54 +170,4 @@ function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
       ...nodeAffinity.flatMap(({ matchExpressions }) => matchExpressions.map(({ key }) => key)),
     ]),
   );
-}
-
-/**
- * A DaemonSet that only taints keep off nodes. There is no gap if a selector or an affinity keeps it off, because it should not run there. There is
- * none on a virtual node, nor if it is unknown whether a taint is tolerated.
- */
-export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
-  readonly daemonSet: DaemonSet;
-  /** The untolerated permanent taints, or the transient ones if there are no others. They are the same on all of the nodes. */
-  readonly taints: readonly Taint[];
-  /** The transient taints that some of the nodes have besides. */
-  readonly transient: readonly Taint[];
-  readonly nodes: readonly Node[];
-  /** True if the taints are transient: no action is needed. */
-  readonly passing: boolean;
-}
-
-/**
- * The gaps of each DaemonSet, in order. Nodes that differ only in transient taints besides permanent ones are one gap.
- * @param groups of these DaemonSets
- * @param waits by the policies, if they are known
- */
-export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
-  daemonSets: readonly DaemonSet[],
-  groups: readonly NodeGroup<Node>[],
-  waits = NO_WAITS,
-): Gap<DaemonSet, Node>[] {
-  return daemonSets.flatMap((daemonSet, index) => {
-    const gaps = new Map<string, Pick<Gap<DaemonSet, Node>, 'taints' | 'passing'> & { nodes: Node[]; rest: Taint[] }>();
-    for (const { nodes, coverages } of groups) {
-      const coverage = coverages[index];
-      if (!coverage || coverage.runs) continue;
-      const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
-      if (taints.length < coverage.obstacles.length) continue;
-      const lasting = taints.filter((taint) => !passesBy(daemonSet, taint, waits));
-      const passing = lasting.length === 0;
-      const rest = passing ? [] : taints.filter((taint) => passesBy(daemonSet, taint, waits));
-      const found = { taints: passing ? taints : lasting, passing, nodes: [...nodes], rest };
-      const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
-      const gap = gaps.get(likeness);
-      if (gap) {
-        gap.nodes.push(...nodes);
-        gap.rest.push(...rest);
-      } else gaps.set(likeness, found);
-    }
-    return [...gaps.values()].map(({ rest, ...gap }) => {
-      const transient = [...new Map(rest.map((taint) => [formatTaint(taint), taint])).values()];
-      return { daemonSet, ...gap, transient };
-    });
-  });
 }

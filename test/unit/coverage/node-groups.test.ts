@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eachNode, groupNodes, traitsOf } from '../../../src/coverage/groups.ts';
+import { eachNode, groupNodes, traitsOf } from '../../../src/coverage/node-groups.ts';
 import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
 import { type Coverage, compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';

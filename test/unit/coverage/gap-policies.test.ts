@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CoverageFix, fixGaps, ROLE_TAINT_KEYS } from '../../../src/coverage/fix.ts';
-import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
+import { type CoverageFix, fixGaps } from '../../../src/coverage/gap-policies.ts';
+import { findGaps } from '../../../src/coverage/gaps.ts';
+import { groupNodes } from '../../../src/coverage/node-groups.ts';
 import type { FixableDaemonSet } from '../../../src/coverage/workload.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../../../src/judge/request/daemon-set.ts';
 import { matchesPattern } from '../../../src/kubernetes/pattern.ts';
+import { ROLE_TAINT_KEYS } from '../../../src/kubernetes/roles.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';

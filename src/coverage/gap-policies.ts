@@ -1,8 +1,5 @@
 import { optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
-import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
@@ -12,8 +9,9 @@ import {
   type PolicyToleration,
   type TolerationPolicySpec,
 } from '../policy/toleration-policy.ts';
-import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
-import type { Gap } from './groups.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { Gap } from './gaps.ts';
+import { missingTolerationsOf, tolerationsFor } from './missing-tolerations.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
 /** A TolerationPolicy as written to a file. */
@@ -49,24 +47,6 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
   readonly left: readonly LeftGap<DaemonSet, Node>[];
   /** The other gaps by transient taints. */
   readonly waiting: readonly Gap<DaemonSet, Node>[];
-}
-
-/** The taints that keep workloads, and rarely daemons, off a control plane. */
-export const ROLE_TAINT_KEYS = [OLD_ROLE, NEW_ROLE] as const;
-
-/** The command that prints what closes the gaps of a DaemonSet. @param taints the blocking taints */
-export function fixCommand(
-  { namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>,
-  taints: readonly Taint[],
-): string {
-  const others = taints.map(({ key }) => key).filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
-  const asked = [...new Set(others)].map((key) => ` --taint ${shellWord(key)}`);
-  return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${asked.join('')}`;
-}
-
-/** The command that adds the required tolerations to a DaemonSet, with any rights of taintkeeper. It replaces the pods. */
-export function rolloutCommand({ namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>): string {
-  return `kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`;
 }
 
 /** How many DaemonSets one policy may name. */
@@ -121,76 +101,17 @@ function leftBecause(
     : { kind: 'notValid' };
 }
 
-/** What lets a DaemonSet run on the nodes of its gaps. */
-export interface GapRemedy {
-  /** For a shell. It replaces the pods of the DaemonSet. */
-  readonly command: string;
-  /** On how many more nodes the DaemonSet then runs. */
-  readonly nodes: number;
-}
-
-/**
- * The one command that closes the gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
- * webhook adds all that policies require. If policies ask for some, the other gaps are taken for intended, except those of a node-critical daemon.
- * @param gaps of one DaemonSet
- * @param inForce the policies
- * @param isCritical see `isNodeCritical`
- * @returns undefined if there is no such command: the gaps are intended, transient, or no policy can close them
- */
-export function gapRemedy(
-  gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[],
-  inForce: readonly CompiledTolerationPolicy[],
-  isCritical: boolean,
-): GapRemedy | undefined {
-  const lasting = gaps.filter(({ passing }) => !passing);
-  const keys = lasting.flatMap(({ taints }) => taints.map(({ key }) => key));
-  const { policies, closed: unasked, left } = fixGaps(lasting, keys, inForce);
-  const asked = left.flatMap(({ gap, because }) => (because.kind === 'asked' ? [gap] : []));
-  const closed = isCritical || asked.length === 0 ? unasked : [];
-  const cured = [...closed, ...asked];
-  const [first] = cured;
-  if (first === undefined) return undefined;
-  const names = policies.map(({ metadata }) => `tolerationpolicy/${metadata.name}`);
-  const steps = [
-    ...(closed.length > 0
-      ? [
-          `${fixCommand(
-            first.daemonSet,
-            closed.flatMap(({ taints }) => taints),
-          )} | kubectl apply -f -`,
-          `kubectl wait --for=condition=Ready ${names.join(' ')}`,
-        ]
-      : []),
-    rolloutCommand(first.daemonSet),
-  ];
-  return { command: steps.join(' && '), nodes: cured.reduce((sum, { nodes }) => sum + nodes.length, 0) };
-}
-
-/** A DaemonSet, and the tolerations that it needs in addition to its own. */
-export interface Needed<DaemonSet> {
-  readonly daemonSet: DaemonSet;
-  readonly tolerations: readonly PolicyToleration[];
-}
-
-/** What closes the gaps, for each of their DaemonSets. */
-export function needsOf<DaemonSet extends SchedulingView>(
-  gaps: readonly Pick<Gap<DaemonSet, SchedulingNode>, 'daemonSet' | 'taints'>[],
-): Needed<DaemonSet>[] {
-  return [...Map.groupBy(gaps, ({ daemonSet }) => daemonSet)].map(([daemonSet, own]) => ({
-    daemonSet,
-    tolerations: tolerationsFor(own.flatMap(({ taints }) => taints)),
-  }));
-}
-
 /** DaemonSets of one namespace with the same needs share a policy. For several namespaces, a policy would select every combination. */
 function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
-  return [...Map.groupBy(needsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(([namespace, inNamespace]) => {
-    const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
-    return [...alike.values()].flatMap((same) => {
-      const names = same.map(({ daemonSet }) => daemonSet.name);
-      return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
-    });
-  });
+  return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(
+    ([namespace, inNamespace]) => {
+      const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
+      return [...alike.values()].flatMap((same) => {
+        const names = same.map(({ daemonSet }) => daemonSet.name);
+        return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
+      });
+    },
+  );
 }
 
 function tolerationPolicies(
@@ -226,24 +147,4 @@ function hash(text: string): string {
 
 function chunks<Item>(items: readonly Item[], size: number): Item[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
-}
-
-/**
- * The tolerations that cover the taints, each once, in a fixed order. A taint without a value is tolerated with any value, as is usual for role
- * taints. One with a value then needs no further toleration.
- */
-export function tolerationsFor(taints: readonly Taint[]): PolicyToleration[] {
-  const bare = new Set(taints.filter(({ value }) => !value).map(({ key, effect }) => `${effect}:${key}`));
-  const needed = new Map(
-    taints
-      .filter(({ key, value, effect }) => !value || !bare.has(`${effect}:${key}`))
-      .map((taint) => [formatTaint(taint), taint]),
-  );
-  return [...needed]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { key, value, effect }]) => ({
-      key,
-      ...(value ? { operator: 'Equal', value } : { operator: 'Exists' }),
-      effect: effect as (typeof TAINT_EFFECTS)[number],
-    }));
 }
