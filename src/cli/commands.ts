@@ -3,7 +3,7 @@ import { certsCommand } from './certs.ts';
 import { cleanupCommand } from './cleanup/cleanup.ts';
 import { coverageCommand } from './coverage/coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
-import { doctorCommand } from './doctor.ts';
+import { doctorCommand } from './doctor/doctor.ts';
 import { explainCommand } from './explain.ts';
 import { exportCommand } from './export.ts';
 import { reviewCommand } from './review.ts';

@@ -16,8 +16,12 @@ import {
   WORKLOADS,
   type Workload,
 } from './explain-input.ts';
-import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, formatAs, type Look, namesIn, type TableCell, withProgress } from './output.ts';
+import { type OutputFormat, outputOption } from './options.ts';
+import { formatAs } from './output/format.ts';
+import type { Look } from './output/look.ts';
+import { withProgress } from './output/stderr.ts';
+import { columns, namesIn, type TableCell } from './output/table.ts';
+import { EXIT } from './process.ts';
 
 interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;

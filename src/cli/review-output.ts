@@ -6,9 +6,11 @@ import type { Violation } from '../judge/decision.ts';
 import { type Outcome, outcomeText } from '../judge/outcomes.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import { printable } from '../kubernetes/text.ts';
-import { asAnnotations, asSarif, type CiResult, placeIn } from './ci-output.ts';
 import { OUTPUT_FORMATS } from './options.ts';
-import { columns, formatAs, type Look } from './output.ts';
+import { asAnnotations, asSarif, type CiResult, placeIn } from './output/ci-results.ts';
+import { formatAs } from './output/format.ts';
+import type { Look } from './output/look.ts';
+import { columns } from './output/table.ts';
 
 /** `github` and `sarif` are for pipelines. */
 export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif'] as const;

@@ -13,8 +13,9 @@ import { asDaemonSet, refusedTolerations } from '../objects/daemon-set-object.ts
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { formatPath } from '../policy/problem.ts';
-import { EXIT, filenameOption, repeatable } from './options.ts';
-import { tell } from './output.ts';
+import { filenameOption, repeatable } from './options.ts';
+import { tell } from './output/stderr.ts';
+import { EXIT } from './process.ts';
 import {
   formatReview,
   isRefused,

@@ -4,7 +4,8 @@ import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/prio
 import { reportCoverage } from '../../coverage/report.ts';
 import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
-import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';
+import { givenOptions, type OutputFormat, outputOption } from '../options.ts';
+import { EXIT } from '../process.ts';
 import { fixCommand } from './fix.ts';
 import { type CoverageInput, readCoverage } from './input.ts';
 import { migrateCommand } from './migrate.ts';

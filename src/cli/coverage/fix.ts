@@ -16,7 +16,8 @@ import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import type { Obstacle } from '../../scheduling/obstacle.ts';
 import { repeatable } from '../options.ts';
-import { asComments, asJson, tell } from '../output.ts';
+import { asComments, asJson } from '../output/format.ts';
+import { tell } from '../output/stderr.ts';
 import { type CoverageInput, type RefusedDaemonSet, readCoverage } from './input.ts';
 import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
 

@@ -21,7 +21,7 @@ import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import { isPluginDirectory } from '../../scheduling/node-critical.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
 import { atCluster, installedPolicies } from '../cluster-options.ts';
-import { withProgress } from '../output.ts';
+import { withProgress } from '../output/stderr.ts';
 import { absentNamespace, pathsOf, type SelectionOptions, type SourceOptions } from './options.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 

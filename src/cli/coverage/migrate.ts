@@ -18,8 +18,12 @@ import { migrationCommands } from '../../role-migration/commands.ts';
 import type { MigratingNode, MigrationFacts } from '../../role-migration/facts.ts';
 import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/plan.ts';
 import { atCluster } from '../cluster-options.ts';
-import { EXIT, type OutputFormat, outputOption } from '../options.ts';
-import { columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
+import { type OutputFormat, outputOption } from '../options.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { withProgress } from '../output/stderr.ts';
+import { columns, namesIn } from '../output/table.ts';
+import { EXIT } from '../process.ts';
 import { filesOf, type SourceOptions, sourceCommand } from './options.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 

@@ -6,7 +6,9 @@ import type { StateCell } from '../../explain/sections.ts';
 import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import { excludingVirtualNodes, type Obstacle } from '../../scheduling/obstacle.ts';
 import type { OutputFormat } from '../options.ts';
-import { columns, formatAs, type Look, namesIn, textOf } from '../output.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { columns, namesIn, textOf } from '../output/table.ts';
 import type { RefusedDaemonSet } from './input.ts';
 
 /** The result of `taintkeeper coverage` as text. */

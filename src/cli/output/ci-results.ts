@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
-import { printable } from '../kubernetes/text.ts';
-import { VERSION } from '../version.ts';
-import { asJson } from './output.ts';
+import { printable } from '../../kubernetes/text.ts';
+import { VERSION } from '../../version.ts';
+import { asJson } from './format.ts';
 
 /** A location in a file. */
 export interface SourcePlace {

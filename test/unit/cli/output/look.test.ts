@@ -1,11 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { usesColors } from '../../../src/cli/output.ts';
-import { skipFor } from '../../skip-for.ts';
-import { PROGRAM } from './run-command.ts';
+import { lookOf, usesColors } from '../../../../src/cli/output/look.ts';
+import { skipFor } from '../../../skip-for.ts';
+import { PROGRAM } from '../run-command.ts';
 
-const LOGGER = new URL('../../../src/cli/logger.ts', import.meta.url).pathname;
+const LOGGER = new URL('../../../../src/cli/logger.ts', import.meta.url).pathname;
+
+it.each([
+  { stream: {}, wide: false, width: undefined },
+  { stream: { isTTY: true, columns: 90 }, wide: false, width: 90 },
+  { stream: { isTTY: true, columns: 90 }, wide: true, width: undefined },
+  { stream: { isTTY: true, columns: 0 }, wide: false, width: undefined },
+])('lines to $stream, wide: $wide, have at most $width characters', ({ stream, wide, width }) => {
+  expect(lookOf(stream, wide)).toMatchObject({ wide, width });
+});
 
 describe('usesColors', () => {
   it.each([

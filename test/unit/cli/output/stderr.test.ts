@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { withProgress } from '../../../src/cli/output.ts';
+import { withProgress } from '../../../../src/cli/output/stderr.ts';
 
 const CLEAR = '\r\x1b[K';
 

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { formatDiagnosis } from '../../../src/cli/doctor.ts';
-import type { Area, CheckState } from '../../../src/doctor/check.ts';
-import { diagnose } from '../../../src/doctor/diagnosis.ts';
+import { formatDiagnosis } from '../../../../src/cli/doctor/diagnosis.ts';
+import type { Area, CheckState } from '../../../../src/doctor/check.ts';
+import { diagnose } from '../../../../src/doctor/diagnosis.ts';
 
 const DIAGNOSIS = diagnose([
   { area: 'certificate', name: 'Secret', state: 'ok', evidence: 'is complete' },
