@@ -4,7 +4,7 @@ import { cleanupCommand } from './cleanup/cleanup.ts';
 import { coverageCommand } from './coverage/coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor/doctor.ts';
-import { explainCommand } from './explain.ts';
+import { explainCommand } from './explain/explain.ts';
 import { exportCommand } from './export.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
