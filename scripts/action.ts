@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { workflowCommand } from '../src/cli/ci-output.ts';
+import { workflowCommand } from '../src/cli/output/ci-results.ts';
 
 /*
  * What the steps of action.yml run: `node scripts/action.ts review|lint`. Their inputs are in INPUT_* variables; how many errors and

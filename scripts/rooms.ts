@@ -14,7 +14,10 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
     version: 'the version of the program',
   },
-  { cel: 'CEL as data: expressions with their cost' },
+  {
+    cel: 'CEL as data: expressions with their cost',
+    scheduling: 'on which nodes Kubernetes runs pods, and what keeps them off',
+  },
   { policy: 'what a user declares: schemas, their checks, the compiled policies' },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
   {
@@ -27,13 +30,15 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     conditions: 'the same decisions as CEL expressions',
-    coverage: 'which DaemonSet runs where and why not; who may tolerate; migration of roles',
+    coverage: 'where the cluster lacks daemon pods, and what closes the gaps',
+    'node-pools': 'which taints an autoscaler has to know of its node pools',
     recovery: 'which stuck daemon pods are deleted, and when a rollout is done',
   },
   {
     webhooks: 'which webhooks the policies need',
     native: 'policies as Validating- and MutatingAdmissionPolicies',
     objects: 'Nodes, DaemonSets and workloads as JSON: read and patched',
+    'role-migration': 'from the taint and label master to control-plane, in a safe order',
   },
   { admission: 'AdmissionReview in, AdmissionReview out' },
   { server: 'HTTPS, probes, metrics', files: 'YAML and JSON files, with positions' },
@@ -53,6 +58,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
 export const PURE_ROOMS = [
   'kubernetes',
   'cel',
+  'scheduling',
   'policy',
   'judge',
   'judge/request',
@@ -61,9 +67,11 @@ export const PURE_ROOMS = [
   'judge/policy',
   'conditions',
   'coverage',
+  'node-pools',
   'recovery',
   'webhooks',
   'native',
+  'role-migration',
 ];
 
 export interface SourceFile {

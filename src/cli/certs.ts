@@ -11,8 +11,12 @@ import { serverName } from '../cluster/service-endpoint.ts';
 import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
 import { atCluster, CLUSTER_OPTIONS, type ClusterOptions, namespaceFor } from './cluster-options.ts';
-import { EXIT, type OutputFormat, outputOption, parseSeconds } from './options.ts';
-import { columns, formatAs, type Look, withProgress } from './output.ts';
+import { type OutputFormat, outputOption, parseSeconds } from './options.ts';
+import { formatAs } from './output/format.ts';
+import type { Look } from './output/look.ts';
+import { withProgress } from './output/stderr.ts';
+import { columns } from './output/table.ts';
+import { EXIT } from './process.ts';
 
 interface Site {
   readonly client: ApiClient;

@@ -9,8 +9,9 @@ import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { orAborted, pause } from '../runtime/pause.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
-import { EXIT, listenForStop, parsePort } from './options.ts';
-import { tell, withProgress } from './output.ts';
+import { parsePort } from './options.ts';
+import { tell, withProgress } from './output/stderr.ts';
+import { EXIT, listenForStop } from './process.ts';
 
 /** The program of each platform that opens a URL; `start` is one of cmd's own commands, whose first argument is a title. */
 const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {

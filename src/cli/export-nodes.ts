@@ -8,7 +8,8 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { removerOf } from '../kubernetes/transient-taints.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { parsePolicy, type TaintPolicy } from '../policy/policy.ts';
-import { asComments, asJson, tell } from './output.ts';
+import { asComments, asJson } from './output/format.ts';
+import { tell } from './output/stderr.ts';
 
 interface FoundNode {
   readonly node: NodeView;

@@ -28,7 +28,8 @@ import {
   writeStaticManifests,
 } from './export-output.ts';
 import { repeatable } from './options.ts';
-import { asJson, tell, withProgress } from './output.ts';
+import { asJson } from './output/format.ts';
+import { tell, withProgress } from './output/stderr.ts';
 
 interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];

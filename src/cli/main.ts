@@ -3,7 +3,7 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
-import { EXIT } from './options.ts';
+import { EXIT } from './process.ts';
 import { serveCommand } from './serve.ts';
 
 /**

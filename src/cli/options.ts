@@ -1,28 +1,5 @@
-import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../files/text-files.ts';
-
-/** Exit codes. */
-export const EXIT = {
-  ok: 0,
-  /** `review`: a change is denied. */
-  denied: 1,
-  /** A problem was found. */
-  problem: 1,
-  badInput: 2,
-  /** An internal error: EX_SOFTWARE of sysexits.h. */
-  internalError: 70,
-} as const;
-
-/** Listens for the first signal to stop. A second signal ends the program. Stops listening when it is disposed of. */
-export function listenForStop(): Disposable & { readonly signal: Promise<string> } {
-  const listening = new AbortController();
-  const names = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: listening.signal }).then(() => name));
-  const signal = Promise.race(names).finally(() => listening.abort());
-  // Rejected when it is disposed of: nothing awaits it then.
-  signal.catch(() => {});
-  return { signal, [Symbol.dispose]: () => listening.abort() };
-}
 
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -60,10 +37,6 @@ export function refuseOptions(command: Command, names: readonly string[], why: s
   if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${why}`));
 }
 
-/**
- * Nodes a second. Helm writes small numbers as 1e-05.
- * @throws InvalidArgumentError
- */
 const MAX_MILLISECONDS = 60_000;
 
 /** @throws InvalidArgumentError */

@@ -9,7 +9,8 @@ import { addProcessMetrics, createMetrics, type Metrics } from '../server/metric
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
-import { EXIT, listenForStop, parsePort, parseSeconds, refuseOptions, repeatable } from './options.ts';
+import { parsePort, parseSeconds, refuseOptions, repeatable } from './options.ts';
+import { EXIT, listenForStop } from './process.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];

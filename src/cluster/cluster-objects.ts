@@ -1,5 +1,3 @@
-import type { SchedulingView } from '../coverage/coverage.ts';
-import { isNodeCritical } from '../coverage/node-critical.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { StoredNode } from '../judge/node-view.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
@@ -8,6 +6,8 @@ import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '..
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewPriority, viewScheduling } from '../objects/workload-object.ts';
 import type { Rollout } from '../recovery/recovery.ts';
+import type { SchedulingView } from '../scheduling/coverage.ts';
+import { isNodeCritical } from '../scheduling/node-critical.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */

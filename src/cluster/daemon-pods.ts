@@ -1,7 +1,7 @@
-import { type PlacedPod, type Placement, type PodState, placementOf } from '../coverage/placement.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { conditionOf, controllerOf, isFinished, isTerminating, type PodObject } from '../objects/pod-object.ts';
+import { type PlacedPod, type Placement, type PodState, placementOf } from '../scheduling/placement.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listObjects } from './watch/list-pages.ts';
 

@@ -1,9 +1,9 @@
-import type { DaemonPodOnNode } from '../coverage/daemon-readiness.ts';
-import type { NodePod } from '../coverage/intolerant-pods.ts';
-import { isCniDirectory } from '../coverage/node-critical.ts';
+import type { DaemonPodOnNode } from '../judge/startup/daemon-readiness.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { controllerOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION, viewPodWrites } from '../objects/workload-object.ts';
+import type { NodePod } from '../scheduling/intolerant-pods.ts';
+import { isCniDirectory } from '../scheduling/node-critical.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listObjects } from './watch/list-pages.ts';
 

@@ -1,4 +1,4 @@
-import type { NodePool } from '../coverage/node-pool.ts';
+import type { NodePool } from '../node-pools/node-pool.ts';
 import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { ApiClient } from './client/api-client.ts';

@@ -1,7 +1,7 @@
-import type { ReplicaPod } from '../coverage/replica-spread.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import { isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { viewPodScheduling } from '../objects/workload-object.ts';
+import type { ReplicaPod } from '../scheduling/replica-spread.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { ApiError, isNotFound } from './client/api-error.ts';
 import { findObject } from './client/find-object.ts';

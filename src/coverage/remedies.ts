@@ -1,20 +1,11 @@
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import type { FixableDaemonSet, Needed } from './fix.ts';
-import type { Operation } from './role-facts.ts';
+import type { MissingTolerations } from './missing-tolerations.ts';
+import { type InstalledDaemonSet, managerOf, RELEASE_ANNOTATION } from './workload.ts';
 
-/** A DaemonSet, and the fields that show its source. */
-export interface InstalledDaemonSet extends FixableDaemonSet {
-  /** The object whose controller would revert a change. */
-  readonly controller: { readonly kind: string; readonly name: string } | undefined;
-  /** `priorityClassName` of the template; empty if it names none. */
-  readonly priorityClass: string;
-  /** The plugin directories of the node that the template mounts to write to. */
-  readonly pluginDirectories: readonly string[];
-}
-
-type Need = Needed<InstalledDaemonSet>;
+type Need = MissingTolerations<InstalledDaemonSet>;
 
 /** A remedy of one kind, and the DaemonSets without a remedy of that kind. */
 export interface Remedies<Remedy> {
@@ -71,9 +62,8 @@ function installationPath({ name, controller }: InstalledDaemonSet): readonly st
   return field === undefined ? undefined : [field, 'spec', 'template', 'spec', 'tolerations'];
 }
 
-/** https://helm.sh/docs/chart_best_practices/labels/, and what Helm itself sets on each object that it installs. */
+/** https://helm.sh/docs/chart_best_practices/labels/ */
 const CHART_LABEL = 'helm.sh/chart';
-const RELEASE_ANNOTATION = 'meta.helm.sh/release-name';
 
 /** Values for the charts that are known, one object for each release. */
 export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
@@ -184,20 +174,6 @@ function operationsFor({ daemonSet, tolerations }: Need): Operation[] {
     { op: 'test', path: TOLERATIONS, value: null },
     { op: 'add', path: TOLERATIONS, value: tolerations },
   ];
-}
-
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
-const MANAGED_BY = 'app.kubernetes.io/managed-by';
-
-/** What reverts a manual change of an object, if the object names it: its controller, or the manager of its manifest. */
-export function managerOf({
-  labels,
-  annotations,
-  controller,
-}: Pick<InstalledDaemonSet, 'labels' | 'annotations' | 'controller'>): string | undefined {
-  if (controller) return `${controller.kind} ${controller.name}`;
-  const release = own(annotations, RELEASE_ANNOTATION);
-  return release === undefined ? own(labels, MANAGED_BY) : `Helm, for release ${release}`;
 }
 
 /** A component of Kustomize (kustomize.config.k8s.io/v1alpha1). */

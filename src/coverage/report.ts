@@ -1,12 +1,15 @@
+import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
-import type { Coverage, SchedulingNode } from './coverage.ts';
-import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
-import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
-import { formatObstacle, type Obstacle, summarizeObstacle } from './obstacle.ts';
-import { type MissingPod, missingPods, type Placement } from './placement.ts';
+import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
+import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
+import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
+import { fixGaps } from './gap-policies.ts';
+import { gapsOf } from './gaps.ts';
+import { eachNode, groupNodes, type NodeGroup, traitsOf } from './node-groups.ts';
 import { NO_WAITS, passesBy, type StartupDeadlock, type StartupWaits, startupDeadlocks } from './startup-deadlock.ts';
+import type { FixableDaemonSet } from './workload.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
 export interface CoverageReport {
@@ -149,15 +152,6 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
     closable: closed.length,
     askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'notAsked' ? because.keys : [])))],
   };
-}
-
-/** The gaps of the DaemonSets on the nodes. */
-export function gapsOf<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>({
-  daemonSets,
-  nodes,
-  waits,
-}: Pick<ReportOptions<DaemonSet, Node>, 'daemonSets' | 'nodes' | 'waits'>): Gap<DaemonSet, Node>[] {
-  return findGaps(daemonSets, groupNodes(daemonSets, nodes), waits);
 }
 
 function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {

@@ -1,6 +1,6 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
-import type { Workload, WorkloadKind } from './role-facts.ts';
+import type { Workload, WorkloadKind } from './workload.ts';
 
 /**
  * Taints of nodes from which pods are drained: set by `kubectl cordon` and `kubectl drain`, by Karpenter, and by the Cluster Autoscaler

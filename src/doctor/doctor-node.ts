@@ -1,5 +1,5 @@
 import { type ClusterNode, projectNode } from '../cluster/cluster-objects.ts';
-import { isNowhere } from '../coverage/replica-spread.ts';
+import { isNowhere } from '../scheduling/replica-spread.ts';
 
 /** A node as the leader sees it, and the fields that only checks read. */
 export interface DoctorNode extends ClusterNode {

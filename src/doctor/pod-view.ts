@@ -1,7 +1,7 @@
 import { viewReplica } from '../cluster/replica-pods.ts';
-import type { PlacedReplica } from '../coverage/replica-spread.ts';
 import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
+import type { PlacedReplica } from '../scheduling/replica-spread.ts';
 import { argument } from './serve-arguments.ts';
 
 /** A replica's pod. */

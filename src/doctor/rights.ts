@@ -3,7 +3,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
 import { accessesOf, NEEDED_RULES, type NeededRule, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/rights.ts';
 import { CONFIGURATION_NAME } from '../cluster/webhook-configurations.ts';
-import { serviceAccountUser } from '../coverage/authorization.ts';
+import { serviceAccountUser } from '../judge/request/pod-authorization.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { Installation } from './installation.ts';

@@ -1,13 +1,15 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { policiesInForce } from '../cluster/policy-object.ts';
-import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
-import type { SchedulingNode } from '../coverage/coverage.ts';
-import { fixCommand, type GapRemedy, gapRemedy, rolloutCommand } from '../coverage/fix.ts';
-import { isNodeCritical } from '../coverage/node-critical.ts';
-import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
-import { managerOf } from '../coverage/remedies.ts';
-import { gapsOf } from '../coverage/report.ts';
+import { fixCommandFor, type GapRemedy, gapRemedy, rolloutCommandFor } from '../coverage/gap-remedy.ts';
+import { gapsOf } from '../coverage/gaps.ts';
+import { managerOf } from '../coverage/workload.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import {
+  askedKeys,
+  DEFAULT_SERVICE_ACCOUNT,
+  serviceAccountUser,
+  TOLERATE,
+} from '../judge/request/pod-authorization.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
@@ -23,6 +25,9 @@ import {
 } from '../objects/workload-object.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import { isNodeCritical } from '../scheduling/node-critical.ts';
+import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import {
   type PoliciesOnDaemon,
   policiesOnDaemonSet,
@@ -315,13 +320,13 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
     );
     // The leader patches one DaemonSet after the other, if it has the right.
     if (isPatched && unasked.length === 0) return { command: 'taintkeeper doctor' };
-    return remedy === undefined ? { command: rolloutCommand(explained) } : stepOf(remedy);
+    return remedy === undefined ? { command: rolloutCommandFor(explained) } : stepOf(remedy);
   }
   if (unasked.length > 0 && remedy !== undefined) return stepOf(remedy);
   if (gaps.length > 0) {
     const auditing = [...new Set(missing.map(({ policy }) => policy))].join(', ');
     return {
-      note: `TolerationPolicy ${auditing} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommand(explained)}`,
+      note: `TolerationPolicy ${auditing} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommandFor(explained)}`,
     };
   }
   if (problems.length > 0) return { command: 'taintkeeper doctor' };
@@ -333,7 +338,7 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
   if (waiting.length > 0) {
     const toRun = explained.audit
       ? `${ADD_IT_THERE}: ${AUDIT_ADDS_NONE}`
-      : `apply what this prints: ${fixCommand(explained, waiting)}`;
+      : `apply what this prints: ${fixCommandFor(explained, waiting)}`;
     return {
       note: `nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, ${toRun}`,
     };

@@ -1,5 +1,4 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
-import { type IntolerantPod, intolerantPods, type NodePod } from '../coverage/intolerant-pods.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { CONFLICT_EVENTS, EVICTS, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
@@ -11,6 +10,7 @@ import { describeOwner, lastWriter, type ManagedFields } from '../objects/manage
 import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { worstFirst } from '../policy/harm.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
+import { type IntolerantPod, intolerantPods, type NodePod } from '../scheduling/intolerant-pods.ts';
 import {
   type AllowEntry,
   type PoliciesOnNode,

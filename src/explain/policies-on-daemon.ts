@@ -1,11 +1,3 @@
-import {
-  type Coverage,
-  compileCoverage,
-  compilePodCoverage,
-  type SchedulingNode,
-  type SchedulingView,
-} from '../coverage/coverage.ts';
-import { excludingVirtualNodes, summarizeObstacle } from '../coverage/obstacle.ts';
 import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';
@@ -17,6 +9,14 @@ import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
+import {
+  type Coverage,
+  compileCoverage,
+  compilePodCoverage,
+  type SchedulingNode,
+  type SchedulingView,
+} from '../scheduling/coverage.ts';
+import { excludingVirtualNodes, summarizeObstacle } from '../scheduling/obstacle.ts';
 import type { PolicyField } from './sections.ts';
 
 /** Whether a policy selects a DaemonSet. */

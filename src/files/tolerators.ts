@@ -1,4 +1,4 @@
-import { TOLERATOR_KINDS, type Tolerator } from '../coverage/tolerating.ts';
+import { TOLERATOR_KINDS, type Tolerator } from '../judge/request/pod-authorization.ts';
 import { isMirrorPod, TOLERATOR_API_VERSIONS, viewTolerator } from '../objects/workload-object.ts';
 import type { SourceDocument } from './documents.ts';
 import { isKind, objectsOf, readNamed } from './kubernetes-objects.ts';

@@ -224,6 +224,11 @@ export function givenEffects(key: string): string[] {
   return [...EVERY_DAEMON, HOST_NETWORK].flatMap((given) => (given.key === key && given.effect ? [given.effect] : []));
 }
 
+/** For how many seconds a NoExecute taint is tolerated. */
+export function secondsOf({ tolerationSeconds }: Toleration): number {
+  return tolerationSeconds == null ? Number.POSITIVE_INFINITY : Math.max(0, tolerationSeconds);
+}
+
 /** With `Exists` and NoExecute, the DaemonSet controller replaces one of these by its own toleration without seconds. */
 export const OUTLASTING_KEYS: readonly string[] = EVERY_DAEMON.filter(({ effect }) => effect === 'NoExecute').map(
   ({ key }) => key ?? '',

@@ -3,7 +3,7 @@ import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
 import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
 import { EXACT_NAME, FORMATTED } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { jsonPointer } from '../kubernetes/json-pointer.ts';
+import { jsonPointer } from '../kubernetes/json-patch.ts';
 import { ENTRIES, MAX_ENTRIES, SPLIT_COST } from './node-variables.ts';
 
 /** JSONPatch operations on the annotation `allow-removal`, and the variables that they use, in the order of use. */

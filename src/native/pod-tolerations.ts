@@ -21,7 +21,7 @@ import {
   SYSTEM_ADMIN,
   SYSTEM_PREFIX,
   TOLERATE,
-} from '../coverage/authorization.ts';
+} from '../judge/request/pod-authorization.ts';
 import { givenEffects } from '../kubernetes/toleration.ts';
 
 /*

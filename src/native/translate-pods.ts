@@ -1,5 +1,5 @@
 import { cel, composed, type Expression, literal, TRUE } from '../cel/expression.ts';
-import { type RestrictedKey, restrictedKeys, TOLERATE } from '../coverage/authorization.ts';
+import { type RestrictedKey, restrictedKeys, TOLERATE } from '../judge/request/pod-authorization.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isNamespaceName } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationRestriction, RestrictionMode } from '../policy/toleration-restriction.ts';

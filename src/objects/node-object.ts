@@ -10,7 +10,7 @@ import {
   validBootId,
 } from '../judge/node-boot.ts';
 import type { DesiredNode, NodeStatus, NodeView } from '../judge/node-view.ts';
-import { jsonPointer } from '../kubernetes/json-pointer.ts';
+import { jsonPointer } from '../kubernetes/json-patch.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isReadyResource } from '../policy/ready-when.ts';

@@ -1,4 +1,3 @@
-import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../coverage/node-pool.ts';
 import {
   isDnsSubdomain,
   isLabelValue,
@@ -8,6 +7,7 @@ import {
   type StringMap,
 } from '../kubernetes/label-selector.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
+import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../node-pools/node-pool.ts';
 import type { NodeObject } from './node-object.ts';
 
 interface Metadata {

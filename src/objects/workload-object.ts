@@ -1,12 +1,11 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import type { SchedulingView } from '../coverage/coverage.ts';
-import { managerOf } from '../coverage/remedies.ts';
-import type { Workload, WorkloadKind } from '../coverage/role-facts.ts';
-import type { Tolerator, ToleratorKind } from '../coverage/tolerating.ts';
+import { managerOf, type Workload, type WorkloadKind } from '../coverage/workload.ts';
+import type { Tolerator, ToleratorKind } from '../judge/request/pod-authorization.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
+import type { SchedulingView } from '../scheduling/coverage.ts';
 import { tolerationList } from './daemon-set-object.ts';
 import { Nullish, reader, StringMap } from './object-meta.ts';
 

@@ -1,8 +1,7 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
-import { type Coverage, compileCoverage } from '../coverage/coverage.ts';
-import { type GapRemedy, gapRemedy } from '../coverage/fix.ts';
-import { type NodeGroup as Alike, findGaps, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
-import { summarizeObstacle } from '../coverage/obstacle.ts';
+import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
+import { findGaps } from '../coverage/gaps.ts';
+import { type NodeGroup as Alike, partlyText, startGrouping, traitsOf } from '../coverage/node-groups.ts';
 import { type StartupWaits, startupWaits } from '../coverage/startup-deadlock.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
@@ -13,6 +12,8 @@ import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { longLoop } from '../runtime/long-loop.ts';
+import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
+import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { collectDistinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 

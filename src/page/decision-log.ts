@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { isPerson } from '../coverage/authorization.ts';
 import type { Violation } from '../judge/decision.ts';
 import { outcomeText } from '../judge/outcomes.ts';
+import { isPerson } from '../judge/request/pod-authorization.ts';
 import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
 import { type TokenBucket, tokenBucket } from '../runtime/rate-limit.ts';
 import type { JudgedRequest } from '../server/admission-server.ts';

@@ -1,4 +1,4 @@
-import { rolloutCommand } from '../coverage/fix.ts';
+import { rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
@@ -132,7 +132,7 @@ function addTolerations(policy: string, daemonSets: readonly string[], spec: str
   const [first, second] = daemonSets;
   if (first !== undefined && second === undefined) {
     const [namespace = '', name = ''] = first.split('/');
-    return { command: rolloutCommand({ namespace, name }), note: 'Adds them, and replaces its pods.' };
+    return { command: rolloutCommandFor({ namespace, name }), note: 'Adds them, and replaces its pods.' };
   }
   if (/^existing: Patch$/m.test(spec)) return DOCTOR;
   return {

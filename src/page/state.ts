@@ -1,4 +1,4 @@
-import type { GapRemedy } from '../coverage/fix.ts';
+import type { GapRemedy } from '../coverage/gap-remedy.ts';
 import type { Violation } from '../judge/decision.ts';
 import type { BlockedBy } from '../judge/node-drift.ts';
 import type { Harm } from '../policy/harm.ts';

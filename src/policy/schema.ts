@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Settings } from 'typebox/system';
 import * as Value from 'typebox/value';
-import { pointerNames } from '../kubernetes/json-pointer.ts';
+import { pointerNames } from '../kubernetes/json-patch.ts';
 import {
   DNS_SUBDOMAIN,
   DNS_SUBDOMAIN_LENGTH,

@@ -80,6 +80,9 @@ export const DEFAULT_TOLERATIONS: readonly PolicyToleration[] = [
   { key: NEW_ROLE, operator: 'Exists', effect: 'NoSchedule' },
 ];
 
+/** How many tolerations one policy may list. */
+export const MAX_POLICY_TOLERATIONS = 64;
+
 const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; existing?: string }>[] = [
   {
     holds: ({ mode, existing }) => mode !== 'Audit' || existing !== 'Patch',
@@ -110,7 +113,7 @@ export const TolerationPolicySpecSchema = Type.Object(
           'longest `tolerationSeconds` comes first, then the one that matches the most taints.',
         default: [...DEFAULT_TOLERATIONS],
         minItems: 1,
-        maxItems: 64,
+        maxItems: MAX_POLICY_TOLERATIONS,
       }),
     ),
     existing: Type.Optional(

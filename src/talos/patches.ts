@@ -1,6 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
-import { pointerNames } from '../kubernetes/json-pointer.ts';
+import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import type { FieldLocation } from './declared.ts';
 import { isMapping } from './tree.ts';

@@ -1,6 +1,6 @@
 import Schema, { type XSchema } from 'typebox/schema';
 import { Settings } from 'typebox/system';
-import { pointerNames } from '../kubernetes/json-pointer.ts';
+import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import { type Entry, type FieldLife, typeIn } from './fields.ts';
 import { valueAt } from './tree.ts';

@@ -1,7 +1,7 @@
-import { type Coverage, coverageMatrix } from '../../src/coverage/coverage.ts';
-import { formatObstacle } from '../../src/coverage/obstacle.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import { viewScheduling } from '../../src/objects/workload-object.ts';
+import { type Coverage, compileCoverage } from '../../src/scheduling/coverage.ts';
+import { formatObstacle } from '../../src/scheduling/obstacle.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -62,10 +62,10 @@ async function compare(
   const nodes = (await list(cp, '/api/v1/nodes')).map((node, index) => viewNode(asNode(node, [index]), ''));
   const objects = await list<DaemonSet>(cp, `/apis/apps/v1/namespaces/${namespace}/daemonsets`);
   const daemonSets = objects.map((object, index) => ({ ...viewScheduling(object, [index]), object }));
-  const rows = [...coverageMatrix(daemonSets, nodes)].map((row) => ({
-    ...row,
-    name: pair(row.daemonSet.name, row.node.name),
-  }));
+  const rows = daemonSets.flatMap((daemonSet) => {
+    const coverageOn = compileCoverage(daemonSet);
+    return nodes.map((node) => ({ daemonSet, name: pair(daemonSet.name, node.name), coverage: coverageOn(node) }));
+  });
 
   const misplaced = rows.filter(({ name, coverage }) => {
     const expected = coverage.runs || (coverage.staysIfThere && before.has(name));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { formatDiagnosis } from '../../src/cli/doctor.ts';
+import { formatDiagnosis } from '../../src/cli/doctor/diagnosis.ts';
 import type { CheckResult } from '../../src/doctor/check.ts';
 import type { Diagnosis } from '../../src/doctor/diagnosis.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { NodePool } from '../../src/coverage/node-pool.ts';
-import { howToDeclare } from '../../src/coverage/pool-declaration.ts';
-import { undeclaredTaints } from '../../src/coverage/undeclared-taints.ts';
+import type { NodePool } from '../../src/node-pools/node-pool.ts';
+import { howToDeclare } from '../../src/node-pools/pool-declaration.ts';
+import { undeclaredTaints } from '../../src/node-pools/undeclared-taints.ts';
 import { viewKarpenterPool } from '../../src/objects/node-pool-object.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { type AskedKey, askedKeys, isPerson, type PodView, type Requester } from '../../src/coverage/authorization.ts';
+import {
+  type AskedKey,
+  askedKeys,
+  isPerson,
+  type PodView,
+  type Requester,
+} from '../../src/judge/request/pod-authorization.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { translate } from '../../src/native/translate.ts';
 import { parsePolicy, type TolerationRestriction } from '../../src/policy/policy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askedKeys } from '../../src/coverage/authorization.ts';
+import { askedKeys } from '../../src/judge/request/pod-authorization.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Requester } from '../../src/policy/policy-set.ts';

@@ -11,8 +11,12 @@ import { atMost, count, printable } from '../../kubernetes/text.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
-import { EXIT, type OutputFormat, outputOption, parseSeconds } from '../options.ts';
-import { columns, formatAs, type Look, type TableCell, tell, withProgress } from '../output.ts';
+import { type OutputFormat, outputOption, parseSeconds } from '../options.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { tell, withProgress } from '../output/stderr.ts';
+import { columns, type TableCell } from '../output/table.ts';
+import { EXIT } from '../process.ts';
 import {
   addedTo,
   type Cleaned,

@@ -12,16 +12,16 @@ import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { policiesInForce } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { countCovered } from '../../coverage/coverage.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
-import { jsonPointer } from '../../kubernetes/json-pointer.ts';
+import { jsonPointer } from '../../kubernetes/json-patch.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { isHealthy } from '../../recovery/recovery.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
+import { countCovered } from '../../scheduling/coverage.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;

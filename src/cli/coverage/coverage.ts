@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/node-critical.ts';
-import { gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { gapsOf } from '../../coverage/gaps.ts';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/priority.ts';
+import { reportCoverage } from '../../coverage/report.ts';
 import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
-import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';
+import { givenOptions, type OutputFormat, outputOption } from '../options.ts';
+import { EXIT } from '../process.ts';
 import { fixCommand } from './fix.ts';
 import { type CoverageInput, readCoverage } from './input.ts';
 import { migrateCommand } from './migrate.ts';

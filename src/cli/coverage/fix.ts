@@ -1,31 +1,23 @@
 import { type Command, Option } from 'commander';
-import type { SchedulingNode } from '../../coverage/coverage.ts';
-import {
-  type CoverageFix,
-  type FixableDaemonSet,
-  fixGaps,
-  type LeftGap,
-  needsOf,
-  ROLE_TAINT_KEYS,
-  rolloutCommand,
-} from '../../coverage/fix.ts';
-import type { Obstacle } from '../../coverage/obstacle.ts';
-import {
-  helmValues,
-  type InstalledDaemonSet,
-  kustomizeComponent,
-  patchCommands,
-  type Remedies,
-} from '../../coverage/remedies.ts';
-import { type CoverageReport, gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { type CoverageFix, fixGaps, type LeftGap } from '../../coverage/gap-policies.ts';
+import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
+import { gapsOf } from '../../coverage/gaps.ts';
+import { missingTolerationsOf } from '../../coverage/missing-tolerations.ts';
+import { helmValues, kustomizeComponent, patchCommands, type Remedies } from '../../coverage/remedies.ts';
+import { type CoverageReport, reportCoverage } from '../../coverage/report.ts';
+import type { FixableDaemonSet, InstalledDaemonSet } from '../../coverage/workload.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError } from '../../files/text-files.ts';
 import { IGNORE_ANNOTATION } from '../../judge/daemon-set-view.ts';
+import { ROLE_TAINT_KEYS } from '../../kubernetes/roles.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import type { Obstacle } from '../../scheduling/obstacle.ts';
 import { repeatable } from '../options.ts';
-import { asComments, asJson, tell } from '../output.ts';
+import { asComments, asJson } from '../output/format.ts';
+import { tell } from '../output/stderr.ts';
 import { type CoverageInput, type RefusedDaemonSet, readCoverage } from './input.ts';
 import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
 
@@ -170,12 +162,12 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
       'it needs the right patchDaemonSets (off by default). Without it, once the policies are Ready (kubectl get tolerationpolicies):',
       ...atMost(
         MAX_ROLLOUTS,
-        needsOf(closed).map(({ daemonSet }) => `  ${rolloutCommand(daemonSet)}`),
+        missingTolerationsOf(closed).map(({ daemonSet }) => `  ${rolloutCommandFor(daemonSet)}`),
       ),
     ],
   }),
   patch({ closed }) {
-    const { remedies, left } = patchCommands(needsOf(closed));
+    const { remedies, left } = patchCommands(missingTolerationsOf(closed));
     const commands = remedies.map(({ daemonSet: { namespace, name }, ...rest }) => ({ namespace, name, ...rest }));
     const lines = commands.map(({ namespace, name, command, revertedBy }) => {
       const warning = `${namespace}/${name} is managed by ${revertedBy}: change it there, too, or the patch is reverted`;
@@ -189,7 +181,7 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
     };
   },
   'helm-values'({ closed }) {
-    const { remedies: releases, left } = helmValues(needsOf(closed));
+    const { remedies: releases, left } = helmValues(missingTolerationsOf(closed));
     const documents = releases.map(({ chart, release, namespace, values }) => {
       const whose = release === undefined ? 'the release' : `release ${release}`;
       return `${asComments([`for ${whose} of chart ${chart} in namespace ${namespace}`])}${asManifest(values)}`;
@@ -205,7 +197,7 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
     };
   },
   kustomize({ closed }) {
-    const { remedies, left } = kustomizeComponent(needsOf(closed), asManifest);
+    const { remedies, left } = kustomizeComponent(missingTolerationsOf(closed), asManifest);
     return {
       text: remedies.map(asManifest).join(''),
       data: remedies[0] ?? {},
@@ -234,7 +226,7 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
   const what = gap(daemonSet, taints.map(formatTaint), nodes.length);
   switch (because.kind) {
     case 'asked':
-      return `${what}: TolerationPolicy ${because.by.join(', ')} already requires it, from the next rollout on: ${rolloutCommand(daemonSet)}`;
+      return `${what}: TolerationPolicy ${because.by.join(', ')} already requires it, from the next rollout on: ${rolloutCommandFor(daemonSet)}`;
     case 'notAsked':
       return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${shellWord(key)}`).join(' ')}`;
     case 'optsOut':

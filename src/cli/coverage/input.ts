@@ -3,12 +3,8 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import type { SchedulingNode } from '../../coverage/coverage.ts';
-import { isPluginDirectory } from '../../coverage/node-critical.ts';
-import { type DaemonSetCounts, type Placement, placementByStatus } from '../../coverage/placement.ts';
-import type { InstalledDaemonSet } from '../../coverage/remedies.ts';
-import type { Workload } from '../../coverage/role-facts.ts';
 import { type StartupWaits, startupWaits } from '../../coverage/startup-deadlock.ts';
+import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
@@ -21,8 +17,11 @@ import { controllerOf, viewPriority, viewScheduling } from '../../objects/worklo
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import { type CompiledTolerationPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import type { Path } from '../../policy/problem.ts';
+import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import { isPluginDirectory } from '../../scheduling/node-critical.ts';
+import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
 import { atCluster, installedPolicies } from '../cluster-options.ts';
-import { withProgress } from '../output.ts';
+import { withProgress } from '../output/stderr.ts';
 import { absentNamespace, pathsOf, type SelectionOptions, type SourceOptions } from './options.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 

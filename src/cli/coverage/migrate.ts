@@ -3,15 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isNotServed } from '../../cluster/client/api-error.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { analyzeRoles, type RoleAnalysis } from '../../coverage/role-analysis.ts';
-import { type MigratingNode, type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../../coverage/role-facts.ts';
-import {
-  type MigrationStep,
-  migrationCommands,
-  migrationNotes,
-  nameOf,
-  planMigration,
-} from '../../coverage/role-migration.ts';
+import { WORKLOAD_KINDS, type Workload, workloadName } from '../../coverage/workload.ts';
 import { locateField, readDocuments, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { InputError } from '../../files/text-files.ts';
@@ -21,9 +13,17 @@ import { printable } from '../../kubernetes/text.ts';
 import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
+import { analyzeRoles, type RoleAnalysis } from '../../role-migration/analysis.ts';
+import { migrationCommands } from '../../role-migration/commands.ts';
+import type { MigratingNode, MigrationFacts } from '../../role-migration/facts.ts';
+import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/plan.ts';
 import { atCluster } from '../cluster-options.ts';
-import { EXIT, type OutputFormat, outputOption } from '../options.ts';
-import { columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
+import { type OutputFormat, outputOption } from '../options.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { withProgress } from '../output/stderr.ts';
+import { columns, namesIn } from '../output/table.ts';
+import { EXIT } from '../process.ts';
 import { filesOf, type SourceOptions, sourceCommand } from './options.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 
@@ -210,7 +210,7 @@ function nodeTable({ nodes }: RoleAnalysis, look: Look): string[] {
 
 function workloadTable({ workloads }: RoleAnalysis, look: Look): string[] {
   const rows = workloads.map(({ workload, tolerates, selectsByOldLabel }) => [
-    printable(nameOf(workload)),
+    printable(workloadName(workload)),
     tolerates,
     selectsByOldLabel ? 'old' : '-',
     printable(workload.managedBy ?? '-'),

@@ -1,12 +1,14 @@
-import { partlyText } from '../../coverage/groups.ts';
-import type { PriorityFinding } from '../../coverage/node-critical.ts';
-import { excludingVirtualNodes, type Obstacle } from '../../coverage/obstacle.ts';
+import { partlyText } from '../../coverage/node-groups.ts';
+import type { PriorityFinding } from '../../coverage/priority.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
 import type { WideToleration } from '../../coverage/wide-tolerations.ts';
 import type { StateCell } from '../../explain/sections.ts';
 import { count, printable, shellWord } from '../../kubernetes/text.ts';
+import { excludingVirtualNodes, type Obstacle } from '../../scheduling/obstacle.ts';
 import type { OutputFormat } from '../options.ts';
-import { columns, formatAs, type Look, namesIn, textOf } from '../output.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { columns, namesIn, textOf } from '../output/table.ts';
 import type { RefusedDaemonSet } from './input.ts';
 
 /** The result of `taintkeeper coverage` as text. */

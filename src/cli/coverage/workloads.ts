@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { WORKLOAD_KINDS, type Workload, type WorkloadKind } from '../../coverage/role-facts.ts';
+import { WORKLOAD_KINDS, type Workload, type WorkloadKind } from '../../coverage/workload.ts';
 import type { SourceDocument } from '../../files/documents.ts';
 import { isKind, readNamed } from '../../files/kubernetes-objects.ts';
 import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';

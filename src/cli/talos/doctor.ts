@@ -23,9 +23,10 @@ import {
   readMachineConfigurationText,
 } from '../../talos/machine-configuration.ts';
 import { parseEndpoint, readTalosContext, type TalosContext } from '../../talos/talosconfig.ts';
-import { exitCodeOf, formatDiagnosis } from '../doctor.ts';
+import { exitCodeOf, formatDiagnosis } from '../doctor/diagnosis.ts';
 import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from '../options.ts';
-import { usesColors, withProgress } from '../output.ts';
+import { usesColors } from '../output/look.ts';
+import { withProgress } from '../output/stderr.ts';
 
 interface TalosDoctorOptions {
   readonly talosconfig?: string;

@@ -15,8 +15,12 @@ import { type Declaration, ownLabels, readDeclarations } from '../../talos/decla
 import { type DriftFinding, driftOf } from '../../talos/drift.ts';
 import { asLiveNode, type LiveNode } from '../../talos/live-node.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
-import { EXIT, filenameOption, type OutputFormat, outputOption } from '../options.ts';
-import { columns, formatAs, type Look, namesIn, type TableCell, withProgress } from '../output.ts';
+import { filenameOption, type OutputFormat, outputOption } from '../options.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { withProgress } from '../output/stderr.ts';
+import { columns, namesIn, type TableCell } from '../output/table.ts';
+import { EXIT } from '../process.ts';
 
 interface DriftOptions extends ClusterChoice {
   readonly filename?: readonly string[];

@@ -2,8 +2,8 @@ import { printable } from '../../kubernetes/text.ts';
 import { formatPath } from '../../policy/problem.ts';
 import { isAtLeast, type LintFinding, type Severity } from '../../talos/lint/finding.ts';
 import { RULES } from '../../talos/lint/lint.ts';
-import { asAnnotations, asSarif, type CiResult, placeIn, type SourcePlace } from '../ci-output.ts';
-import { asJson, asYaml } from '../output.ts';
+import { asAnnotations, asSarif, type CiResult, placeIn, type SourcePlace } from '../output/ci-results.ts';
+import { asJson, asYaml } from '../output/format.ts';
 
 /** A finding as it is printed. */
 export interface LocatedFinding extends SourcePlace {

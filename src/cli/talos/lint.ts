@@ -9,8 +9,9 @@ import {
   readMachineConfigurations,
   readMachineConfigurationText,
 } from '../../talos/machine-configuration.ts';
-import { EXIT, filenameOption } from '../options.ts';
-import { tell } from '../output.ts';
+import { filenameOption } from '../options.ts';
+import { tell } from '../output/stderr.ts';
+import { EXIT } from '../process.ts';
 import {
   type FailOn,
   formatFindings,

@@ -7,7 +7,8 @@ import { readDeclarations } from '../../talos/declaration.ts';
 import { derivePolicies, onlyTransientTaints } from '../../talos/derived-policies.ts';
 import { capitalized, formatPolicies, noteOnLeftOut, notesOn } from '../../talos/policy-text.ts';
 import { filenameOption } from '../options.ts';
-import { asComments, asJson, tell } from '../output.ts';
+import { asComments, asJson } from '../output/format.ts';
+import { tell } from '../output/stderr.ts';
 
 interface PoliciesOptions {
   readonly filename?: readonly string[];

@@ -1,6 +1,6 @@
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
-import { countCovered, type SchedulingView } from '../../coverage/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../../recovery/recovery.ts';
+import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts';
 
 type Rolling = Rollout & SchedulingView;
 type Unready = ReadonlyMap<string, ClusterNode>;

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import { blockedDrain, isCordoned } from '../../coverage/replica-spread.ts';
+import { blockedDrain, isCordoned } from '../../scheduling/replica-spread.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 

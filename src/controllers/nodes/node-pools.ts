@@ -6,7 +6,9 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { type PoolNote, poolCondition } from '../../coverage/pool-condition.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { identity } from '../../kubernetes/taint.ts';
+import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
 import {
   howToDeclareSeen,
   type SeenStartupTaint,
@@ -14,10 +16,8 @@ import {
   type UnknownStartupTaints,
   unknownStartupTaints,
   unknownText,
-} from '../../coverage/seen-startup-taints.ts';
-import { undeclaredTaints } from '../../coverage/undeclared-taints.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { identity } from '../../kubernetes/taint.ts';
+} from '../../node-pools/seen-startup-taints.ts';
+import { undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported } from '../../policy/status-conditions.ts';

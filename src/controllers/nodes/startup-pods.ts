@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
-import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
+import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { Run } from '../controller.ts';
 import type { DaemonSets } from '../sources.ts';

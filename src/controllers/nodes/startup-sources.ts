@@ -1,6 +1,6 @@
-import type { StartupSources } from '../../coverage/startup-readiness.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
+import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
 import type { OptionalRight } from '../../policy/asked-rights.ts';
 import type { Rights } from '../rights.ts';
 import type { Reading, WatchedDaemonSets } from '../sources.ts';

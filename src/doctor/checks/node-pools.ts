@@ -1,18 +1,18 @@
 import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
 import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
-import { AUTOSCALER_STARTUP_PREFIX, titleOf } from '../../coverage/node-pool.ts';
-import { lackText } from '../../coverage/pool-condition.ts';
-import { howToDeclare } from '../../coverage/pool-declaration.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { count } from '../../kubernetes/text.ts';
+import { AUTOSCALER_STARTUP_PREFIX, titleOf } from '../../node-pools/node-pool.ts';
+import { lackText } from '../../node-pools/pool-condition.ts';
+import { howToDeclare } from '../../node-pools/pool-declaration.ts';
 import {
   howToDeclareSeen,
   keysForClusterAutoscaler,
   seenStartupTaints,
   unknownStartupTaints,
   unknownText,
-} from '../../coverage/seen-startup-taints.ts';
-import { isEnforced, type UndeclaredTaint, undeclaredTaints } from '../../coverage/undeclared-taints.ts';
-import { formatTaint } from '../../kubernetes/taint.ts';
-import { count } from '../../kubernetes/text.ts';
+} from '../../node-pools/seen-startup-taints.ts';
+import { isEnforced, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { NodePoolFacts } from '../cluster-facts.ts';

@@ -1,6 +1,6 @@
-import { awaitedNodes, isNowhere, sharedNode } from '../../coverage/replica-spread.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-spread.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';

@@ -4,6 +4,7 @@ import {
   outlastsItsSeconds,
   rangesOf,
   reaches,
+  secondsOf,
   type TaintRange,
   type Toleration,
 } from '../../kubernetes/toleration.ts';
@@ -18,11 +19,6 @@ export interface RequiredToleration {
 export interface Need<T extends RequiredToleration> {
   readonly required: T;
   readonly ranges: readonly TaintRange[];
-}
-
-/** For how many seconds a NoExecute taint is tolerated. */
-export function secondsOf({ tolerationSeconds }: Toleration): number {
-  return tolerationSeconds == null ? Number.POSITIVE_INFINITY : Math.max(0, tolerationSeconds);
 }
 
 /**

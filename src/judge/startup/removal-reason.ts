@@ -1,4 +1,4 @@
-import { daemonSetName } from '../../policy/ready-when.ts';
+import { daemonSetName, type ReadyParts } from '../../policy/ready-when.ts';
 import { allocatableText } from './allocatable.ts';
 import { type Blocker, blockersText } from './blocker.ts';
 import { conditionText } from './conditions.ts';
@@ -10,13 +10,14 @@ export function readyText({ parts }: StartupRequirement): string {
   const { daemonSets, allDaemonSets, conditions, csiDrivers, allocatable } = parts;
   const names = daemonSets.map(daemonSetName);
   const are = names.length === 1 ? `DaemonSet ${names[0]} is` : `DaemonSets ${names.join(', ')} are`;
-  return [
-    ...(names.length === 0 ? [] : [`${are} ready`]),
-    ...(allDaemonSets.length === 0 ? [] : ['all DaemonSets that run on the node are ready']),
-    ...conditionText(conditions),
-    ...csiDriverText(csiDrivers),
-    ...allocatableText(allocatable),
-  ].join(', ');
+  const texts: Readonly<Record<keyof ReadyParts, readonly string[]>> = {
+    daemonSets: names.length === 0 ? [] : [`${are} ready`],
+    allDaemonSets: allDaemonSets.length === 0 ? [] : ['all DaemonSets that run on the node are ready'],
+    conditions: conditionText(conditions),
+    csiDrivers: csiDriverText(csiDrivers),
+    allocatable: allocatableText(allocatable),
+  };
+  return Object.values(texts).flat().join(', ');
 }
 
 /** Why it is removed although `readyWhen` does not hold, in words. */

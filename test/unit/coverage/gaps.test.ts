@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import type { SchedulingView } from '../../../src/coverage/coverage.ts';
-import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
+import { findGaps } from '../../../src/coverage/gaps.ts';
+import { groupNodes } from '../../../src/coverage/node-groups.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
-import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from './scheduling.ts';
+import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 /** `daemonSet: taints, or pass: nodes` of each gap. */
 function gapsOf(daemonSets: SchedulingView[], nodes: ReturnType<typeof node>[]): string[] {

@@ -1,20 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Needed } from '../../../src/coverage/fix.ts';
-import {
-  helmValues,
-  type InstalledDaemonSet,
-  kustomizeComponent,
-  patchCommands,
-} from '../../../src/coverage/remedies.ts';
+import type { MissingTolerations } from '../../../src/coverage/missing-tolerations.ts';
+import { helmValues, kustomizeComponent, patchCommands } from '../../../src/coverage/remedies.ts';
+import type { InstalledDaemonSet } from '../../../src/coverage/workload.ts';
 import type { PolicyToleration } from '../../../src/policy/toleration-policy.ts';
-import { CONTROL_PLANE, daemonSet, MASTER } from './scheduling.ts';
+import { CONTROL_PLANE, daemonSet, MASTER } from '../scheduling/scheduling.ts';
 
 const tolerationOf = (key: string): PolicyToleration => ({ key, operator: 'Exists', effect: 'NoSchedule' });
 const OWN = { key: CONTROL_PLANE.key, operator: 'Exists', effect: 'NoSchedule', value: null };
 const ADDED = tolerationOf(MASTER.key);
 const WHOLE = [tolerationOf(CONTROL_PLANE.key), ADDED];
 
-const need = (name: string, given: Partial<InstalledDaemonSet> = {}): Needed<InstalledDaemonSet> => ({
+const need = (name: string, given: Partial<InstalledDaemonSet> = {}): MissingTolerations<InstalledDaemonSet> => ({
   daemonSet: {
     ...daemonSet(name, { tolerations: [OWN] }),
     annotations: {},

@@ -3,7 +3,7 @@ import { groupId, reportCoverage } from '../../../src/coverage/report.ts';
 import { type StartupWaits, startupWaits } from '../../../src/coverage/startup-deadlock.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { daemonSet, GPU, MASTER, NOT_READY, node } from './scheduling.ts';
+import { daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 it.each([
   [0, 'A'],

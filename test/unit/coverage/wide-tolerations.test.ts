@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Workload, WorkloadKind } from '../../../src/coverage/role-facts.ts';
 import { wideTolerations } from '../../../src/coverage/wide-tolerations.ts';
+import type { Workload, WorkloadKind } from '../../../src/coverage/workload.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 
 const EVERYTHING: Toleration = { operator: 'Exists' };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { AUTOSCALER_STARTUP_PREFIX, isKnownToKarpenter } from '../../../src/coverage/node-pool.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
+import { AUTOSCALER_STARTUP_PREFIX, isKnownToKarpenter } from '../../../src/node-pools/node-pool.ts';
 import { ROOT } from './pages.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/autoscalers.md'), 'utf8');

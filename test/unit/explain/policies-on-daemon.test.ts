@@ -3,8 +3,8 @@ import { type PoliciesOnDaemon, policiesOnDaemonSet, policiesOnPod } from '../..
 import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../coverage/scheduling.ts';
 import { manifest } from '../policy/policies.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 const tolerating = (key: string): Toleration => ({ key, operator: 'Exists', effect: 'NoSchedule' });
 const subject = (given: object = {}) => ({

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/cluster-objects.ts';
-import type { SchedulingView } from '../../../src/coverage/coverage.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { coverageMatrix as matrixWith } from '../../../src/page/coverage-matrix.ts';
 import type { CoverageMatrix } from '../../../src/page/state.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
-import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../coverage/scheduling.ts';
+import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
+import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../scheduling/scheduling.ts';
 
 const node = (name: string, taints: readonly Taint[] = [], labels = {}): ClusterNode => ({
   ...{ name, labels, taints, allowRemoval: undefined, ready: true },

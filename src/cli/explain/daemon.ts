@@ -1,0 +1,73 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
+import { listDaemonPods, podStateOf } from '../../cluster/daemon-pods.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import {
+  type DaemonExplanation,
+  explainDaemonSet,
+  explainPod,
+  type NamespacedName,
+} from '../../explain/explain-daemon.ts';
+import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
+import type { LabelSelector } from '../../kubernetes/label-selector.ts';
+import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../../objects/node-object.ts';
+import { controllerOf } from '../../objects/workload-object.ts';
+import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import type { Placement } from '../../scheduling/placement.ts';
+import { pathOf, readFacts, readObject } from './facts.ts';
+
+/** The kinds of policies about DaemonSets and their pods. */
+const DAEMON_POLICIES = ['TolerationPolicy', 'RecoveryPolicy'] as const;
+
+/** @throws InputError if there is no such DaemonSet, ApiError, MalformedObjectError */
+export async function readDaemonSetExplanation(client: ApiClient, place: NamespacedName): Promise<DaemonExplanation> {
+  const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
+  const [nodes, facts, pods] = await Promise.all([
+    listNodes(client),
+    readFacts(client, DAEMON_POLICIES, { kind: 'DaemonSet', ...place }),
+    readPlacement(client, place, object),
+  ]);
+  const notes = [...facts.notes, ...pods.notes];
+  return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.placement });
+}
+
+/** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
+export async function readPodExplanation(client: ApiClient, place: NamespacedName): Promise<DaemonExplanation> {
+  const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
+  const [nodes, facts] = await Promise.all([
+    listNodes(client),
+    readFacts(client, [...DAEMON_POLICIES, 'TolerationRestriction'], { kind: 'Pod', ...place }),
+  ]);
+  const controller = controllerOf(object, []);
+  const owner =
+    controller?.kind === 'DaemonSet' ? await readOwner(client, { ...place, name: controller.name }) : undefined;
+  return explainPod(object, place, owner, podStateOf(object), { ...facts, nodes });
+}
+
+function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
+  return listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), ''));
+}
+
+/** Undefined if it was deleted: then no policy selects its pods. */
+async function readOwner(client: ApiClient, place: NamespacedName): Promise<DaemonSetView | undefined> {
+  const object = await findObject(client, pathOf('daemonset', place));
+  return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
+}
+
+/** Where the pods of a DaemonSet are, or why that could not be read. @throws ApiError */
+async function readPlacement(
+  client: ApiClient,
+  { namespace }: NamespacedName,
+  object: unknown,
+): Promise<{ readonly placement: Placement | undefined; readonly notes: readonly string[] }> {
+  const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
+  try {
+    const placement = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
+    return { placement, notes: [] };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { placement: undefined, notes: [`its pods were not read: ${error.message}`] };
+  }
+}

@@ -1,0 +1,81 @@
+import { type DaemonExplanation, formatDaemon } from '../../explain/explain-daemon.ts';
+import { formatNode, type NodeExplanation } from '../../explain/explain-node.ts';
+import type { Cell, FormattedExplanation, Section, Step } from '../../explain/sections.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { printable } from '../../kubernetes/text.ts';
+import type { OutputFormat } from '../options.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { columns, namesIn, type TableCell } from '../output/table.ts';
+
+/** An explanation in the format of `-o`. */
+export interface PrintedExplanation {
+  readonly text: string;
+  /** See {@link FormattedExplanation.isWell}. */
+  readonly isWell: boolean;
+}
+
+export function printNode(explained: NodeExplanation, output: OutputFormat): PrintedExplanation {
+  return print(formatNode(explained), () => nodeData(explained), output);
+}
+
+export function printDaemon(explained: DaemonExplanation, output: OutputFormat): PrintedExplanation {
+  return print(formatDaemon(explained), () => daemonData(explained), output);
+}
+
+function print(explanation: FormattedExplanation, data: () => object, output: OutputFormat): PrintedExplanation {
+  const { next, isWell } = explanation;
+  const text = formatAs(output, {
+    data: () => ({ ...data(), next: stepText(next) }),
+    table: (look) => explanationText(explanation, look),
+  });
+  return { text, isWell };
+}
+
+function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation): object {
+  return {
+    ...rest,
+    taints: taints.map(({ taint, ...one }) => ({ taint: formatTaint(taint), ...one })),
+    ...by(writtenBy),
+  };
+}
+
+function daemonData({ gaps, waiting, unasked, writtenBy, ...rest }: DaemonExplanation): object {
+  const texts = (taints: typeof gaps) => [...new Set(taints.map(formatTaint))];
+  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(unasked), ...by(writtenBy) };
+}
+
+function by(writtenBy: NodeExplanation['writtenBy']): object {
+  return writtenBy ? { writtenBy: { ...writtenBy, fieldsV1: undefined } } : {};
+}
+
+function explanationText({ sections, next }: FormattedExplanation, look: Look): string {
+  const parts = sections.map((section) => sectionText(section, look));
+  return [...parts, nextText(next)].join('\n');
+}
+
+function sectionText(section: Section, look: Look): string {
+  if ('lines' in section) return section.lines.map((line) => `${printable(line)}\n`).join('');
+  const { head, rows } = section;
+  const cells = rows.map((row) => row.map((cell) => tableCell(cell, look)));
+  return columns([head.map((title) => title.toUpperCase()), ...cells], look);
+}
+
+/** How many nodes are named. */
+const NAMES = 4;
+
+function tableCell(cell: Cell, look: Look): TableCell {
+  if (typeof cell === 'string') return printable(cell);
+  if ('level' in cell) return cell;
+  return 'nodes' in cell ? namesIn(cell.nodes, NAMES, look) : printable(cell.text);
+}
+
+/** A command is on its own line, to be copied. */
+function nextText({ command, note }: Step): string {
+  const [first = '', ...rest] = [command, note].filter((part) => part !== undefined).map(printable);
+  return [`next: ${first}\n`, ...rest.map((line) => `  ${line}\n`)].join('');
+}
+
+function stepText({ command, note }: Step): string {
+  return [command, note].filter((part) => part !== undefined).join(': ');
+}

@@ -1,0 +1,69 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
+import { runsInAudit } from '../../cluster/policy-object.ts';
+import type { NamespacedName } from '../../explain/explain-daemon.ts';
+import type { Facts, ToldEvent } from '../../explain/sections.ts';
+import { InputError } from '../../files/text-files.ts';
+import type { PolicyKind } from '../../policy/policy.ts';
+import { installedPolicies } from '../cluster-options.ts';
+
+/** The policies of these kinds, and the Events on an object. @throws InputError if taintkeeper is not installed, ApiError */
+export async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {
+  const [events, policies] = await Promise.all([readEvents(client, regarding), installedPolicies(client, ...kinds)]);
+  return { policies, audit: policies.some(runsInAudit), ...events };
+}
+
+interface Regarding extends NamespacedName {
+  readonly kind: string;
+}
+
+const MAX_EVENTS = 10;
+
+/** Every user who may create Events can name taintkeeper as their controller. By core/v1, they need no time and no reason. */
+interface EventObject {
+  readonly reason?: string | null;
+  readonly note?: string | null;
+  readonly eventTime?: string | null;
+  readonly series?: { readonly lastObservedTime?: string | null } | null;
+}
+
+/** The Events of taintkeeper on an object, the latest last. @param regarding a node's Events are in `default` */
+async function readEvents(
+  client: ApiClient,
+  { kind, namespace, name }: Regarding,
+): Promise<Pick<Facts, 'events' | 'notes'>> {
+  const fieldSelector = `regarding.kind=${kind},regarding.name=${name},reportingController=taintkeeper.dev/taintkeeper`;
+  try {
+    const { items } = await client.request<{ items: EventObject[] }>(
+      'GET',
+      `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`,
+      { query: { fieldSelector } },
+    );
+    const events = items.map(
+      ({ reason, note, eventTime, series }): ToldEvent => ({
+        time: series?.lastObservedTime ?? eventTime ?? '',
+        reason: reason ?? '',
+        note: note ?? '',
+      }),
+    );
+    return { events: events.toSorted((a, b) => a.time.localeCompare(b.time)).slice(-MAX_EVENTS), notes: [] };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { events: [], notes: [`Events were not read: ${error.message}`] };
+  }
+}
+
+/** @throws InputError if there is no such object, ApiError */
+export async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
+  const object = await findObject(client, path);
+  if (object === undefined) throw new InputError([`${what}: not found`]);
+  return object;
+}
+
+/** Of the API server, by the kind's word on the command line. */
+const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;
+
+export function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedName): string {
+  return `${RESOURCES[kind]}/${encodeURIComponent(namespace)}/${kind}s/${encodeURIComponent(name)}`;
+}

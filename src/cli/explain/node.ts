@@ -1,0 +1,62 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
+import { projectNode } from '../../cluster/cluster-objects.ts';
+import { listNodePods } from '../../cluster/node-pods.ts';
+import { policiesInForce } from '../../cluster/policy-object.ts';
+import { explainNode, type NodeExplanation } from '../../explain/explain-node.ts';
+import { explainStartupTaints } from '../../explain/explain-startup-taints.ts';
+import type { Facts } from '../../explain/sections.ts';
+import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
+import { compilePolicies } from '../../policy/policy-set.ts';
+import type { NodePod } from '../../scheduling/intolerant-pods.ts';
+import { readFacts, readObject } from './facts.ts';
+import { readStartupSources } from './startup-sources.ts';
+
+/** @throws InputError if there is no such node, ApiError, MalformedObjectError */
+export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {
+  const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
+  const [facts, pods] = await Promise.all([
+    readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name }),
+    readPods(client, name),
+  ]);
+  const startup = await readStartupTaints(client, object, facts);
+  return explainNode(object, name, {
+    ...facts,
+    pods: pods.pods,
+    notes: [...facts.notes, ...pods.notes, ...startup.notes],
+    now: client.now().getTime(),
+    ...(startup.text === undefined ? {} : { startup: startup.text }),
+  });
+}
+
+/** What the startup taints of the node wait for, or why that could not be read. @throws ApiError */
+async function readStartupTaints(
+  client: ApiClient,
+  object: unknown,
+  { policies, audit }: Facts,
+): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
+  const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
+  const node = projectNode(object);
+  const carried = carriedStartup(node, taintPolicies);
+  if (carried.length === 0) return { notes: [] };
+  try {
+    const sources = await readStartupSources(client, node.name, carried);
+    return explainStartupTaints(node, carried, taintPolicies, sources, client.now().getTime());
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { notes: [`what startup taints wait for was not read: ${error.message}`] };
+  }
+}
+
+/** The pods of a node, or why they could not be read. @throws ApiError */
+async function readPods(
+  client: ApiClient,
+  name: string,
+): Promise<{ readonly pods: readonly NodePod[] | undefined; readonly notes: readonly string[] }> {
+  try {
+    return { pods: await listNodePods(client, name), notes: [] };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { pods: undefined, notes: [`its pods were not read: ${error.message}`] };
+  }
+}

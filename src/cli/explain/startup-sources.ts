@@ -1,0 +1,48 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
+import { projectDaemonSet } from '../../cluster/cluster-objects.ts';
+import { listDaemonPodsOn } from '../../cluster/node-pods.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import type { NamespacedName } from '../../explain/explain-daemon.ts';
+import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
+import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';
+import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
+import type { StartupRequirement } from '../../judge/startup/startup-requirement.ts';
+import { viewCsiNode } from '../../objects/csi-node-object.ts';
+import { daemonSetName, needDaemonSets } from '../../policy/ready-when.ts';
+import { pathOf } from './facts.ts';
+
+/** What the startup taints of a node depend on. @throws ApiError */
+export async function readStartupSources(
+  client: ApiClient,
+  node: string,
+  carried: readonly StartupRequirement[],
+): Promise<StartupSources> {
+  const named = carried.flatMap(({ parts }) => parts.daemonSets);
+  const pods = carried.some(({ parts }) => needDaemonSets(parts)) ? await listDaemonPodsOn(client, node) : [];
+  const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
+  const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
+  const existing = carried.some(({ parts }) => parts.allDaemonSets.length > 0)
+    ? await listObjects(client, '/apis/apps/v1/daemonsets', knownDaemonSet)
+    : (await Promise.all(named.map((one) => readDaemonSet(client, one)))).filter((one) => one !== undefined);
+  const byName = new Map(existing.map((one) => [daemonSetName(one.value), one]));
+  return {
+    daemonSets: () => ({ value: { get: (one) => byName.get(daemonSetName(one)), all: () => existing } }),
+    pods: () => ({ value: pods }),
+    csiNode: () => ({ value: csiNode }),
+  };
+}
+
+async function readCsiNode(client: ApiClient, node: string): Promise<CsiNodeView | undefined> {
+  const object = await findObject(client, `/apis/storage.k8s.io/v1/csinodes/${encodeURIComponent(node)}`);
+  return object === undefined ? undefined : viewCsiNode(object);
+}
+
+function knownDaemonSet(object: unknown): KnownDaemonSet {
+  return { uid: (object as { metadata: { uid: string } }).metadata.uid, value: projectDaemonSet(object) };
+}
+
+async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<KnownDaemonSet | undefined> {
+  const object = await findObject(client, pathOf('daemonset', place));
+  return object === undefined ? undefined : knownDaemonSet(object);
+}

@@ -1,0 +1,50 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { podStateOf } from '../../cluster/daemon-pods.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import type { NamespacedName } from '../../explain/explain-daemon.ts';
+import { InputError } from '../../files/text-files.ts';
+import type { LabelSelector } from '../../kubernetes/label-selector.ts';
+import { formatSelector } from '../../kubernetes/selector-overlap.ts';
+import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { readObject } from './facts.ts';
+
+/** Workloads that no policy selects, by their word on the command line. */
+export const UNSELECTED_RESOURCES = {
+  deployment: 'deployments',
+  statefulset: 'statefulsets',
+  replicaset: 'replicasets',
+} as const;
+export type UnselectedKind = keyof typeof UNSELECTED_RESOURCES;
+
+/** How many pods a message names. */
+const MAX_PODS = 5;
+
+/** Names the pods that can be explained in place of a workload. @throws InputError always, ApiError */
+export async function refuseUnselected(
+  client: ApiClient,
+  kind: UnselectedKind,
+  { namespace, name }: NamespacedName,
+): Promise<never> {
+  const place = `${kind} ${namespace}/${name}`;
+  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${UNSELECTED_RESOURCES[kind]}/${encodeURIComponent(name)}`;
+  const { spec } = (await readObject(client, path, place)) as { readonly spec: { readonly selector: LabelSelector } };
+  const pods = await listObjects(
+    client,
+    `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
+    (pod) => ({
+      name: `${namespace}/${(pod as { readonly metadata: { readonly name: string } }).metadata.name}`,
+      isScheduled: podStateOf(pod).state === 'scheduled',
+    }),
+    { labelSelector: formatSelector(spec.selector) },
+  );
+  const [first, ...others] = pods
+    .toSorted((a, b) => Number(a.isScheduled) - Number(b.isScheduled))
+    .map((pod) => shellWord(pod.name));
+  const refused = `explain ${place}: no policy is about a ${kind}`;
+  if (first === undefined) {
+    const describe = `kubectl describe -n ${shellWord(namespace)} ${kind} ${shellWord(name)}`;
+    throw new InputError([`${refused}, and it has no pods to explain; see ${describe}`]);
+  }
+  const otherPods = others.length > 0 ? `; the others: ${atMost(MAX_PODS, others).join(', ')}` : '';
+  throw new InputError([`${refused}; explain one of its pods: taintkeeper explain pod ${first}${otherPods}`]);
+}

@@ -1,0 +1,150 @@
+import { optsOut } from '../judge/daemon-set-view.ts';
+import { matchesPattern } from '../kubernetes/pattern.ts';
+import { tolerates } from '../kubernetes/toleration.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import {
+  MAX_POLICY_TOLERATIONS,
+  type PolicyToleration,
+  type TolerationPolicySpec,
+} from '../policy/toleration-policy.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { Gap } from './gaps.ts';
+import { missingTolerationsOf, tolerationsFor } from './missing-tolerations.ts';
+import type { FixableDaemonSet } from './workload.ts';
+
+/** A TolerationPolicy as written to a file. */
+export interface TolerationPolicyManifest {
+  readonly apiVersion: string;
+  readonly kind: 'TolerationPolicy';
+  readonly metadata: { readonly name: string };
+  readonly spec: TolerationPolicySpec;
+}
+
+/** Why a gap is not closed. */
+export type LeftBecause =
+  /** Policies already require all missing tolerations: the next rollout adds them. */
+  | { readonly kind: 'asked'; readonly by: readonly string[] }
+  /** A blocking taint is not among those to tolerate. */
+  | { readonly kind: 'notAsked'; readonly keys: readonly string[] }
+  /** The DaemonSet has the annotation that excludes it from policies. */
+  | { readonly kind: 'optsOut' }
+  /** No policy can name the DaemonSet or the taint, because the API server would not accept the name. */
+  | { readonly kind: 'notValid' };
+
+export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
+  readonly gap: Gap<DaemonSet, Node>;
+  readonly because: LeftBecause;
+}
+
+export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
+  /** They add to each DaemonSet what its gaps need, and nothing to any other. */
+  readonly policies: readonly TolerationPolicyManifest[];
+  /** With all taints that are tolerated: also the transient ones that the keys name. */
+  readonly closed: readonly Gap<DaemonSet, Node>[];
+  /** Of the gaps by transient taints, only those of which the keys name some taints. */
+  readonly left: readonly LeftGap<DaemonSet, Node>[];
+  /** The other gaps by transient taints. */
+  readonly waiting: readonly Gap<DaemonSet, Node>[];
+}
+
+/** How many DaemonSets one policy may name. */
+const MAX_NAMES = 64;
+
+/**
+ * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
+ * @param keys of the taints that may be tolerated; `*` stands for any characters, and then covers no transient taint. A transient taint that is named
+ *   is tolerated wherever it keeps the DaemonSet off, also beside permanent ones.
+ * @param inForce policies whose requirements are left out
+ */
+export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
+  gaps: readonly Gap<DaemonSet, Node>[],
+  keys: readonly string[],
+  inForce: readonly CompiledTolerationPolicy[] = [],
+): CoverageFix<DaemonSet, Node> {
+  const named = gaps.map((gap) => ({
+    ...gap,
+    taints: [...gap.taints, ...gap.transient.filter(({ key }) => keys.includes(key))],
+  }));
+  const isWaiting = ({ passing, taints }: Gap<DaemonSet, Node>) =>
+    passing && !taints.some(({ key }) => keys.includes(key));
+  const waiting = named.filter(isWaiting);
+  const considered = named.filter((gap) => !isWaiting(gap));
+  const left = considered.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
+    const because = leftBecause(gap, keys, inForce);
+    return because ? [{ gap, because }] : [];
+  });
+  const leftGaps = new Set(left.map(({ gap }) => gap));
+  const closed = considered.filter((gap) => !leftGaps.has(gap));
+  return { policies: policiesFor(closed), closed, left, waiting };
+}
+
+function leftBecause(
+  { daemonSet, taints }: Gap<FixableDaemonSet, SchedulingNode>,
+  keys: readonly string[],
+  inForce: readonly CompiledTolerationPolicy[],
+): LeftBecause | undefined {
+  if (optsOut(daemonSet)) return { kind: 'optsOut' };
+  const giving = inForce.filter(({ mode, selectsDaemonSet }) => mode === 'Mutate' && selectsDaemonSet(daemonSet));
+  const by = taints.map(
+    (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,
+  );
+  if (by.every((name) => name !== undefined)) return { kind: 'asked', by: [...new Set(by)] };
+  const isNamed = (key: string) =>
+    isTransientTaintKey(key) ? keys.includes(key) : keys.some((pattern) => matchesPattern(pattern, key));
+  const others = taints.filter(({ key }) => !isNamed(key));
+  if (others.length > 0) return { kind: 'notAsked', keys: [...new Set(others.map(({ key }) => key))] };
+  const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints));
+  return policy && parsePolicy(policy).ok && !`${daemonSet.namespace}${daemonSet.name}`.includes('*')
+    ? undefined
+    : { kind: 'notValid' };
+}
+
+/** DaemonSets of one namespace with the same needs share a policy. For several namespaces, a policy would select every combination. */
+function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
+  return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(
+    ([namespace, inNamespace]) => {
+      const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
+      return [...alike.values()].flatMap((same) => {
+        const names = same.map(({ daemonSet }) => daemonSet.name);
+        return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
+      });
+    },
+  );
+}
+
+function tolerationPolicies(
+  namespace: string,
+  names: readonly string[],
+  tolerations: readonly PolicyToleration[],
+): TolerationPolicyManifest[] {
+  const parts = chunks(names, MAX_NAMES).flatMap((names) =>
+    chunks(tolerations, MAX_POLICY_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
+  );
+  return parts.map(({ names, tolerations }) => ({
+    apiVersion: POLICY_API_VERSION,
+    kind: 'TolerationPolicy',
+    metadata: { name: policyName(namespace, names, tolerations) },
+    spec: { mode: 'Mutate', daemonSets: { namespaces: [namespace], names }, tolerations, existing: 'Patch' },
+  }));
+}
+
+/**
+ * The same name for the same gaps, and another one for others: a later policy must not replace an earlier one. A namespace has no dot, so no two of
+ * them share a name.
+ */
+function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
+  return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
+}
+
+/** FNV-1a of 32 bits, over UTF-16 units, as eight hexadecimal digits. */
+function hash(text: string): string {
+  let found = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) found = Math.imul(found ^ text.charCodeAt(index), 0x01000193);
+  return (found >>> 0).toString(16).padStart(8, '0');
+}
+
+function chunks<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}

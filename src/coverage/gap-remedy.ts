@@ -1,0 +1,68 @@
+import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import { shellWord } from '../kubernetes/text.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import { fixGaps } from './gap-policies.ts';
+import type { Gap } from './gaps.ts';
+import type { FixableDaemonSet } from './workload.ts';
+
+/** The command that prints what closes the gaps of a DaemonSet. @param taints the blocking taints */
+export function fixCommandFor(
+  { namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>,
+  taints: readonly Taint[],
+): string {
+  const others = taints.map(({ key }) => key).filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
+  const asked = [...new Set(others)].map((key) => ` --taint ${shellWord(key)}`);
+  return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${asked.join('')}`;
+}
+
+/** The command that adds the required tolerations to a DaemonSet, with any rights of taintkeeper. It replaces the pods. */
+export function rolloutCommandFor({ namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>): string {
+  return `kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`;
+}
+
+/** What lets a DaemonSet run on the nodes of its gaps. */
+export interface GapRemedy {
+  /** For a shell. It replaces the pods of the DaemonSet. */
+  readonly command: string;
+  /** On how many more nodes the DaemonSet then runs. */
+  readonly nodes: number;
+}
+
+/**
+ * The one command that closes the gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
+ * webhook adds all that policies require. If policies ask for some, the other gaps are taken for intended, except those of a node-critical daemon.
+ * @param gaps of one DaemonSet
+ * @param inForce the policies
+ * @param isCritical see `isNodeCritical`
+ * @returns undefined if there is no such command: the gaps are intended, transient, or no policy can close them
+ */
+export function gapRemedy(
+  gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[],
+  inForce: readonly CompiledTolerationPolicy[],
+  isCritical: boolean,
+): GapRemedy | undefined {
+  const lasting = gaps.filter(({ passing }) => !passing);
+  const keys = lasting.flatMap(({ taints }) => taints.map(({ key }) => key));
+  const { policies, closed: unasked, left } = fixGaps(lasting, keys, inForce);
+  const asked = left.flatMap(({ gap, because }) => (because.kind === 'asked' ? [gap] : []));
+  const closed = isCritical || asked.length === 0 ? unasked : [];
+  const cured = [...closed, ...asked];
+  const [first] = cured;
+  if (first === undefined) return undefined;
+  const names = policies.map(({ metadata }) => `tolerationpolicy/${metadata.name}`);
+  const steps = [
+    ...(closed.length > 0
+      ? [
+          `${fixCommandFor(
+            first.daemonSet,
+            closed.flatMap(({ taints }) => taints),
+          )} | kubectl apply -f -`,
+          `kubectl wait --for=condition=Ready ${names.join(' ')}`,
+        ]
+      : []),
+    rolloutCommandFor(first.daemonSet),
+  ];
+  return { command: steps.join(' && '), nodes: cured.reduce((sum, { nodes }) => sum + nodes.length, 0) };
+}

@@ -1,0 +1,173 @@
+import { own } from '../kubernetes/label-selector.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
+import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
+import { summarizeObstacle } from '../scheduling/obstacle.ts';
+
+/** Nodes with the same results for each DaemonSet, for the same reasons. */
+export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
+  /** At least one, in the given order. */
+  readonly nodes: readonly Node[];
+  /** One for each DaemonSet, in order. The node's values in an obstacle are those of the first node. */
+  readonly coverages: readonly Kept[];
+}
+
+/** What the nodes of a group have in common. */
+export interface NodeTraits {
+  /** From the labels `node-role.kubernetes.io/ROLE`. */
+  readonly roles: readonly string[];
+  readonly taints: readonly Taint[];
+  /** Labels by which a DaemonSet selects its nodes. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** What some of them have, and no DaemonSet depends on: the number of nodes by role, and by taint as kubectl writes it. */
+  readonly partly: {
+    readonly roles: ReadonlyMap<string, number>;
+    readonly taints: ReadonlyMap<string, number>;
+  };
+}
+
+const ROLE_PREFIX = 'node-role.kubernetes.io/';
+
+/**
+ * Joins equal nodes into groups, with the largest groups first.
+ *
+ * The value of a node for a label that a DaemonSet requires does not distinguish it from others: none of them has the required value.
+ */
+export function groupNodes<Node extends SchedulingNode>(
+  daemonSets: readonly SchedulingView[],
+  nodes: readonly Node[],
+): NodeGroup<Node>[] {
+  const grouping = startGrouping<Node, Coverage>(daemonSets, (coverage) => coverage);
+  for (const node of nodes) grouping.add(node);
+  return grouping.groups();
+}
+
+/**
+ * The same, one node after the other, for callers with other work in between.
+ * @param keep what is kept of a coverage: if no two nodes are equal, there is one for each DaemonSet on each node
+ */
+export function startGrouping<Node extends SchedulingNode, Kept>(
+  daemonSets: readonly SchedulingView[],
+  keep: (coverage: Coverage) => Kept,
+) {
+  const coveragesOn = daemonSets.map(compileCoverage);
+  const inputsOf = decidingInputs(daemonSets);
+  const numberOf = numbering();
+  const groups = new Map<string, { nodes: Node[]; coverages: Kept[] }>();
+  // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
+  const byInputs = new Map<string, { nodes: Node[] }>();
+  const groupOf = (node: Node) => {
+    const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
+    // A virtual node is in no group with others, also if nothing keeps the pods off.
+    const likeness = [[virtualNodeLabel(node)], ...coverages.map(reasons)].map(numberOf).join();
+    const group = groups.get(likeness) ?? { nodes: [], coverages: coverages.map(keep) };
+    groups.set(likeness, group);
+    return group;
+  };
+  return {
+    add(node: Node): void {
+      const inputs = inputsOf(node);
+      const group = byInputs.get(inputs) ?? groupOf(node);
+      byInputs.set(inputs, group);
+      group.nodes.push(node);
+    },
+    groups: (): NodeGroup<Node, Kept>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+  };
+}
+
+/** Numbers values: equal ones have the same number. Nodes have a list of them for all DaemonSets, and the texts would fill memory. */
+function numbering(): (value: unknown) => number {
+  const numbers = new Map<string, number>();
+  return (value) => {
+    const text = JSON.stringify(value);
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return number;
+  };
+}
+
+/** All fields of a node that decide where these DaemonSets run, as one text. It is equal for nodes with the same results for each DaemonSet. */
+function decidingInputs(daemonSets: readonly SchedulingView[]): (node: SchedulingNode) => string {
+  const keys = [...labelKeysOf(daemonSets)];
+  const names = new Set(
+    daemonSets.flatMap(({ nodeName, nodeAffinity = [] }) => [
+      nodeName,
+      ...nodeAffinity.flatMap(({ matchFields }) => matchFields.flatMap(({ values }) => values)),
+    ]),
+  );
+  return (node) =>
+    JSON.stringify([
+      names.has(node.name) ? node.name : undefined,
+      virtualNodeLabel(node),
+      keys.map((key) => own(node.labels, key)),
+      node.taints.map(({ key, value = '', effect }) => [key, value, effect]),
+    ]);
+}
+
+/** Each node as a group of its own, in the given order. */
+export function eachNode<Node extends SchedulingNode>(
+  daemonSets: readonly SchedulingView[],
+  nodes: readonly Node[],
+): NodeGroup<Node>[] {
+  const coveragesOn = daemonSets.map(compileCoverage);
+  return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
+}
+
+function reasons(coverage: Coverage): readonly string[] {
+  if (!coverage.runs) return coverage.obstacles.map(summarizeObstacle).sort();
+  return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();
+}
+
+/** What distinguishes the nodes of a group from others, as far as it decides where these DaemonSets run, and what only some of them have. */
+export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly SchedulingView[]): NodeTraits {
+  const [first, ...others] = nodes;
+  if (!first) return { roles: [], taints: [], labels: {}, partly: { roles: new Map(), taints: new Map() } };
+  const shared = (key: string) => others.every(({ labels }) => own(labels, key) === own(first.labels, key));
+  const roles = countEach(nodes, rolesOf);
+  const taints = countEach(nodes, (node) => node.taints.map(formatTaint));
+  const ofAll = (counts: ReadonlyMap<string, number>, name: string) => counts.get(name) === nodes.length;
+  const ofSome = (counts: ReadonlyMap<string, number>) =>
+    new Map([...counts].filter(([name]) => !ofAll(counts, name)).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const labels = [...labelKeysOf(daemonSets)].flatMap((key): [string, string][] => {
+    const value = own(first.labels, key);
+    return value !== undefined && !key.startsWith(ROLE_PREFIX) && shared(key) ? [[key, value]] : [];
+  });
+  return {
+    roles: rolesOf(first).filter((role) => ofAll(roles, role)),
+    taints: first.taints.filter((taint) => ofAll(taints, formatTaint(taint))),
+    labels: Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1))),
+    partly: { roles: ofSome(roles), taints: ofSome(taints) },
+  };
+}
+
+/** A trait of some nodes, for example `control-plane (2 of 3)`. */
+export function partlyText([name, count]: readonly [string, number], nodes: readonly unknown[]): string {
+  return `${name} (${count} of ${nodes.length})`;
+}
+
+function rolesOf({ labels }: SchedulingNode): string[] {
+  const keys = Object.keys(labels).filter((key) => key.startsWith(ROLE_PREFIX));
+  return keys.map((key) => key.slice(ROLE_PREFIX.length)).sort();
+}
+
+/** On how many nodes each of the names is. */
+function countEach(
+  nodes: readonly SchedulingNode[],
+  namesOn: (node: SchedulingNode) => readonly string[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of nodes) {
+    for (const name of new Set(namesOn(node))) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The keys of the labels by which DaemonSets select their nodes. */
+function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
+  return new Set(
+    daemonSets.flatMap(({ nodeSelector, nodeAffinity = [] }) => [
+      ...Object.keys(nodeSelector),
+      ...nodeAffinity.flatMap(({ matchExpressions }) => matchExpressions.map(({ key }) => key)),
+    ]),
+  );
+}

@@ -1,0 +1,118 @@
+import { matchesPattern } from '../../kubernetes/pattern.ts';
+import { givenEffects, type Toleration } from '../../kubernetes/toleration.ts';
+import type {
+  CompiledTolerationRestriction,
+  RestrictedTaint,
+  RestrictionMode,
+} from '../../policy/toleration-restriction.ts';
+
+/** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
+export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate' } as const;
+
+/** The service account of a pod whose spec names none. */
+export const DEFAULT_SERVICE_ACCOUNT = 'default';
+
+/** The user as which a service account makes requests. */
+export function serviceAccountUser(namespace: string, name: string): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+/** Prefix of the names of service accounts, nodes, and parts of the control plane. */
+export const SYSTEM_PREFIX = 'system:';
+
+/** The administrator's name in the kubeconfig of k3s, RKE2 and OpenShift. */
+export const SYSTEM_ADMIN = 'system:admin';
+
+/** The requester, and the pod. */
+export interface Requester {
+  readonly user: string;
+  /** Whether the pod has an owner reference with `controller: true`, which every workload controller sets. */
+  readonly hasController: boolean;
+}
+
+/**
+ * True when the requester's own right counts, besides that of the pod's service account. A controller creates pods for others, so its
+ * right proves nothing about them. A controller is a service account, a user of the system, or the author of a pod that has a controller.
+ * The last one covers controllers that run with the credentials of a person, such as a controller manager with the file of an administrator.
+ */
+export function isPerson({ user, hasController }: Requester): boolean {
+  return !hasController && (user === SYSTEM_ADMIN || !user.startsWith(SYSTEM_PREFIX));
+}
+
+/** A key, and the taints with it that one TolerationRestriction names. */
+export interface RestrictedKey {
+  readonly key: string;
+  readonly taints: readonly RestrictedTaint[];
+  /** The fields of the taints, for example `spec.taints[0]`. */
+  readonly fields: readonly string[];
+  /** Whether a pod with a `nodeName` of its own needs authorization: the scheduler, which enforces all effects but NoExecute, never sees it. */
+  readonly asksOfNodeName: boolean;
+}
+
+/** The keys that only authorized pods may tolerate, in the order of the policy. */
+export function restrictedKeys({ taints }: Pick<CompiledTolerationRestriction, 'taints'>): RestrictedKey[] {
+  return [...Map.groupBy(taints, ({ key }) => key)].map(([key, some]) => ({
+    key,
+    taints: some,
+    fields: some.map(({ field }) => field),
+    asksOfNodeName: some.some(({ effect }) => effect !== 'NoExecute'),
+  }));
+}
+
+/**
+ * True when the toleration tolerates the restricted taint. Tolerations that Kubernetes itself adds to pods do not count. An operator
+ * other than `Exists` and `Equal` (`Gt` and `Lt` of KEP-5471) counts as tolerating every value.
+ */
+function isAskedAbout({ key, operator, value, effect }: Toleration, taint: RestrictedTaint): boolean {
+  if (key && key !== taint.key) return false;
+  if (effect && taint.effect !== undefined && effect !== taint.effect) return false;
+  if (key && effect && givenEffects(key).includes(effect)) return false;
+  return taint.value === undefined || !['', 'Equal'].includes(operator ?? '') || (value ?? '') === taint.value;
+}
+
+/** The fields of a pod, or of a template of pods, that decide which keys need authorization. */
+export interface PodView {
+  readonly namespace: string;
+  /** Empty: {@link DEFAULT_SERVICE_ACCOUNT}. */
+  readonly serviceAccount: string;
+  /** At the creation of the pod. The scheduler sets it later. */
+  readonly nodeName: string;
+  readonly tolerations: readonly Toleration[];
+}
+
+/** Kinds with pods, or with a template of them. */
+export const TOLERATOR_KINDS = ['Pod', 'DaemonSet', 'Deployment', 'StatefulSet', 'Job', 'CronJob'] as const;
+export type ToleratorKind = (typeof TOLERATOR_KINDS)[number];
+
+/** A pod, or a workload that creates pods. */
+export interface Tolerator {
+  readonly kind: ToleratorKind;
+  readonly name: string;
+  readonly pod: PodView;
+}
+
+/** A key that a pod may have only if it is authorized. */
+export interface AskedKey {
+  readonly policy: string;
+  readonly mode: RestrictionMode;
+  readonly key: string;
+  readonly fields: readonly string[];
+  /** The tolerations of the pod that need authorization. None: only its nodeName does. */
+  readonly tolerations: readonly Toleration[];
+}
+
+/** The authorizations that the native policies of the TolerationRestrictions require for a new pod. */
+export function askedKeys(
+  { namespace, nodeName, tolerations }: PodView,
+  restrictions: readonly CompiledTolerationRestriction[],
+): AskedKey[] {
+  return restrictions.flatMap((restriction) => {
+    const { name: policy, mode, exceptNamespaces } = restriction;
+    if (exceptNamespaces.some((pattern) => matchesPattern(pattern, namespace))) return [];
+    return restrictedKeys(restriction).flatMap(({ key, taints, fields, asksOfNodeName }) => {
+      const found = tolerations.filter((toleration) => taints.some((taint) => isAskedAbout(toleration, taint)));
+      const isAsked = found.length > 0 || (asksOfNodeName && nodeName !== '');
+      return isAsked ? [{ policy, mode, key, fields, tolerations: found }] : [];
+    });
+  });
+}

@@ -1,0 +1,71 @@
+import { CLOCK_SKEW_MS } from '../../kubernetes/time.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { compiledCoverage, type SchedulingNode, type SchedulingView } from '../../scheduling/coverage.ts';
+import { formatObstacle } from '../../scheduling/obstacle.ts';
+import type { StoredNode } from '../node-view.ts';
+import { type Blocker, unmet } from './blocker.ts';
+
+/** The fields of a pod on a node that show whether a DaemonSet is ready there. */
+export interface DaemonPodOnNode {
+  readonly namespace: string;
+  /** The uid of the object that controls it; undefined if there is none. */
+  readonly owner: string | undefined;
+  /** In milliseconds since the epoch: whole seconds. */
+  readonly createdAt: number;
+  readonly isReady: boolean;
+  readonly isTerminating: boolean;
+}
+
+/** An existing DaemonSet. */
+export interface KnownDaemonSet {
+  readonly uid: string;
+  readonly value: SchedulingView & { readonly deleting: boolean };
+}
+
+/** A node that waits for DaemonSets. */
+type WaitingNode = SchedulingNode & Pick<StoredNode, 'createdAt'>;
+
+/**
+ * The DaemonSets of `readyWhen.daemonSets` that are not ready on a node. A DaemonSet is ready if it has a Ready pod there that is not being deleted and
+ * was created after the Node (within {@link CLOCK_SKEW_MS}), of any revision. Pods of an earlier Node of the same name do not count. Nor do pods in
+ * another namespace: the API server does not check that an owner exists.
+ */
+export function daemonSetBlockers(
+  awaited: readonly ReadyDaemonSet[],
+  node: WaitingNode,
+  pods: readonly DaemonPodOnNode[],
+  daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
+): Blocker[] {
+  return awaited.flatMap((one) => {
+    const inNamespace = pods.filter(({ namespace }) => namespace === one.namespace);
+    const problem = problemOf(daemonSetOf(one), node, inNamespace);
+    return problem === undefined ? [] : unmet(`DaemonSet ${daemonSetName(one)}: ${problem}`);
+  });
+}
+
+function problemOf(
+  daemonSet: KnownDaemonSet | undefined,
+  node: WaitingNode,
+  pods: readonly DaemonPodOnNode[],
+): string | undefined {
+  if (!daemonSet) return 'it does not exist';
+  if (daemonSet.value.deleting) return 'it is being deleted';
+  const coverage = compiledCoverage(daemonSet.value)(node);
+  const obstacles = coverage.runs ? [] : coverage.obstacles;
+  // An existing pod stays although a taint was added later.
+  const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
+  if (unselected.length > 0) return `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`;
+  const { own = [], older = [] } = Object.groupBy(
+    pods.filter(({ owner }) => owner === daemonSet.uid),
+    ({ createdAt }) => (createdAt >= (node.createdAt ?? 0) - CLOCK_SKEW_MS ? 'own' : 'older'),
+  );
+  const current = own.filter(({ isTerminating }) => !isTerminating);
+  if (current.some(({ isReady }) => isReady)) return undefined;
+  if (current.length > 0) return 'its pod is not Ready';
+  if (own.length > 0) return 'its pod is being deleted';
+  // It may be Ready from another machine of that name. The DaemonSet creates no second pod while it exists.
+  if (older.some(({ isTerminating }) => !isTerminating))
+    return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
+  const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
+  return `it has no pod on the node${why}`;
+}

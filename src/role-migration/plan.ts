@@ -1,0 +1,129 @@
+import { workloadName } from '../coverage/workload.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { compileCoverage } from '../scheduling/coverage.ts';
+import {
+  type Change,
+  isSame,
+  type MigratingNode,
+  type MigrationFacts,
+  policiesChangedBy,
+  withChange,
+} from './facts.ts';
+import { MIGRATION_RULES } from './rules.ts';
+
+/** A step of the migration. Each depends on those before it. */
+export interface MigrationStep {
+  /** The state after the step. */
+  readonly goal: string;
+  /** The remaining changes. Empty if the step is done. */
+  readonly changes: readonly Change[];
+  /** What a user must decide, because no single command is right. */
+  readonly byHand: readonly string[];
+}
+
+/**
+ * The remaining steps for a cluster from the role `master` to `control-plane`, in an order in which no workload loses a node on which it may run.
+ * Each change is tried on the resulting facts. A change by which a workload would lose a node is left to a user.
+ */
+export function planMigration(facts: MigrationFacts): MigrationStep[] {
+  let now: MigrationFacts = { ...facts, nodes: facts.nodes.map(atRest) };
+  return MIGRATION_RULES.map(({ goal, find }) => {
+    const found = find(now);
+    const byHand = [...found.byHand];
+    const changes = found.changes.flatMap((proposed) => {
+      const losses = lossesBetween(now, withChange(now, proposed), proposed);
+      byHand.push(...losses);
+      const change = losses.length === 0 ? proposed : harmlessPart(proposed);
+      if (change) now = withChange(now, change);
+      return change ?? [];
+    });
+    return { goal, changes, byHand };
+  });
+}
+
+/** The changes by which certainly no workload loses a node. */
+function harmlessPart(change: Change): Change | undefined {
+  return change.kind === 'template' && change.tolerations.length > 0 ? { ...change, selects: false } : undefined;
+}
+
+/** Without transient taints: a workload that may run on the node without them must not lose it, either. */
+function atRest(node: MigratingNode): MigratingNode {
+  return { ...node, taints: node.taints.filter(({ key }) => !isTransientTaintKey(key)) };
+}
+
+/** The workloads that may run on a node before the change and not after it, one line each. */
+function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
+  switch (change.kind) {
+    case 'template': {
+      // No workload loses a node by a toleration.
+      if (!change.selects) return [];
+      const workload = after.workloads.find((each) => isSame(each, change.workload));
+      if (!workload) return [];
+      const mayRunOn = [change.workload, workload].map(compileCoverage);
+      const lost = before.nodes.filter((node) => mayRunOn[0]?.(node).runs && !mayRunOn[1]?.(node).runs);
+      const [first] = lost;
+      if (!first) return [];
+      const others = lost.length > 1 ? ` and ${lost.length - 1} more` : '';
+      return [
+        `${workloadName(workload)} chooses its nodes by the old label, and by the new one would lose ${first.name}${others}: change its template`,
+      ];
+    }
+    case 'policy':
+      // The added toleration is already present or implied on every node where it matters.
+      return [];
+    case 'label':
+    case 'unlabel':
+    case 'taint':
+    case 'untaint': {
+      const was = before.nodes.find(({ name }) => name === change.node);
+      const is = after.nodes.find(({ name }) => name === change.node);
+      if (!was || !is) return [];
+      const { entered, left } = policiesChangedBy(before.policies, was.labels, is.labels);
+      const tainting = entered.length > 0 && is.taints.length > was.taints.length;
+      const what = `${WORDS[change.kind]} ${change.node}${tainting ? `, with the taints of TaintPolicy ${entered.join(', ')},` : ''}`;
+      const lost = before.workloads
+        .filter((workload) => {
+          const coverageOn = compileCoverage(workload);
+          return coverageOn(was).runs && !coverageOn(is).runs;
+        })
+        .map((workload) => {
+          const advice = tainting ? ': do the other steps first, and run the command again' : '';
+          return `${what} would cost ${workloadName(workload)} this node${advice}`;
+        });
+      if (change.kind !== 'unlabel') return lost;
+      // A policy must not lose or gain nodes by the change of a name.
+      return [
+        ...lost,
+        ...left.map(
+          (name) => `${WORDS.unlabel} ${change.node} would take the node from TaintPolicy ${name}: change it first`,
+        ),
+        ...entered.map(
+          (name) => `${WORDS.unlabel} ${change.node} would bring the node under TaintPolicy ${name}: change it first`,
+        ),
+      ];
+    }
+  }
+}
+
+const WORDS = {
+  label: 'the new label on',
+  unlabel: 'taking the old label from',
+  taint: 'the new taint on',
+  untaint: 'taking the old taint from',
+} as const;
+
+/** What `kubeadm upgrade` writes anew, with its own tolerations (k8s.io/kubernetes/cmd/kubeadm/app/phases/addons/dns). */
+const KUBEADM_ADDONS: readonly string[] = ['Deployment kube-system/coredns'];
+
+/** What a user must know of the changes of a step, besides the managers of the workloads. */
+export function migrationNotes({ changes }: Pick<MigrationStep, 'changes'>): string[] {
+  const reset = changes.flatMap((change) => {
+    if (change.kind !== 'template' || change.workload.managedBy !== undefined) return [];
+    const name = workloadName(change.workload);
+    return KUBEADM_ADDONS.includes(name) ? [name] : [];
+  });
+  return reset.map(
+    (name) =>
+      `${name}: kubeadm upgrade resets it, if kubeadm installed it. Finish all steps before the next upgrade, or run this again after it`,
+  );
+}

@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { eachNode, groupNodes, traitsOf } from '../../../src/coverage/node-groups.ts';
+import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
+import { type Coverage, compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';
+import { taints, tolerations } from '../admission/generators.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
+
+const affine = (...matchExpressions: NodeSelectorRequirement[]) => ({
+  nodeAffinity: [{ matchExpressions, matchFields: [] }],
+});
+const names = (groups: readonly { nodes: readonly { name: string }[] }[]) =>
+  groups.map(({ nodes }) => nodes.map(({ name }) => name));
+
+describe('nodes are alike', () => {
+  it.each<{ why: string; daemonSets: SchedulingView[]; nodes: ReturnType<typeof node>[]; groups: string[][] }>([
+    {
+      why: 'when every DaemonSet runs on them, whatever their labels',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('n1'), node('n2', [], { zone: 'a' })],
+      groups: [['n1', 'n2']],
+    },
+    {
+      why: 'when a taint is tolerated by all',
+      daemonSets: [daemonSet('a', { tolerations: [{ operator: 'Exists' }] })],
+      nodes: [node('n1'), node('n2', [MASTER])],
+      groups: [['n1', 'n2']],
+    },
+    {
+      why: 'when they carry the same taints in another order',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('n1', [MASTER, GPU]), node('n2', [GPU, MASTER])],
+      groups: [['n1', 'n2']],
+    },
+    {
+      why: 'not when different taints keep a DaemonSet off',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('m', [MASTER]), node('c', [CONTROL_PLANE])],
+      groups: [['m'], ['c']],
+    },
+    {
+      why: 'not when one DaemonSet of several fares differently',
+      daemonSets: [daemonSet('a'), daemonSet('b', { nodeSelector: { pool: 'gpu' } })],
+      nodes: [node('n1', [], { pool: 'gpu' }), node('n2', [], { pool: 'cpu' })],
+      groups: [['n1'], ['n2']],
+    },
+    {
+      why: 'whatever they have in place of the required label',
+      daemonSets: [
+        daemonSet('a', { nodeSelector: { host: 'n9' } }),
+        daemonSet('b', affine({ key: 'host', operator: 'In', values: ['n9'] })),
+      ],
+      nodes: [node('n1', [], { host: 'n1' }), node('n2', [], { host: 'n2' }), node('n3')],
+      groups: [['n1', 'n2', 'n3']],
+    },
+    {
+      why: 'and the largest group comes first',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('m', [MASTER]), node('n1'), node('n2')],
+      groups: [['n1', 'n2'], ['m']],
+    },
+  ])('$why', ({ daemonSets, nodes, groups }) => {
+    expect(names(groupNodes(daemonSets, nodes))).toEqual(groups);
+  });
+
+  it('or each is alone, in its place', () => {
+    expect(names(eachNode([daemonSet('a')], [node('n2'), node('n1')]))).toEqual([['n2'], ['n1']]);
+  });
+});
+
+it('what is said of a group holds for each of its nodes, and every node is in one', () => {
+  const arbitraryNodes = fc.array(fc.record({ taints, labels: fc.constantFrom({}, { pool: 'a' }, { pool: 'b' }) }));
+  const inPool = { key: 'pool', operator: 'In', values: ['b'] };
+  const isNamed = { key: 'metadata.name', operator: 'NotIn', values: ['n1'] };
+  const arbitraryDaemonSets = fc.array(
+    fc.record({
+      tolerations,
+      nodeSelector: fc.constantFrom({}, { pool: 'a' }),
+      nodeName: fc.constantFrom('', '', 'n0'),
+      nodeAffinity: fc.constantFrom<SchedulingView['nodeAffinity'][]>(
+        undefined,
+        [{ matchExpressions: [inPool], matchFields: [] }],
+        [{ matchExpressions: [], matchFields: [isNamed] }],
+      ),
+    }),
+    { maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(arbitraryNodes, arbitraryDaemonSets, (states, specs) => {
+      const nodes = states.map((state, index) => ({ name: `n${index}`, ...state }));
+      const daemonSets = specs.map((spec, index) => daemonSet(`d${index}`, spec));
+      const groups = groupNodes(daemonSets, nodes);
+      for (const { nodes, coverages } of groups) {
+        for (const [index, each] of daemonSets.entries()) {
+          const coverageOn = compileCoverage(each);
+          for (const node of nodes) expect(sayings(coverageOn(node))).toEqual(sayings(coverages[index]));
+        }
+      }
+      expect(names(groups).flat().sort()).toEqual(nodes.map(({ name }) => name).sort());
+    }),
+  );
+});
+
+function sayings(coverage: Coverage | undefined): unknown {
+  const obstacles = coverage?.runs === false ? coverage.obstacles : [];
+  // `timeAdded` is carried along with a taint, and is not what makes it the taint that it is; nor is an empty value, or the order.
+  const texts = obstacles.map((obstacle) =>
+    JSON.stringify(obstacle, (key, part) => (['found', 'timeAdded'].includes(key) || part === '' ? undefined : part)),
+  );
+  return { ...coverage, obstacles: texts.sort() };
+}
+
+describe('what the nodes of a group have in common', () => {
+  const chooser = daemonSet('a', {
+    nodeSelector: { pool: 'gpu' },
+    ...affine({ key: 'zone', operator: 'Exists', values: [] }),
+  });
+
+  const NOTHING = { roles: new Map(), taints: new Map() };
+
+  it.each<{ why: string; nodes: ReturnType<typeof node>[]; traits: object }>([
+    {
+      why: 'roles, taints, and labels by which DaemonSets choose',
+      nodes: [
+        node('n1', [GPU, MASTER], { 'node-role.kubernetes.io/infra': '', pool: 'gpu', zone: 'a', host: 'n1' }),
+        node('n2', [MASTER, GPU], { 'node-role.kubernetes.io/infra': '', pool: 'gpu', zone: 'a', host: 'n2' }),
+      ],
+      traits: { roles: ['infra'], taints: [GPU, MASTER], labels: { pool: 'gpu', zone: 'a' }, partly: NOTHING },
+    },
+    {
+      why: 'and, with numbers, the roles and taints in which they differ',
+      nodes: [
+        node('n1', [GPU, MASTER], { 'node-role.kubernetes.io/infra': '', pool: 'gpu', zone: 'a' }),
+        node('n2', [{ ...GPU, value: 'other' }, MASTER], { pool: 'gpu', zone: 'b' }),
+        node('n3', [MASTER], { pool: 'gpu' }),
+      ],
+      traits: {
+        roles: [],
+        taints: [MASTER],
+        labels: { pool: 'gpu' },
+        partly: {
+          roles: new Map([['infra', 1]]),
+          taints: new Map([
+            ['dedicated=gpu:NoSchedule', 1],
+            ['dedicated=other:NoSchedule', 1],
+          ]),
+        },
+      },
+    },
+    {
+      why: 'and the role of nodes after the first',
+      nodes: [node('n1'), node('n2', [MASTER], { 'node-role.kubernetes.io/infra': '' })],
+      traits: {
+        roles: [],
+        taints: [],
+        labels: {},
+        partly: {
+          roles: new Map([['infra', 1]]),
+          taints: new Map([['node-role.kubernetes.io/master:NoSchedule', 1]]),
+        },
+      },
+    },
+    { why: 'of none, nothing', nodes: [], traits: { roles: [], taints: [], labels: {}, partly: NOTHING } },
+  ])('$why', ({ nodes, traits }) => {
+    expect(traitsOf(nodes, [chooser])).toEqual(traits);
+  });
+});

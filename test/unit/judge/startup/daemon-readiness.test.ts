@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { type DaemonPodOnNode, daemonSetBlockers } from '../../../../src/judge/startup/daemon-readiness.ts';
+
+const CREATED = Date.parse('2026-11-22T12:00:00Z');
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
+const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+
+const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
+  namespace: 'kube-system',
+  owner: 'cilium-uid',
+  createdAt: CREATED,
+  isReady: true,
+  isTerminating: false,
+  ...more,
+});
+
+function problems(pods: readonly DaemonPodOnNode[], more: object = {}, labels: Readonly<Record<string, string>> = {}) {
+  const value = {
+    ...CILIUM,
+    nodeName: '',
+    nodeSelector: {},
+    nodeAffinity: undefined,
+    tolerations: [{ operator: 'Exists' }],
+    hostNetwork: false,
+    deleting: false,
+    ...more,
+  };
+  const node = { name: 'n', labels, taints: [TAINT], createdAt: CREATED };
+  return textsOf([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
+}
+
+/** All of these are known not to be ready. */
+function textsOf(...args: Parameters<typeof daemonSetBlockers>): string[] {
+  return daemonSetBlockers(...args).map(({ text, state }) => (state === 'Unmet' ? text : state));
+}
+
+const NAME = 'DaemonSet kube-system/cilium';
+
+describe('a DaemonSet on a node', () => {
+  it('is ready with a Ready pod, of any revision, also beside one that is being deleted', () => {
+    expect(problems([pod()])).toEqual([]);
+    expect(problems([pod({ isReady: false, isTerminating: true }), pod()])).toEqual([]);
+  });
+
+  it('is ready by a pod that seems two seconds older than the Node: another API server has stamped it', () => {
+    expect(problems([pod({ createdAt: CREATED - 2_000 })])).toEqual([]);
+  });
+
+  it.each([
+    ['its pod is not Ready', [pod({ isReady: false })]],
+    ['its pod is being deleted', [pod({ isTerminating: true })]],
+    ['it has no pod on the node', []],
+    ['it has no pod on the node', [pod({ owner: 'another' }), pod({ owner: undefined })]],
+    ['it has no pod on the node', [pod({ owner: 'another', createdAt: CREATED - 3_000 })]],
+    ['it has no pod on the node', [pod({ namespace: 'tenant' })]],
+    ['it has no pod on the node', [pod({ namespace: 'tenant', createdAt: CREATED - 3_000 })]],
+    ['its pod is not Ready', [pod({ namespace: 'tenant' }), pod({ isReady: false })]],
+    [
+      'its pod is older than the Node: delete the pod, and the DaemonSet creates another one',
+      [pod({ createdAt: CREATED - 3_000 })],
+    ],
+    ['it has no pod on the node', [pod({ createdAt: CREATED - 3_000, isTerminating: true })]],
+    ['its pod is not Ready', [pod({ createdAt: CREATED - 3_000 }), pod({ isReady: false })]],
+  ])('is not ready: %s', (problem, pods) => {
+    expect(problems(pods)).toEqual([`${NAME}: ${problem}`]);
+  });
+
+  it('is one of several that must all be ready', () => {
+    const other = { namespace: 'gpu', name: 'driver' };
+    const value = {
+      ...CILIUM,
+      nodeName: '',
+      nodeSelector: {},
+      nodeAffinity: undefined,
+      hostNetwork: false,
+      deleting: false,
+    };
+    const tolerations = [{ operator: 'Exists' }];
+    const daemonSetOf = ({ name }: { readonly name: string }) => ({
+      uid: `${name}-uid`,
+      value: { ...value, tolerations },
+    });
+    const node = { name: 'n', labels: {}, taints: [TAINT], createdAt: CREATED };
+    const blockers = (...pods: readonly DaemonPodOnNode[]) => textsOf([CILIUM, other], node, pods, daemonSetOf);
+    const driver = pod({ namespace: 'gpu', owner: 'driver-uid' });
+    expect(blockers(pod())).toEqual(['DaemonSet gpu/driver: it has no pod on the node']);
+    expect(blockers(pod(), driver)).toEqual([]);
+    // The leader watches the pods of both namespaces.
+    expect(blockers(driver, { ...driver, owner: 'cilium-uid' })).toEqual([
+      'DaemonSet kube-system/cilium: it has no pod on the node',
+    ]);
+  });
+
+  it('is not ready if it does not exist, or is being deleted', () => {
+    const node = { name: 'n', labels: {}, taints: [], createdAt: CREATED };
+    expect(textsOf([CILIUM], node, [pod()], () => undefined)).toEqual([`${NAME}: it does not exist`]);
+    expect(problems([pod()], { deleting: true })).toEqual([`${NAME}: it is being deleted`]);
+  });
+
+  it('is not ready if it does not select the node, whatever its pods', () => {
+    const selecting = { nodeSelector: { network: 'cilium' } };
+    expect(problems([pod()], selecting)).toEqual([
+      `${NAME}: it does not select the node: nodeSelector requires network=cilium, the node has none`,
+    ]);
+    expect(problems([pod()], selecting, { network: 'cilium' })).toEqual([]);
+  });
+
+  it('says which taint keeps its pod off, and takes a pod that is there', () => {
+    expect(problems([], { tolerations: [] })).toEqual([
+      `${NAME}: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated`,
+    ]);
+    expect(problems([pod()], { tolerations: [] })).toEqual([]);
+  });
+});
