@@ -2,8 +2,9 @@ import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-object
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
-import { IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set-view.ts';
+import { IGNORE_ANNOTATION } from '../../judge/daemon-set-view.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
+import { exemptionOf, isAwaitingPatch, type PatchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
@@ -24,7 +25,8 @@ export interface DaemonSetProblem extends StalledProblem {
 export interface Obstacles {
   readonly daemonSets: readonly RunningDaemonSet[];
   readonly stalledMs: number;
-  /** The message of the API server, if it refused the patch. */
+  blockedBy(daemonSet: RunningDaemonSet): PatchBlockedBy | undefined;
+  /** The message of the API server, if it refused the last patch. It may be about to get the patch again. */
   refusal(daemonSet: RunningDaemonSet): string | undefined;
   /** The writer that removed the tolerations again, in words. */
   otherWriter(daemonSet: RunningDaemonSet): string;
@@ -37,7 +39,7 @@ type Report = (policies: readonly string[], note: (policy: string) => string, mo
 /** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   const { daemonSets, stalledMs } = obstacles;
-  const waiting = new Set(daemonSets.filter(({ lacks, isUndone }) => lacks.length > 0 && !isUndone));
+  const waiting = new Set(daemonSets.filter((daemonSet) => isAwaitingPatch(obstacles.blockedBy(daemonSet))));
   const awaited = [...new Set([...waiting].flatMap(policiesOf))];
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
   return daemonSets.flatMap((daemonSet) => {
@@ -59,8 +61,9 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   });
 
   function tell(daemonSet: RunningDaemonSet, report: Report): void {
-    const { rollout, patched, isUndone } = daemonSet;
-    if (isUndone) {
+    const { rollout, patched } = daemonSet;
+    const blockedBy = obstacles.blockedBy(daemonSet);
+    if (blockedBy === 'RemovedAgain') {
       const note = (policy: string) =>
         `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
       report(policiesOf(daemonSet), note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
@@ -78,7 +81,7 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
         `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
       report(policiesOf(daemonSet), note, `: ${refusal}`);
     }
-    if (!patched && rollout.stalled) {
+    if (!patched && blockedBy === 'Stalled') {
       const note = (policy: string) =>
         `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
       report(policiesOf(daemonSet), note, '');
@@ -147,17 +150,16 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     inspect(now, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
-      const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
-      const there = new Map(entries.map((entry) => [entry.uid, entry]));
+      const entries = [...daemonSets.entries()];
+      const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
       for (const uid of given.keys()) {
-        const entry = there.get(uid);
+        const exemption = exemptions.get(uid);
         // When the owner opts in again, the tolerations are added again.
-        if (!entry || optsOut(entry.value)) given.delete(uid);
+        if (!exemptions.has(uid) || exemption === 'OptedOut' || exemption === 'OwnNamespace') given.delete(uid);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
+        if (exemptions.get(entry.uid) !== undefined) return [];
         const { value } = entry;
-        // What has grown too large to be kept cannot be patched, and the others do not wait for it.
-        if (value.deleting || optsOut(value) || daemonSets.isStale(entry.name, entry.namespace)) return [];
         const claims = claimsOf(value, policies);
         const here = new Set(addedHere(value.annotations, installation));
         const known = new Set(givenTo(entry.uid, installation));
@@ -206,6 +208,10 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
       return own.sort((a, b) => isLate(a) - isLate(b) || a.place - b.place).map(({ to }) => to);
     },
   };
+
+  function exemptionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
+    return exemptionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
+  }
 
   function give(
     entry: Entry<ClusterDaemonSet>,

@@ -3,6 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { ownUid } from '../../cluster/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
+import { type PatchBlockedBy, patchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
@@ -122,10 +123,15 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.
     for (const [uid, { added }] of refusals) if (missing.get(uid) !== added) refusals.delete(uid);
-    const isBusy = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
-    const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
-    const next = due && rights.permits('patchDaemonSets') ? due : undefined;
-    report(found, now - began < EARLIER_MS);
+    const isRollingOut = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
+    const blockedBy = (daemonSet: RunningDaemonSet) =>
+      patchBlockedBy(daemonSet, {
+        isRefused: (refusals.get(daemonSet.entry.uid)?.until ?? now) > now,
+        isRollingOut,
+        isPermitted: () => rights.permits('patchDaemonSets'),
+      });
+    const next = found.find((daemonSet) => blockedBy(daemonSet) === undefined);
+    report(found, blockedBy, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     if (next) {
       sent = { daemonSet: next, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
@@ -151,10 +157,6 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
       (compareResourceVersions(entry.resourceVersion, written.resourceVersion) ?? 0) < 0;
     if (!awaited) written = undefined;
     return awaited;
-  }
-
-  function isDue({ lacks, isUndone, rollout, entry }: RunningDaemonSet, now: number): boolean {
-    return lacks.length > 0 && !isUndone && rollout.stable && (refusals.get(entry.uid)?.until ?? now) <= now;
   }
 
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
@@ -190,10 +192,15 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   }
 
   /** @param mayRepeat whether the earlier leader may have reported a problem */
-  function report(found: readonly RunningDaemonSet[], mayRepeat: boolean): void {
+  function report(
+    found: readonly RunningDaemonSet[],
+    blockedBy: (daemonSet: RunningDaemonSet) => PatchBlockedBy | undefined,
+    mayRepeat: boolean,
+  ): void {
     const next = daemonSetProblems({
       daemonSets: found,
       stalledMs: STALLED_MS,
+      blockedBy,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
       otherWriter: ({ entry }) => otherWriters.get(entry.uid) ?? '',
       patchedBy: ({ entry }) =>
