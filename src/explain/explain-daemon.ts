@@ -7,7 +7,7 @@ import { isNodeCritical } from '../coverage/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { gapsOf } from '../coverage/report.ts';
-import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set-view.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
@@ -228,6 +228,9 @@ export function formatDaemon(explained: DaemonExplanation): FormattedExplanation
         lines: [
           ...podLines(explained),
           ...(optsOut ? [`it is annotated ${IGNORE_ANNOTATION}: policies leave it alone`] : []),
+          ...(explained.tooManyTolerations
+            ? [`it has more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy is applied to it`]
+            : []),
           ...(writtenBy ? [`it was last written by ${describeOwner(writtenBy)}`] : []),
           ...(managedBy === undefined ? [] : [`it is managed by ${managedBy}`]),
         ],
@@ -304,6 +307,11 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
+    };
+  }
+  if (explained.tooManyTolerations && gaps.length > 0) {
+    return {
+      note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
     };
   }
   if (explained.audit && gaps.length > 0) return { note: `${AUDIT_ADDS_NONE}: end audit mode, or ${ADD_IT_THERE}` };

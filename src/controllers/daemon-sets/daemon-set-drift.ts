@@ -2,7 +2,7 @@ import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-object
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
-import { IGNORE_ANNOTATION } from '../../judge/daemon-set-view.ts';
+import { hasTooManyTolerations, IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../../judge/daemon-set-view.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
 import { exemptionOf, isAwaitingPatch, type PatchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
@@ -68,6 +68,11 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
         `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
       report(policiesOf(daemonSet), note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
+    if (blockedBy === 'TooManyTolerations') {
+      const note = (policy: string) =>
+        `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: it has more than ${MAX_TOLERATIONS} tolerations`;
+      report(policiesOf(daemonSet), note, `. ${TOO_MANY_ADVICE}`);
+    }
     if (patched && rollout.stalled) {
       // After the rollout, failing pods are a problem only if another DaemonSet waits.
       const own = rollout.rolledOut ? [] : obstacles.patchedBy(daemonSet);
@@ -92,6 +97,7 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
 const PUT_BACK_ADVICE =
   `Add the toleration at the source, or opt out with the annotation ${IGNORE_ANNOTATION}=true; ` +
   `to have it tried again, opt out, remove the annotation ${ADDED_ANNOTATION}, and opt in`;
+const TOO_MANY_ADVICE = `Remove tolerations that its pods do not need, or opt out with the annotation ${IGNORE_ANNOTATION}=true`;
 const STALLED_ADVICE = `No other DaemonSet is patched until they are, or it opts out with the annotation ${IGNORE_ANNOTATION}=true`;
 
 export interface DaemonSetDriftOptions {
@@ -182,6 +188,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
             entry,
             lacks: decision.violations,
             isUndone: decision.violations.some(({ subject }) => added.has(subject)),
+            tooManyTolerations: hasTooManyTolerations(value),
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,

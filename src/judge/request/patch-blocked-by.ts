@@ -28,6 +28,8 @@ export type PatchBlockedBy =
   | 'NothingMissing'
   /** Another writer removed a toleration that the leader had added. */
   | 'RemovedAgain'
+  /** See `MAX_TOLERATIONS`. */
+  | 'TooManyTolerations'
   /** It has not been healthy, and has made no progress, for a long time. */
   | 'Stalled'
   /** It has not been healthy for long enough. */
@@ -45,6 +47,7 @@ export interface PatchCandidate {
   readonly lacks: readonly unknown[];
   /** Whether another writer removed one of them after the leader had added it. */
   readonly isUndone: boolean;
+  readonly tooManyTolerations: boolean;
   readonly rollout: { readonly stable: boolean; readonly stalled: boolean };
 }
 
@@ -62,11 +65,12 @@ export interface PatchConditions {
  * @returns undefined if it is due
  */
 export function patchBlockedBy(
-  { lacks, isUndone, rollout }: PatchCandidate,
+  { lacks, isUndone, tooManyTolerations, rollout }: PatchCandidate,
   { isRefused, isRollingOut, isPermitted }: PatchConditions,
 ): PatchBlockedBy | undefined {
   if (lacks.length === 0) return 'NothingMissing';
   if (isUndone) return 'RemovedAgain';
+  if (tooManyTolerations) return 'TooManyTolerations';
   if (rollout.stalled) return 'Stalled';
   if (!rollout.stable) return 'Unstable';
   if (isRefused) return 'Refused';
@@ -74,7 +78,9 @@ export function patchBlockedBy(
   return isPermitted() ? undefined : 'NotPermitted';
 }
 
+const LASTING: readonly PatchBlockedBy[] = ['NothingMissing', 'RemovedAgain', 'TooManyTolerations'];
+
 /** Whether the leader will patch the DaemonSet without a change of its tolerations or annotations. */
 export function isAwaitingPatch(blockedBy: PatchBlockedBy | undefined): boolean {
-  return blockedBy !== 'NothingMissing' && blockedBy !== 'RemovedAgain';
+  return blockedBy === undefined || !LASTING.includes(blockedBy);
 }

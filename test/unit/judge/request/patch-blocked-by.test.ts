@@ -47,6 +47,12 @@ it.each<{
     isAwaiting: false,
   },
   {
+    why: 'no toleration is added to so many, whatever its pods do',
+    of: { tooManyTolerations: true, rollout: { stable: false, stalled: true } },
+    blockedBy: 'TooManyTolerations',
+    isAwaiting: false,
+  },
+  {
     why: 'it is not healthy for long, whatever the API server said before',
     of: { rollout: { stable: false, stalled: true } },
     when: { isRefused: true },
@@ -75,7 +81,13 @@ it.each<{
     isAwaiting: true,
   },
 ])('patch blocked by $blockedBy: $why', ({ of, when, blockedBy, isAwaiting }) => {
-  const candidate = { lacks: ['gpu:NoSchedule'], isUndone: false, rollout: { stable: true, stalled: false }, ...of };
+  const candidate = {
+    lacks: ['gpu:NoSchedule'],
+    isUndone: false,
+    tooManyTolerations: false,
+    rollout: { stable: true, stalled: false },
+    ...of,
+  };
   const conditions = { isRefused: false, isRollingOut: false, isPermitted: () => true, ...when };
   expect(patchBlockedBy(candidate, conditions)).toBe(blockedBy);
   expect(isAwaitingPatch(blockedBy)).toBe(isAwaiting);
@@ -85,6 +97,11 @@ it('asks for the right only if nothing else blocks the patch: the first question
   const isPermitted = () => {
     throw new Error('asked');
   };
-  const candidate = { lacks: ['gpu:NoSchedule'], isUndone: false, rollout: { stable: false, stalled: false } };
+  const candidate = {
+    lacks: ['gpu:NoSchedule'],
+    isUndone: false,
+    tooManyTolerations: false,
+    rollout: { stable: false, stalled: false },
+  };
   expect(patchBlockedBy(candidate, { isRefused: false, isRollingOut: false, isPermitted })).toBe('Unstable');
 });
