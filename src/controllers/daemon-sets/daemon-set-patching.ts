@@ -6,11 +6,10 @@ import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import { type PatchBlockedBy, patchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
+import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
+import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import type { Rights } from '../rights.ts';
-import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
-import { daemonSetDrift, daemonSetProblems } from './daemon-set-drift.ts';
 import {
   daemonSetEvents,
   daemonSetWriter,
@@ -21,6 +20,8 @@ import {
   type Written,
 } from './daemon-set-writer.ts';
 import { earlierProblems } from './earlier-problems.ts';
+import { daemonSetProblems } from './patch-problems.ts';
+import { runningDaemonSets } from './running-daemon-sets.ts';
 
 const NAME = 'daemon-set-patching';
 /** The status of DaemonSets changes frequently. */
@@ -62,7 +63,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
-  const drift = daemonSetDrift({
+  const running = runningDaemonSets({
     namespace,
     nodes,
     daemonSets,
@@ -103,7 +104,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
-  return { patchedBy: drift.patchedBy, stop: reconciler.stop };
+  return { patchedBy: running.patchedBy, stop: reconciler.stop };
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
@@ -118,7 +119,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = drift.inspect(now, installation.uid);
+    const found = running.inspect(now, installation.uid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.
@@ -173,7 +174,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     }
     refusals.delete(daemonSet.entry.uid);
     written = { daemonSet, resourceVersion: outcome.resourceVersion };
-    drift.patched(daemonSet, installation?.uid);
+    running.patched(daemonSet, installation?.uid);
     const policies = policiesOf(daemonSet);
     for (const policy of policies) metrics.repaired('DaemonSet', policy);
     log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
