@@ -25,7 +25,7 @@ const NODE_COUNTS = [1_000, 5_000, 10_000, 20_000];
 const REST_MS = 15_000;
 /** What follows from the start is done by then: the policies' status, Events. */
 const SETTLE_MS = 5_000;
-/** As the leader has it (src/controllers/sources.ts and nodes/node-repair.ts). */
+/** As the leader has it (src/controllers/cluster-watches.ts and nodes/node-repair.ts). */
 const NODES_PER_PAGE = 25;
 const REPAIR_CONCURRENCY = 8;
 /** Requests a second that are answered where there are too many: fewer than the hundred writes of a leader. */

@@ -9,7 +9,7 @@ import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../obj
 import type { NodeObject } from '../objects/node-object.ts';
 import { asNode, patchNode, viewNode, viewNodeBoot } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { type AdmissionRequest, requesterOf } from './review.ts';
+import { type AdmissionRequest, requesterOf } from './admission-review.ts';
 
 /** The decision about an admission request. */
 export interface Judgement {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
+import { nestedTooDeep } from '../admission/admission-review.ts';
 import { type Admission, admit } from '../admission/admit.ts';
-import { nestedTooDeep } from '../admission/review.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { type FilesRead, readDocuments, readEachFile, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
-import { type RunningApp, startApp } from '../replica/app.ts';
 import { startClusterApp } from '../replica/cluster-app.ts';
-import type { Listeners } from '../replica/servers.ts';
+import { startFilesApp } from '../replica/files-app.ts';
+import type { Listeners, RunningApp } from '../replica/servers.ts';
 import { addProcessMetrics, createMetrics, type Metrics } from '../server/metrics.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
@@ -133,7 +133,7 @@ Example, for a webhook at webhook.example.com with policies from files:
 
 function startFromFiles(options: ServeOptions, metrics: Metrics, log: Logger): Promise<RunningApp> {
   const { policies: policyPaths, certDir: certDirectory = DEFAULT_CERT_DIR, san: names } = options;
-  return startApp({ ...options, policyPaths, certDirectory, names, clientCa: options.clientCa, metrics, log });
+  return startFilesApp({ ...options, policyPaths, certDirectory, names, clientCa: options.clientCa, metrics, log });
 }
 
 async function startInCluster(options: ServeOptions, metrics: Metrics, log: Logger): Promise<RunningApp> {

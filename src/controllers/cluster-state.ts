@@ -1,7 +1,7 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { anyOf, type Source } from '../runtime/source.ts';
-import type { ClusterSources } from './sources.ts';
+import type { ClusterSources } from './cluster-watches.ts';
 
 /** The state of the cluster, which only the leader has. */
 export interface ClusterState {

@@ -19,7 +19,7 @@ import type { Installation } from './installation.ts';
 import { policiesWithStatus } from './policies-with-status.ts';
 import { known, look, mapped, type Reading, read } from './reading.ts';
 import { listConfigurations, type RegisteredConfiguration } from './registered-webhooks.ts';
-import { type RightsReview, reviewRights } from './rights.ts';
+import { type RightsReview, reviewRights } from './rights-review.ts';
 import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
 import { type LeaseWatch, watchLease } from './watch-lease.ts';
 

@@ -1,7 +1,7 @@
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { Dialled } from './dial.ts';
 import type { Installation, Search } from './installation.ts';
-import type { ReplicaFacts } from './replicas.ts';
+import type { ReplicaFacts } from './replica-facts.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
 /** All facts that the checks read. They are gathered once. */

@@ -12,7 +12,7 @@ import {
   probeReplica,
   type ReplicaFacts,
   type Sockets,
-} from './replicas.ts';
+} from './replica-facts.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
 
 /** Problems show on a few replicas already. */

@@ -1,5 +1,5 @@
+import type { AdmissionRequest } from '../admission/admission-review.ts';
 import { judge } from '../admission/admit.ts';
-import type { AdmissionRequest } from '../admission/review.ts';
 import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';

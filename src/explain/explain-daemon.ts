@@ -3,7 +3,7 @@ import { policiesInForce } from '../cluster/policy-object.ts';
 import { fixCommandFor, type GapRemedy, gapRemedy, rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { gapsOf } from '../coverage/gaps.ts';
 import { managerOf } from '../coverage/workload.ts';
-import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set-view.ts';
 import {
   askedKeys,
   DEFAULT_SERVICE_ACCOUNT,
@@ -233,6 +233,9 @@ export function formatDaemon(explained: DaemonExplanation): FormattedExplanation
         lines: [
           ...podLines(explained),
           ...(optsOut ? [`it is annotated ${IGNORE_ANNOTATION}: policies leave it alone`] : []),
+          ...(explained.tooManyTolerations
+            ? [`it has more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy is applied to it`]
+            : []),
           ...(writtenBy ? [`it was last written by ${describeOwner(writtenBy)}`] : []),
           ...(managedBy === undefined ? [] : [`it is managed by ${managedBy}`]),
         ],
@@ -309,6 +312,11 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
+    };
+  }
+  if (explained.tooManyTolerations && gaps.length > 0) {
+    return {
+      note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
     };
   }
   if (explained.audit && gaps.length > 0) return { note: `${AUDIT_ADDS_NONE}: end audit mode, or ${ADD_IT_THERE}` };

@@ -1,4 +1,4 @@
-import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
+import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
@@ -54,6 +54,8 @@ export interface PoliciesOnDaemon {
   readonly audit: boolean;
   /** It opts out by annotation. */
   readonly optsOut: boolean;
+  /** TolerationPolicies select it, but are not applied because of the number of its tolerations. */
+  readonly tooManyTolerations: boolean;
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
   readonly places: readonly NodeGroupOutcome[];
@@ -76,12 +78,12 @@ export function policiesOnDaemonSet(
 ): PoliciesOnDaemon {
   const declared = policies.filter(isForDaemonSets);
   const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, true);
-  const asked = askingFor(daemonSet, compilePolicies(declared, { audit })).flatMap(({ tolerations }) =>
-    tolerations.map(({ value }) => value),
-  );
+  const asking = askingFor(daemonSet, compilePolicies(declared, { audit }));
+  const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
   return {
     audit,
     optsOut: optsOut(daemonSet),
+    tooManyTolerations: asking.length > 0 && hasTooManyTolerations(daemonSet),
     policies: declared.map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, declared, audit),
     places,
@@ -106,6 +108,8 @@ export function policiesOnPod(
   return {
     audit,
     optsOut: owner !== undefined && optsOut(owner),
+    // The explanation of the DaemonSet says so.
+    tooManyTolerations: false,
     policies: owner ? declared.map((policy) => onDaemon(policy, owner, audit)) : [],
     tolerations: owner
       ? tolerationsOn(owner, pod.tolerations, declared, audit)

@@ -1,4 +1,4 @@
-import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
+import { type AdmissionRequest, decodeReview } from '../admission/admission-review.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';

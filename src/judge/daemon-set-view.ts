@@ -29,6 +29,10 @@ export interface DesiredDaemonSet {
  */
 export const MAX_TOLERATIONS = 256;
 
+export function hasTooManyTolerations({ tolerations }: Pick<DaemonSetView, 'tolerations'>): boolean {
+  return tolerations.length > MAX_TOLERATIONS;
+}
+
 /** Whether the DaemonSet is to be left alone in everything. */
 export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
   return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';

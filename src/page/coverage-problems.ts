@@ -1,7 +1,7 @@
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
-import { count, daemonSetAt, type Led, MAX_CAUSES, number, type Problem } from './problem.ts';
 import type { CoverageRow, Fix } from './state.ts';
+import { count, daemonSetAt, type Led, MAX_CAUSES, number, type UnrankedProblem } from './unranked-problem.ts';
 
 /** The name of the DaemonSet: `NAMESPACE/NAME`. */
 export const nameOf = ({ namespace, name }: CoverageRow) => `${namespace}/${name}`;
@@ -10,7 +10,7 @@ const isKeptOff = ({ keptOff, optsOut }: CoverageRow) => keptOff > 0 && !optsOut
 export const hasGap = (row: CoverageRow) => isKeptOff(row) && (row.critical === true || row.lacking === true);
 
 /** The DaemonSets that taints keep off nodes, and those with pods that are unavailable. */
-export function coverageProblems({ coverage: { daemonSets }, unready }: Led, audit: boolean): Problem[] {
+export function coverageProblems({ coverage: { daemonSets }, unready }: Led, audit: boolean): UnrankedProblem[] {
   const gaps = worstFirst(daemonSets.filter(hasGap), harmOfGap, ({ keptOff }) => keptOff);
   const furtherGaps = gaps.slice(MAX_CAUSES);
   const {
@@ -24,7 +24,7 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
   return [
     ...gaps.slice(0, MAX_CAUSES).map((row) => gapProblem(row, audit)),
     ...furtherGaps.slice(0, 1).map(
-      (row): Problem => ({
+      (row): UnrankedProblem => ({
         harm: harmOfGap(row),
         text: `${count(furtherGaps.length, 'more DaemonSet')} kept off nodes by taints`,
         place: { tab: 'coverage', filters: { show: 'tainted' } },
@@ -47,14 +47,14 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
             place: { tab: 'coverage', filters: { show: 'unavailable' } },
             names: rolling.map(nameOf),
             nameAt: daemonSetAt,
-          } satisfies Problem,
+          } satisfies UnrankedProblem,
         ]),
   ];
 }
 
 const harmOfGap = ({ critical }: CoverageRow): Harm => (critical ? 'NodesWithoutDaemons' : 'Missing');
 
-function gapProblem(row: CoverageRow, audit: boolean): Problem {
+function gapProblem(row: CoverageRow, audit: boolean): UnrankedProblem {
   const { runs, keptOff, critical } = row;
   const name = nameOf(row);
   return {
@@ -81,7 +81,7 @@ function gapFix({ remedy, keptOff }: CoverageRow, audit: boolean): Fix | undefin
 }
 
 /** DaemonSets that tolerate one of the two names of the control plane's taint, which is rarely intended. */
-function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): Problem[] {
+function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): UnrankedProblem[] {
   const [first, second] = rows;
   if (first === undefined) return [];
   const isOne = second === undefined;
@@ -101,7 +101,7 @@ function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): Prob
 
 const LIST_GAPS: Fix = { command: 'taintkeeper coverage --gaps', note: 'Says which taints keep each off.' };
 
-function unavailableProblem(harm: Harm, rows: readonly CoverageRow[]): Problem[] {
+function unavailableProblem(harm: Harm, rows: readonly CoverageRow[]): UnrankedProblem[] {
   const [first, second] = rows;
   if (first === undefined) return [];
   const fix =

@@ -1,27 +1,27 @@
-import { count, DOCTOR, type Problem, type Registered } from './problem.ts';
+import { count, DOCTOR, type Registered, type UnrankedProblem } from './unranked-problem.ts';
 
 const DAY_MS = 86_400_000;
 
 /** What is wrong with the installation itself. @param now milliseconds since the epoch */
-export function installationProblems(state: Registered, now: number): Problem[] {
+export function installationProblems(state: Registered, now: number): UnrankedProblem[] {
   return [...checkProblems(state), ...trustProblems(state), ...certificateProblems(state, now)];
 }
 
 /** Whether no replica leads. */
-export function leaderProblems({ mode, leader }: Registered): Problem[] {
+export function leaderProblems({ mode, leader }: Registered): UnrankedProblem[] {
   return mode === 'cluster' && leader.name === undefined && !leader.isThis ? [NO_LEADER] : [];
 }
 
-const NO_LEADER: Problem = {
+const NO_LEADER: UnrankedProblem = {
   harm: 'Stalled',
   text: 'No replica leads: nothing is restored except within requests',
   fix: DOCTOR,
 };
 
-function checkProblems({ checks, policies, mode }: Registered): Problem[] {
+function checkProblems({ checks, policies, mode }: Registered): UnrankedProblem[] {
   const named = policies.some(({ valid }) => !valid);
   const fix = mode === 'cluster' ? DOCTOR : undefined;
-  return checks.flatMap(({ name, state, detail }): Problem[] => {
+  return checks.flatMap(({ name, state, detail }): UnrankedProblem[] => {
     // Each policy that is not in force is a problem of its own.
     if (state === 'ok' || (name === 'policies' && state === 'degraded' && named)) return [];
     const harm = state !== 'failed' ? 'Stalled' : name === 'policies' ? 'NotInForce' : 'NotReachable';
@@ -30,7 +30,7 @@ function checkProblems({ checks, policies, mode }: Registered): Problem[] {
   });
 }
 
-function trustProblems({ webhooks }: Registered): Problem[] {
+function trustProblems({ webhooks }: Registered): UnrankedProblem[] {
   const distrusting = webhooks.filter(({ trusted }) => trusted === false).map(({ name }) => name);
   if (distrusting.length === 0) return [];
   return [
@@ -45,7 +45,7 @@ function trustProblems({ webhooks }: Registered): Problem[] {
   ];
 }
 
-function certificateProblems({ certificate, checks, mode }: Registered, now: number): Problem[] {
+function certificateProblems({ certificate, checks, mode }: Registered, now: number): UnrankedProblem[] {
   const isListed = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || isListed) return [];
   if (!certificate.expiresSoon) return [];

@@ -2,8 +2,8 @@ import { CONFLICT_EVENTS, EVICTS } from '../judge/blocked.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { count, MAX_CAUSES, nodeAt, number, type Problem } from './problem.ts';
 import type { Fix, NodeMap, NodeNote } from './state.ts';
+import { count, MAX_CAUSES, nodeAt, number, type UnrankedProblem } from './unranked-problem.ts';
 
 /** Nodes that lack a taint by the same field of a policy and for the same reason. */
 interface Cause {
@@ -21,7 +21,7 @@ interface Cause {
 const BAD = /[mdc]/;
 
 /** The taints that nodes lack, by cause. The map is the same until it is evaluated again, and the state is served more often. */
-export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonly Problem[] => {
+export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonly UnrankedProblem[] => {
   const causes = new Map<string, Cause>();
   for (const row of rows) {
     let index = 0;
@@ -51,7 +51,7 @@ export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonl
   return [
     ...sorted.slice(0, MAX_CAUSES).map((cause) => nodeProblem(columns[cause.column], cause)),
     ...further.slice(0, 1).map(
-      ({ harm }): Problem => ({
+      ({ harm }): UnrankedProblem => ({
         harm,
         text: `${count(others.length, 'node')} for ${count(further.length, 'more reason')}`,
         place: { tab: 'nodes', filters: { show: 'problem' } },
@@ -67,7 +67,7 @@ export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonl
             place: { tab: 'nodes', filters: { show: 'problem' } },
             names: repaired,
             nameAt: nodeAt,
-          } satisfies Problem,
+          } satisfies UnrankedProblem,
         ]),
   ];
 });
@@ -75,7 +75,7 @@ export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonl
 /** The names of the states in addresses. */
 const SHOW: Readonly<Record<string, string>> = { m: 'missing', d: 'another-value', c: 'conflict' };
 
-function nodeProblem(column: NodeMap['columns'][number] | undefined, cause: Cause): Problem {
+function nodeProblem(column: NodeMap['columns'][number] | undefined, cause: Cause): UnrankedProblem {
   const { harm, cell, note, alike, nodes } = cause;
   const { policy = '', taint = '' } = column ?? {};
   const what = alike ? note.taint : taint;

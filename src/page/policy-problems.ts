@@ -4,11 +4,23 @@ import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { hasGap, nameOf } from './coverage-problems.ts';
 import type { Refusals } from './decision-log.ts';
-import { count, DOCTOR, daemonSetAt, type Led, nodeAt, number, type Problem, type Registered } from './problem.ts';
 import type { Fix, Place } from './state.ts';
+import {
+  count,
+  DOCTOR,
+  daemonSetAt,
+  type Led,
+  nodeAt,
+  number,
+  type Registered,
+  type UnrankedProblem,
+} from './unranked-problem.ts';
 
 /** Requests of a component that policies deny. */
-export function refusalProblem({ user, count: times, policies, objects }: Refusals, mode: Registered['mode']): Problem {
+export function refusalProblem(
+  { user, count: times, policies, objects }: Refusals,
+  mode: Registered['mode'],
+): UnrankedProblem {
   const [policy] = policies;
   return {
     harm: 'ComponentsDenied',
@@ -30,16 +42,16 @@ export function refusalProblem({ user, count: times, policies, objects }: Refusa
 }
 
 /** What the policies say of themselves, and of objects that are not known here. */
-export function policyProblems({ policies, checks }: Registered, led: Led | undefined): Problem[] {
+export function policyProblems({ policies, checks }: Registered, led: Led | undefined): UnrankedProblem[] {
   const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
   if (policies.length === 0 && read) {
     return [{ harm: 'Reported', text: 'There are no policies: nothing is protected', place: { tab: 'policies' } }];
   }
-  return policies.flatMap((policy): Problem[] => {
+  return policies.flatMap((policy): UnrankedProblem[] => {
     const { kind, name, valid, problems, generationInForce, conditions } = policy;
     const place: Place = { tab: 'policies', object: `${kind}/${name}` };
     const edit: Fix = { command: `kubectl edit ${kind.toLowerCase()} ${shellWord(name)}`, note: '' };
-    const unusable: Problem[] = valid
+    const unusable: UnrankedProblem[] = valid
       ? []
       : [
           generationInForce === undefined
@@ -54,7 +66,7 @@ export function policyProblems({ policies, checks }: Registered, led: Led | unde
                 ...{ place, fix: edit },
               },
         ];
-    const stated = conditions.flatMap((condition): Problem[] => {
+    const stated = conditions.flatMap((condition): UnrankedProblem[] => {
       const { type, level, word, reason, message, next } = condition;
       // An invalid spec is reported above, and what nodes lack is reported by cause where the nodes are known.
       if (level === 'quiet' || (type === 'Ready' && !valid)) return [];
@@ -75,7 +87,7 @@ export function policyProblems({ policies, checks }: Registered, led: Led | unde
 }
 
 /** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
-function missingBy(policy: Registered['policies'][number], place: Place, led: Led | undefined): Problem[] {
+function missingBy(policy: Registered['policies'][number], place: Place, led: Led | undefined): UnrankedProblem[] {
   const { kind, name, mode, spec, violating = 0, matched = 0, violators } = policy;
   if (violating === 0 || kind === 'TolerationRestriction') return [];
   const harm = mode === 'Audit' ? 'Reported' : 'Missing';

@@ -4,8 +4,8 @@ import type { Refusals } from './decision-log.ts';
 import { installationProblems, leaderProblems } from './installation-problems.ts';
 import { nodeProblems } from './node-problems.ts';
 import { policyProblems, refusalProblem } from './policy-problems.ts';
-import type { Led, Problem, Registered } from './problem.ts';
 import type { PageProblem } from './state.ts';
+import type { Led, Registered, UnrankedProblem } from './unranked-problem.ts';
 
 /** How many nodes or DaemonSets a problem names. */
 const MAX_NAMED = 3;
@@ -48,7 +48,7 @@ const LEVELS: Readonly<Record<Harm, PageProblem['level']>> = {
   Repairing: 'repairing',
 };
 
-function shown({ harm, text, place, names = [], nameAt = () => undefined, why, fix }: Problem): PageProblem {
+function shown({ harm, text, place, names = [], nameAt = () => undefined, why, fix }: UnrankedProblem): PageProblem {
   const named = names.filter((name) => name !== '').slice(0, MAX_NAMED);
   return {
     ...{ harm, level: LEVELS[harm], text },

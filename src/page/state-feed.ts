@@ -7,10 +7,10 @@ import { VERSION } from '../version.ts';
 import { coverageMatrix } from './coverage-matrix.ts';
 import type { DecisionLog } from './decision-log.ts';
 import { nodeMap } from './node-map.ts';
-import type { Led, Registered } from './problem.ts';
 import { pageProblems } from './problems.ts';
 import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
 import { etagOf } from './static-files.ts';
+import type { Led, Registered } from './unranked-problem.ts';
 
 /** Sources of what the page shows. They are read when there are clients. */
 export interface PageSources {

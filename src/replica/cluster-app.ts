@@ -22,13 +22,12 @@ import type { PolicyKind } from '../policy/policy.ts';
 import { anyOf, createSubject } from '../runtime/source.ts';
 import type { Check } from '../server/admin-server.ts';
 import type { Metrics } from '../server/metrics.ts';
-import type { RunningApp } from './app.ts';
 import { openCertificates } from './cluster-certificates.ts';
 import { policyAdvice } from './policy-advice.ts';
 import { logPolicyChanges } from './policy-log.ts';
 import { certificateCheck, clusterPoliciesCheck, drainCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import { openServedTls } from './served-tls.ts';
-import { type Listeners, startAdmin, startAdmission } from './servers.ts';
+import { type Listeners, type RunningApp, startAdmin, startAdmission } from './servers.ts';
 
 export interface ClusterAppOptions extends Listeners {
   readonly client: ApiClient;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { type AdmissionRequest, decodeReview } from '../admission/admission-review.ts';
 import { badRequest, warned } from '../admission/response.ts';
-import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type ClusterNode, keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';

@@ -24,6 +24,16 @@ export interface Listeners {
   readonly adminPort: number;
 }
 
+/** One replica: with files, or in a cluster. */
+export interface RunningApp {
+  /** Of the HTTPS listener. */
+  readonly url: string;
+  /** Of the plain listener. */
+  readonly adminUrl: string;
+  /** Finishes requests in flight, for at most `stopGraceMs`, and ends. */
+  stop(): Promise<void>;
+}
+
 export interface AdminOptions {
   readonly log: Logger;
   readonly listeners: Pick<Listeners, 'adminHost' | 'adminPort'>;

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
+import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/admission-review.ts';
 import { type Judgement, judge } from '../admission/admit.ts';
 import { nameOf, objectToCreate } from '../admission/request-events.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
-import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
 import { groupViolations, PHASES, type Phase } from '../judge/decision.ts';
 import { judgeTooLarge } from '../judge/request/too-large.ts';
 import type { ObjectReference } from '../kubernetes/event.ts';

@@ -1,5 +1,5 @@
+import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
 import { judge } from '../../src/admission/admit.ts';
-import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';

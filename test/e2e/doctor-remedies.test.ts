@@ -18,7 +18,7 @@ import { type ClusterFacts, gatherCluster } from '../../src/doctor/cluster-facts
 import type { Facts } from '../../src/doctor/facts.ts';
 import { findInstallation, type Installation } from '../../src/doctor/installation.ts';
 import { known } from '../../src/doctor/reading.ts';
-import type { ReplicaFacts } from '../../src/doctor/replicas.ts';
+import type { ReplicaFacts } from '../../src/doctor/replica-facts.ts';
 import { gatherService } from '../../src/doctor/service-facts.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from '../../src/admission/review.ts';
+import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { type Answer, succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';

@@ -1,6 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
-import { decodeReview } from '../../src/admission/review.ts';
+import { decodeReview } from '../../src/admission/admission-review.ts';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
+import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
-import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../src/judge/allow-removal.ts';
 import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';

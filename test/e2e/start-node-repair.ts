@@ -1,8 +1,8 @@
 import { connect } from '../../src/cluster/client/api-client.ts';
+import { watchCluster } from '../../src/controllers/cluster-watches.ts';
 import type { NodeRepair } from '../../src/controllers/nodes/node-repair.ts';
 import { startNodeRepair } from '../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../src/controllers/reports.ts';
-import { watchCluster } from '../../src/controllers/sources.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { createSubject } from '../../src/runtime/source.ts';
 import { createMetrics } from '../../src/server/metrics.ts';

@@ -1,7 +1,7 @@
 import { connect } from '../../src/cluster/client/api-client.ts';
+import { watchCluster } from '../../src/controllers/cluster-watches.ts';
 import { startPodRecovery } from '../../src/controllers/recovery/pod-recovery.ts';
 import { createReports } from '../../src/controllers/reports.ts';
-import { watchCluster } from '../../src/controllers/sources.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../src/policy/recovery-policy.ts';
 import { createSubject } from '../../src/runtime/source.ts';

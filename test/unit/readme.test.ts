@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { decodeReview } from '../../src/admission/admission-review.ts';
 import { judge } from '../../src/admission/admit.ts';
 import { answer } from '../../src/admission/response.ts';
-import { decodeReview } from '../../src/admission/review.ts';
 import { readBuiltinPolicies } from '../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';

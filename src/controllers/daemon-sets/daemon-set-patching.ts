@@ -3,13 +3,13 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { ownUid } from '../../cluster/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
+import { type PatchBlockedBy, patchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
+import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
+import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import type { Rights } from '../rights.ts';
-import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
-import { daemonSetDrift, daemonSetProblems } from './daemon-set-drift.ts';
 import {
   daemonSetEvents,
   daemonSetWriter,
@@ -20,6 +20,8 @@ import {
   type Written,
 } from './daemon-set-writer.ts';
 import { earlierProblems } from './earlier-problems.ts';
+import { daemonSetProblems } from './patch-problems.ts';
+import { runningDaemonSets } from './running-daemon-sets.ts';
 
 const NAME = 'daemon-set-patching';
 /** The status of DaemonSets changes frequently. */
@@ -61,7 +63,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
-  const drift = daemonSetDrift({
+  const running = runningDaemonSets({
     namespace,
     nodes,
     daemonSets,
@@ -102,7 +104,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
-  return { patchedBy: drift.patchedBy, stop: reconciler.stop };
+  return { patchedBy: running.patchedBy, stop: reconciler.stop };
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
@@ -117,15 +119,20 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = drift.inspect(now, installation.uid);
+    const found = running.inspect(now, installation.uid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.
     for (const [uid, { added }] of refusals) if (missing.get(uid) !== added) refusals.delete(uid);
-    const isBusy = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
-    const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
-    const next = due && rights.permits('patchDaemonSets') ? due : undefined;
-    report(found, now - began < EARLIER_MS);
+    const isRollingOut = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
+    const blockedBy = (daemonSet: RunningDaemonSet) =>
+      patchBlockedBy(daemonSet, {
+        isRefused: (refusals.get(daemonSet.entry.uid)?.until ?? now) > now,
+        isRollingOut,
+        isPermitted: () => rights.permits('patchDaemonSets'),
+      });
+    const next = found.find((daemonSet) => blockedBy(daemonSet) === undefined);
+    report(found, blockedBy, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     if (next) {
       sent = { daemonSet: next, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
@@ -153,10 +160,6 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     return awaited;
   }
 
-  function isDue({ lacks, isUndone, rollout, entry }: RunningDaemonSet, now: number): boolean {
-    return lacks.length > 0 && !isUndone && rollout.stable && (refusals.get(entry.uid)?.until ?? now) <= now;
-  }
-
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
     const isRefused = typeof outcome === 'object' && 'refused' in outcome;
     if (!isRefused || !outcome.mayArrive) sent = undefined;
@@ -171,7 +174,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     }
     refusals.delete(daemonSet.entry.uid);
     written = { daemonSet, resourceVersion: outcome.resourceVersion };
-    drift.patched(daemonSet, installation?.uid);
+    running.patched(daemonSet, installation?.uid);
     const policies = policiesOf(daemonSet);
     for (const policy of policies) metrics.repaired('DaemonSet', policy);
     log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
@@ -190,10 +193,15 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   }
 
   /** @param mayRepeat whether the earlier leader may have reported a problem */
-  function report(found: readonly RunningDaemonSet[], mayRepeat: boolean): void {
+  function report(
+    found: readonly RunningDaemonSet[],
+    blockedBy: (daemonSet: RunningDaemonSet) => PatchBlockedBy | undefined,
+    mayRepeat: boolean,
+  ): void {
     const next = daemonSetProblems({
       daemonSets: found,
       stalledMs: STALLED_MS,
+      blockedBy,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
       otherWriter: ({ entry }) => otherWriters.get(entry.uid) ?? '',
       patchedBy: ({ entry }) =>

@@ -22,6 +22,8 @@ export interface RunningDaemonSet {
   readonly lacks: readonly Violation[];
   /** Whether another writer removed one of them after taintkeeper had added it. */
   readonly isUndone: boolean;
+  /** Whether it has so many tolerations that none is added. */
+  readonly tooManyTolerations: boolean;
   /** Whether taintkeeper has ever patched it. */
   readonly patched: boolean;
   /** The annotations of a patch that adds the missing tolerations. */

@@ -1,7 +1,7 @@
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { conditionOf } from '../../policy/policy-status.ts';
-import type { DaemonSetProblem } from './daemon-set-drift.ts';
 import { titleOf } from './daemon-set-writer.ts';
+import type { DaemonSetProblem } from './patch-problems.ts';
 
 /** The problems that an earlier leader has reported. */
 export interface EarlierProblems {

@@ -2,8 +2,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import { blockedDrain, isCordoned } from '../../scheduling/replica-spread.ts';
+import type { Nodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
-import type { Nodes } from '../sources.ts';
 
 /** `kubectl drain` repeats an eviction every five seconds. */
 const CHECK_AGAIN_MS = 5_000;

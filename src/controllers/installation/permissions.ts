@@ -4,8 +4,8 @@ import { isPermitted, notPermitted } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
+import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import type { Rights } from '../rights.ts';
 
 /** The interval while a policy needs a missing right, which the user may be about to grant. */
 const CHECK_SOON_MS = 10_000;

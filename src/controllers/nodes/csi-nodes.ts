@@ -2,8 +2,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
+import { isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import { isNews } from '../sources.ts';
 import { watchNodes } from './node-watches.ts';
 import { type GroupedWatch, watchGroup } from './watch-group.ts';
 

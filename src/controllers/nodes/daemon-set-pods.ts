@@ -9,8 +9,8 @@ import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { type DaemonSets, isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import { type DaemonSets, isNews } from '../sources.ts';
 import { watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */

@@ -2,8 +2,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { WatchState } from '../../cluster/watch/watch-options.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
+import { isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import { isNews } from '../sources.ts';
 import { type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /**

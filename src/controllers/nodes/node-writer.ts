@@ -52,7 +52,7 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
       const { name, resourceVersion } = entry;
       await takeToken(() => writes, signal);
       try {
-        const answer = await client.request<StoredNode>('PATCH', `/api/v1/nodes/${name}`, {
+        const answer = await client.request<PatchedNode>('PATCH', `/api/v1/nodes/${name}`, {
           query: { fieldManager: FIELD_MANAGER },
           contentType: 'application/merge-patch+json',
           body: patchOf(entry, desired),
@@ -77,7 +77,8 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
   };
 }
 
-interface StoredNode {
+/** The part of the answer that is read. */
+interface PatchedNode {
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
 

@@ -2,7 +2,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { describeOwner, fieldOwner, type ManagedFields } from '../../objects/managed-fields.ts';
 
-interface NodeObject {
+/** The part of a Node that is read. */
+interface NodeWithManagers {
   readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
 }
 
@@ -12,7 +13,7 @@ interface NodeObject {
  * @throws ApiError
  */
 export async function otherWriterOf(client: Pick<ApiClient, 'request'>, name: string): Promise<string | undefined> {
-  const node = await findObject<NodeObject>(client, `/api/v1/nodes/${name}`);
+  const node = await findObject<NodeWithManagers>(client, `/api/v1/nodes/${name}`);
   const owner = node && fieldOwner(node.metadata.managedFields ?? [], ['spec', 'taints']);
   if (!owner) return undefined;
   // Without the time, Events are equal and counted as one.

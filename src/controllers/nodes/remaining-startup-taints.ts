@@ -3,8 +3,8 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup/startup-taints.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import { isNews, type WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
-import { isNews, type WatchedNodes } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 import { reportOnNode } from './report-on-node.ts';
 

@@ -3,8 +3,8 @@ import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
+import type { DaemonSets } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import type { DaemonSets } from '../sources.ts';
 import {
   type DaemonSetPods,
   type NewDaemonSetPods,

@@ -12,10 +12,10 @@ import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
+import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
+import type { Rights } from '../optional-rights.ts';
 import { problemsOf, type ReportedProblem } from '../reports.ts';
-import type { Rights } from '../rights.ts';
-import type { Reading, WatchedDaemonSets } from '../sources.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
 import { trackRefusals } from './refusals.ts';

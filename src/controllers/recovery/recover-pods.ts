@@ -11,7 +11,7 @@ import type { PolicySet } from '../../policy/policy-set.ts';
 import type { CompiledRecoveryPolicy, RecoveryTimings } from '../../policy/recovery-policy.ts';
 import { isRecoverable, judgeFailedPod } from '../../recovery/recovery.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { DaemonSets, Nodes } from '../sources.ts';
+import type { DaemonSets, Nodes } from '../cluster-watches.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { RecoveryHistory } from './recovery-history.ts';
 import type { RecoveryNews, RecoveryProblems } from './recovery-reports.ts';

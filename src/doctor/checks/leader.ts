@@ -7,7 +7,7 @@ import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
-import { howToGrant } from '../rights.ts';
+import { howToGrant } from '../rights-review.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {

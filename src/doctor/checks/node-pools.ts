@@ -18,7 +18,7 @@ import { type Finding, finding, needs } from '../check.ts';
 import type { NodePoolFacts } from '../cluster-facts.ts';
 import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
-import { howToGrant } from '../rights.ts';
+import { howToGrant } from '../rights-review.ts';
 
 interface Known {
   readonly policies: readonly PolicyObject[];

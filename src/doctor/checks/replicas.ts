@@ -6,7 +6,7 @@ import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, LABEL, reinstall } from '../installation.ts';
 import type { PodView, StartFailure } from '../pod-view.ts';
-import type { Readiness, ReplicaFacts } from '../replicas.ts';
+import type { Readiness, ReplicaFacts } from '../replica-facts.ts';
 
 const MAX_NAMED = 5;
 

@@ -3,7 +3,7 @@ import { consequence, type Finding, finding } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { ingressTo } from '../network-policy.ts';
-import type { ReplicaFacts } from '../replicas.ts';
+import type { ReplicaFacts } from '../replica-facts.ts';
 import { describeGroups } from './served.ts';
 
 /** The outcome of one review, and its client. */

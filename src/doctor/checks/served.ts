@@ -4,7 +4,7 @@ import { OWN_SECRET } from '../../cluster/own-names.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf, type Installation } from '../installation.ts';
-import type { Way } from '../replicas.ts';
+import type { Way } from '../replica-facts.ts';
 
 /** The certificates that one replica serves. */
 export interface Served {

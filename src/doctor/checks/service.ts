@@ -6,7 +6,7 @@ import { hostPort } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
 import { all } from '../reading.ts';
-import { calledPort, WEBHOOK_PORT } from '../replicas.ts';
+import { calledPort, WEBHOOK_PORT } from '../replica-facts.ts';
 import type { ServicePort } from '../service-facts.ts';
 
 const REMOVE = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;

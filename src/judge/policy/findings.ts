@@ -5,7 +5,7 @@ import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } f
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
-import { judgeDaemonSet } from '../request/daemon-set.ts';
+import { missingOnRunning } from '../request/daemon-set.ts';
 import { waitingTaints } from './waiting-taints.ts';
 
 // What the status of a policy counts: the objects that it selects, and those that violate it. Nodes first, then DaemonSets, then pods.
@@ -46,7 +46,7 @@ function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTai
   );
 }
 
-/** What the policy would report if each of the DaemonSets were created as it is now; `before` as with {@link nodeFindings}. */
+/** The DaemonSets that lack what the policy requires; `before` as with {@link nodeFindings}. */
 export function daemonSetFindings(
   policy: CompiledTolerationPolicy,
   daemonSets: Iterable<DaemonSetView>,
@@ -56,7 +56,7 @@ export function daemonSetFindings(
   return violatorsAmong(
     daemonSets,
     (daemonSet) => policy.selectsDaemonSet(daemonSet),
-    (daemonSet) => judgeDaemonSet.validate({ daemonSet }, policies).violations.length > 0,
+    (daemonSet) => missingOnRunning(daemonSet, policies).length > 0,
     ({ namespace, name }) => `${namespace}/${name}`,
     before,
   );

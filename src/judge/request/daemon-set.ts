@@ -9,7 +9,13 @@ import {
 } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { type DaemonSetView, type DesiredDaemonSet, MAX_TOLERATIONS, optsOut } from '../daemon-set-view.ts';
+import {
+  type DaemonSetView,
+  type DesiredDaemonSet,
+  hasTooManyTolerations,
+  MAX_TOLERATIONS,
+  optsOut,
+} from '../daemon-set-view.ts';
 import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
 import * as outcomes from '../outcomes.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
@@ -48,10 +54,14 @@ function unjudged(
   { daemonSet, running }: DaemonSetRequest,
   { tolerationPolicies }: TolerationPolicies,
 ): Decision<never> | undefined {
-  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
-  if (Math.max(daemonSet.tolerations.length, running?.tolerations.length ?? 0) <= MAX_TOLERATIONS) return undefined;
+  if (isLeftAlone(daemonSet)) return allow();
+  if (!hasTooManyTolerations(daemonSet) && !(running && hasTooManyTolerations(running))) return undefined;
   const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
   return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
+}
+
+function isLeftAlone(daemonSet: DaemonSetView): boolean {
+  return daemonSet.deleting || optsOut(daemonSet);
 }
 
 /** The required tolerations that the DaemonSet lacks. */
@@ -82,12 +92,26 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
 }
 
 /**
- * Judges a DaemonSet that runs by the policies with `existing: Patch`: as if it were created now, as it is. Of one that opts out
- * or is on its way out there is nothing to say.
+ * Judges a running DaemonSet by the policies with `existing: Patch`, as if it were created now. One that opts out or is being deleted lacks nothing. One
+ * with more than {@link MAX_TOLERATIONS} is not changed, but the violations say what it lacks.
+ * @param daemonSet as the leader keeps it, so that its size is limited
  */
 export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
   const tolerationPolicies = patchingExisting(policies.tolerationPolicies);
-  return judgeDaemonSet.mutate({ daemonSet }, { ...policies, tolerationPolicies });
+  if (!hasTooManyTolerations(daemonSet)) {
+    return judgeDaemonSet.mutate({ daemonSet }, { ...policies, tolerationPolicies });
+  }
+  if (isLeftAlone(daemonSet)) return allow();
+  const requirements = requirementsOf(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
+  return allow(lackingIn(daemonSet, requirements).map((one) => report(one, outcomes.missing('Reported'))));
+}
+
+/**
+ * What validation reports of a running DaemonSet, however many tolerations it has.
+ * @param daemonSet as the leader keeps it, so that its size is limited
+ */
+export function missingOnRunning(daemonSet: DaemonSetView, policies: TolerationPolicies): readonly Violation[] {
+  return isLeftAlone(daemonSet) ? [] : reportMissing(daemonSet, policies).violations;
 }
 
 /** The same list each time: by that, {@link requirementsOf} finds what it has kept. */
@@ -152,9 +176,10 @@ function takenOut(
 }
 
 function validateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies): Decision<never> {
-  const decision = unjudged(request, policies);
-  if (decision) return decision;
-  const { daemonSet } = request;
+  return unjudged(request, policies) ?? reportMissing(request.daemonSet, policies);
+}
+
+function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): Decision<never> {
   const { tolerations } = daemonSet;
   const requirements = requirementsOf(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
   const lacking = lackingIn(daemonSet, requirements);

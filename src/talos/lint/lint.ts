@@ -15,7 +15,7 @@ import {
   CONTROL_PLANE_TAINTS,
   DUPLICATE_TAINT,
   WORKER_TAINT,
-} from './taints.ts';
+} from './taint-rules.ts';
 import { CONTROL_PLANE_DOCUMENT, SAME_NAME, TWO_SHAPES } from './two-shapes.ts';
 import { MISPLACED_FIELD, UNKNOWN_FIELD } from './unknown-field.ts';
 import { INCOMPLETE, PATCH_DIRECTIVE, PERSIST } from './whole-configuration.ts';

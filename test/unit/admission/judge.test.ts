@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { judge } from '../../../src/admission/admit.ts';
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { judge } from '../../../src/admission/admit.ts';
 import { eventsOf, objectToCreate } from '../../../src/admission/request-events.ts';
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { deny, type Phase } from '../../../src/judge/decision.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 
 interface Options {
   readonly object: unknown;

@@ -66,6 +66,17 @@ const OBJECTS: Readonly<Record<string, object>> = {
   },
 };
 
+const CROWDED_PATH = '/apis/apps/v1/namespaces/ns/daemonsets/a';
+const CROWDED = {
+  metadata: { namespace: 'ns', name: 'a', uid: 'u' },
+  spec: {
+    selector: { matchLabels: { app: 'a' } },
+    template: {
+      spec: { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `own-${index}`, operator: 'Exists' })) },
+    },
+  },
+};
+
 /** @param more objects and lists, by path, in place of the others */
 async function explain(args: readonly string[], more: Readonly<Record<string, object>> = {}) {
   const api = await startFakeApi((request, response) => {
@@ -184,10 +195,22 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
       },
       next: 'nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, apply what this prints: taintkeeper coverage fix -n ns --daemonset a --taint node.kubernetes.io/not-ready',
     },
+    {
+      where: 'it has so many tolerations that policies add none',
+      more: { [CROWDED_PATH]: CROWDED },
+      next: 'remove tolerations that its pods do not need, until it has 256 at most, or add the toleration to the DaemonSet',
+    },
   ])('$where', async ({ more, next }) => {
     const { stdout } = await explain(['daemonset', 'ns/a'], more);
     expect(stdout.split('\n').find((line) => line.startsWith('next: '))).toBe(`next: ${next}`);
   });
+});
+
+it('a DaemonSet with more than 256 tolerations: policies add none to it', async () => {
+  const told = 'it has more than 256 tolerations: no TolerationPolicy is applied to it';
+  expect((await explain(['daemonset', 'ns/a'], { [CROWDED_PATH]: CROWDED })).stdout).toContain(told);
+  const unselected = { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [], [CROWDED_PATH]: CROWDED };
+  expect((await explain(['daemonset', 'ns/a'], unselected)).stdout).not.toContain(told);
 });
 
 it('a pod with resource claims: taints of devices are not covered', async () => {

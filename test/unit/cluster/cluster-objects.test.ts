@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../../../src/cluster/cluster-objects.ts';
 import { createCachedObjects } from '../../../src/cluster/watch/cached-objects.ts';
-import { isNews } from '../../../src/controllers/sources.ts';
+import { isNews } from '../../../src/controllers/cluster-watches.ts';
 import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
 
 describe('of a Node', () => {

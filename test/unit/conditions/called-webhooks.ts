@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import {
   compileSelector,

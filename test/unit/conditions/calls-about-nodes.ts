@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { webhookEntries } from '../../../src/webhooks/entries.ts';

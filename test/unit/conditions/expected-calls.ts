@@ -1,5 +1,5 @@
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { type Admission, admit, judge } from '../../../src/admission/admit.ts';
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { isKubelet } from '../../../src/judge/request/node-request.ts';
 import type { WebhookOperation } from '../../../src/webhooks/entry.ts';
 import { daemonSetObject, type GeneratedObject, nodeObject, taintsOf } from './objects.ts';

@@ -1,4 +1,4 @@
-import type { Reading } from '../../../src/controllers/sources.ts';
+import type { Reading } from '../../../src/controllers/cluster-watches.ts';
 
 /** A kind of which everything is known. */
 export const ALL_READ: Reading = { synced: Promise.resolve(), isSynced: () => true, tried: Promise.resolve() };

@@ -247,6 +247,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
 const CAUSES = {
   removed: /it was removed again/,
   rollout: /have not all been replaced and available for/,
+  tooMany: /it has more than 256 tolerations/,
   refused: /the API server refuses the patch/,
   unhealthy: /is not patched: its pods have not all been available for/,
 };

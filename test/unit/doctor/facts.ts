@@ -11,7 +11,7 @@ import type { Installation } from '../../../src/doctor/installation.ts';
 import type { PodView } from '../../../src/doctor/pod-view.ts';
 import { known, type Reading } from '../../../src/doctor/reading.ts';
 import type { RegisteredWebhook } from '../../../src/doctor/registered-webhooks.ts';
-import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
+import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 import { runChecks } from '../../../src/doctor/run-checks.ts';
 import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';

@@ -6,7 +6,7 @@ import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Workload } from '../../../src/doctor/installation.ts';
 import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
-import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
+import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
 

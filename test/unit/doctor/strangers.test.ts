@@ -11,7 +11,7 @@ import { CERTIFICATE_CHECKS } from '../../../src/doctor/check.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { recogniserFor } from '../../../src/doctor/recognition.ts';
-import { probeReplica, type ReplicaFacts } from '../../../src/doctor/replicas.ts';
+import { probeReplica, type ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 import { certificates, greeted, healthyFacts, pod, run, unseen, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();

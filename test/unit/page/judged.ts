@@ -1,5 +1,5 @@
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { judge } from '../../../src/admission/admit.ts';
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import type { JudgedRequest } from '../../../src/server/admission-server.ts';
 import { policySet } from '../policy/policies.ts';

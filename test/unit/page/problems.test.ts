@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusals } from '../../../src/page/decision-log.ts';
-import type { Led, Registered } from '../../../src/page/problem.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
 import type { CoverageRow, NodeMap, NodeNote } from '../../../src/page/state.ts';
+import type { Led, Registered } from '../../../src/page/unranked-problem.ts';
 import { assessCondition } from '../../../src/policy/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');

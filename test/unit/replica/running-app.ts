@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
-import { type AppOptions, startApp } from '../../../src/replica/app.ts';
+import { type FilesAppOptions, startFilesApp } from '../../../src/replica/files-app.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import { captureLog } from '../captured-log.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -15,10 +15,10 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 export const NAMES = ['webhook.test', '127.0.0.1'];
 
 /** The app on free ports of the loopback, with a directory of its own, that goes with the running test. */
-export async function start(options: Partial<AppOptions> = {}) {
+export async function start(options: Partial<FilesAppOptions> = {}) {
   const certDirectory = options.certDirectory ?? join(temporaryDirectory(), 'certs');
   const captured = captureLog();
-  const app = await startApp({
+  const app = await startFilesApp({
     policyPaths: undefined,
     audit: false,
     host: '127.0.0.1',

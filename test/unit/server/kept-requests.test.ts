@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { eventsOf } from '../../../src/admission/request-events.ts';
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
 import { daemonSetRequest, nodeRequest } from '../admission/requests.ts';
 import { collectGarbage } from '../collect-garbage.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import { apply, INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,
@@ -90,6 +91,47 @@ it('tries nothing that is not permitted, and sets to work once it is', async () 
   cluster.permit(true);
   await soon();
   expect(cluster.patched()).toEqual(['a/a']);
+});
+
+describe('a DaemonSet with more than 256 tolerations', () => {
+  const many = Array.from({ length: 257 }, (_, index): Toleration => ({ key: `own-${index}`, operator: 'Exists' }));
+
+  it('is reported, the others are patched, and it is patched once it has fewer', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', withTolerations(...many));
+    cluster.add('a/b');
+    await soon();
+    expect(cluster.patched()).toEqual(['a/b']);
+    expect(cluster.causes()).toEqual(['cni tooMany a/a']);
+    expect(cluster.problems()).toMatchObject([
+      { reason: 'TolerationMissing', message: expect.stringContaining('lacks toleration master:NoSchedule') },
+    ]);
+    const told = cluster.events.filter(({ reason }) => reason === 'TolerationMissing');
+    expect(told.map(({ type, regarding }) => `${type} ${regarding.kind}`)).toEqual([
+      'Warning DaemonSet',
+      'Warning TolerationPolicy',
+    ]);
+    cluster.change('a/a', withTolerations(...many.slice(1)));
+    await soon();
+    expect(cluster.patched()).toEqual(['a/b', 'a/a']);
+    expect(cluster.causes()).toEqual([]);
+  });
+
+  it.each([
+    { why: 'it lacks none', edit: withTolerations(...many, MASTER) },
+    {
+      why: 'it opts out',
+      edit(object: Writable) {
+        withTolerations(...many)(object);
+        optedOut(object);
+      },
+    },
+  ])('is not reported if $why', async ({ edit }) => {
+    const cluster = startPatching();
+    cluster.add('a/a', edit);
+    await soon();
+    expect([cluster.patches, cluster.events, cluster.problems()]).toEqual([[], [], []]);
+  });
 });
 
 describe('one at a time', () => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { Nodes } from '../../../../src/controllers/cluster-watches.ts';
 import { startDrainRelease } from '../../../../src/controllers/installation/drain-release.ts';
 import { startReplicaSpread } from '../../../../src/controllers/installation/replica-spread.ts';
-import type { Nodes } from '../../../../src/controllers/sources.ts';
 import { captureLog } from '../../captured-log.ts';
 import { startInTest } from '../run.ts';
 

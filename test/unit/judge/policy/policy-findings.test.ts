@@ -159,6 +159,9 @@ it('of nodes: with --audit, those that lack a required taint, as without it', ()
   });
 });
 
+/** More than a DaemonSet may have to be changed. */
+const MANY = Array.from({ length: 257 }, (_, index) => `own-${index}`);
+
 it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
   const both = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'];
   const daemonSets = [
@@ -166,8 +169,14 @@ it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
     daemonSet('kube-system', 'good', both),
     daemonSet('kube-system', 'half', both.slice(1)),
     daemonSet('kube-system', 'out', [], { 'taintkeeper.dev/ignore': 'true' }),
+    daemonSet('kube-system', 'crowded', MANY),
+    daemonSet('kube-system', 'crowded-and-good', [...MANY, ...both]),
+    daemonSet('kube-system', 'crowded-and-out', MANY, { 'taintkeeper.dev/ignore': 'true' }),
   ];
-  expect(daemonSetFindings(cni, daemonSets, [])).toEqual({ matched: 3, violators: ['kube-system/half'] });
+  expect(daemonSetFindings(cni, daemonSets, [])).toEqual({
+    matched: 6,
+    violators: ['kube-system/crowded', 'kube-system/half'],
+  });
 });
 
 it('of DaemonSets: with --audit, those that lack a toleration, as without it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { poolReview } from '../../../../src/controllers/nodes/node-pools.ts';
+import { poolReview } from '../../../../src/controllers/nodes/pool-review.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';

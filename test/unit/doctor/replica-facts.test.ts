@@ -7,7 +7,7 @@ import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
 import { isAlive, type PodView, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
-import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replicas.ts';
+import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replica-facts.ts';
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
 import { eventually } from '../eventually.ts';

@@ -4,7 +4,7 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import { startPolicyStatus } from '../../../../src/controllers/status/policy-status.ts';
+import { startPolicyStatus } from '../../../../src/controllers/status/status-controller.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';

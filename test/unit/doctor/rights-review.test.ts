@@ -6,7 +6,7 @@ import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { accessesOf, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/rights.ts';
 import { checkPermissions, checkRights } from '../../../src/doctor/checks/leader.ts';
 import { known } from '../../../src/doctor/reading.ts';
-import { neededRights, reviewRights } from '../../../src/doctor/rights.ts';
+import { neededRights, reviewRights } from '../../../src/doctor/rights-review.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { healthyFacts, INSTALLATION, policyObject, taintPolicy } from './facts.ts';

@@ -22,10 +22,10 @@ import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
+import { isNews, type WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
-import type { Rights } from '../rights.ts';
-import { isNews, type WatchedNodes } from '../sources.ts';
 
 /** Pools are few and change rarely: listing them at this interval costs less than watching three resources. */
 const CHECK_AGAIN_MS = 60_000;

@@ -5,9 +5,9 @@ import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
+import type { Reading, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import type { Reading, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
 import { isToWrite, type WrittenStatus } from './stored-status.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AdmissionRequest, decodeReview, requesterOf } from '../../../src/admission/review.ts';
+import { type AdmissionRequest, decodeReview, requesterOf } from '../../../src/admission/admission-review.ts';
 import { nodeRequest } from './requests.ts';
 
 const request = nodeRequest({ object: { metadata: {} } });

@@ -12,9 +12,9 @@ import type { Metrics } from '../server/metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { openServedTls } from './served-tls.ts';
-import { type Listeners, startAdmin, startAdmission } from './servers.ts';
+import { type Listeners, type RunningApp, startAdmin, startAdmission } from './servers.ts';
 
-export interface AppOptions extends Listeners {
+export interface FilesAppOptions extends Listeners {
   /** Files and directories with policies, or undefined for the built-in ones. */
   readonly policyPaths: readonly string[] | undefined;
   /** Every policy counts as mode Audit. */
@@ -34,20 +34,11 @@ export interface AppOptions extends Listeners {
   readonly pollIntervalMs?: number | undefined;
 }
 
-export interface RunningApp {
-  /** Of the HTTPS listener. */
-  readonly url: string;
-  /** Of the plain listener. */
-  readonly adminUrl: string;
-  /** Finishes requests in flight, for at most `stopGraceMs`, and ends. */
-  stop(): Promise<void>;
-}
-
 /**
  * Starts taintkeeper with policies and certificates from files: everything is wired here.
  * @throws InputError for policies that cannot be read and addresses that cannot be listened on; CertificateDirectoryError
  */
-export async function startApp(options: AppOptions): Promise<RunningApp> {
+export async function startFilesApp(options: FilesAppOptions): Promise<RunningApp> {
   const { policyPaths, metrics, log, stopGraceMs, pollIntervalMs } = options;
 
   await using starting = new AsyncDisposableStack();

@@ -1,97 +1,19 @@
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
-import { IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set-view.ts';
+import { addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
+import { hasTooManyTolerations } from '../../judge/daemon-set-view.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
+import { exemptionOf } from '../../judge/request/patch-blocked-by.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import type { StalledProblem } from '../reports.ts';
-import type { Nodes, WatchedDaemonSets } from '../sources.ts';
-import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
+import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
+import { type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
-export interface DaemonSetProblem extends StalledProblem {
-  /** Of the condition and of the Events. */
-  readonly reason: 'TolerationMissing';
-  readonly daemonSet: RunningDaemonSet;
-  /** The message without parts that differ each time, and without instructions. */
-  readonly note: string;
-}
-
-export interface Obstacles {
-  readonly daemonSets: readonly RunningDaemonSet[];
-  readonly stalledMs: number;
-  /** The message of the API server, if it refused the patch. */
-  refusal(daemonSet: RunningDaemonSet): string | undefined;
-  /** The writer that removed the tolerations again, in words. */
-  otherWriter(daemonSet: RunningDaemonSet): string;
-  /** Names of the policies that patch the DaemonSet, whether or not it lacks tolerations. */
-  patchedBy(daemonSet: RunningDaemonSet): string[];
-}
-
-type Report = (policies: readonly string[], note: (policy: string) => string, more: string) => void;
-
-/** The problems that prevent tolerations from being added, for each policy that requires them. */
-export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
-  const { daemonSets, stalledMs } = obstacles;
-  const waiting = new Set(daemonSets.filter(({ lacks, isUndone }) => lacks.length > 0 && !isUndone));
-  const awaited = [...new Set([...waiting].flatMap(policiesOf))];
-  const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
-  return daemonSets.flatMap((daemonSet) => {
-    const found: DaemonSetProblem[] = [];
-    tell(daemonSet, (policies, note, more) => {
-      for (const policy of new Set(policies)) {
-        const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
-        found.push({
-          kind: 'TolerationPolicy',
-          policy,
-          reason: 'TolerationMissing',
-          message,
-          daemonSet,
-          note: note(policy),
-        });
-      }
-    });
-    return found;
-  });
-
-  function tell(daemonSet: RunningDaemonSet, report: Report): void {
-    const { rollout, patched, isUndone } = daemonSet;
-    if (isUndone) {
-      const note = (policy: string) =>
-        `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
-      report(policiesOf(daemonSet), note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
-    }
-    if (patched && rollout.stalled) {
-      // After the rollout, failing pods are a problem only if another DaemonSet waits.
-      const own = rollout.rolledOut ? [] : obstacles.patchedBy(daemonSet);
-      const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
-      report([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
-    }
-    if (!waiting.has(daemonSet)) return;
-    const refusal = obstacles.refusal(daemonSet);
-    if (refusal !== undefined) {
-      const note = (policy: string) =>
-        `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
-      report(policiesOf(daemonSet), note, `: ${refusal}`);
-    }
-    if (!patched && rollout.stalled) {
-      const note = (policy: string) =>
-        `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
-      report(policiesOf(daemonSet), note, '');
-    }
-  }
-}
-
-const PUT_BACK_ADVICE =
-  `Add the toleration at the source, or opt out with the annotation ${IGNORE_ANNOTATION}=true; ` +
-  `to have it tried again, opt out, remove the annotation ${ADDED_ANNOTATION}, and opt in`;
-const STALLED_ADVICE = `No other DaemonSet is patched until they are, or it opts out with the annotation ${IGNORE_ANNOTATION}=true`;
-
-export interface DaemonSetDriftOptions {
+export interface RunningDaemonSetsOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Nodes;
@@ -105,7 +27,7 @@ export interface DaemonSetDriftOptions {
   readonly stalledMs: number;
 }
 
-export interface DaemonSetDrift {
+export interface RunningDaemonSets {
   /**
    * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
    * @param installation see {@link addedHere}
@@ -132,7 +54,7 @@ interface Given {
  * - in the status of the policy, because the owner of the DaemonSet can replace it with its annotation;
  * - here, until the status is written.
  */
-export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
+export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDaemonSets {
   const { namespace, nodes, daemonSets, compiled, stableMs, stalledMs } = options;
   const rollouts = watchRollouts({ stableMs, stalledMs });
   /** By the uid of the DaemonSet, and then by the policy. */
@@ -147,17 +69,16 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     inspect(now, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
-      const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
-      const there = new Map(entries.map((entry) => [entry.uid, entry]));
+      const entries = [...daemonSets.entries()];
+      const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
       for (const uid of given.keys()) {
-        const entry = there.get(uid);
+        const exemption = exemptions.get(uid);
         // When the owner opts in again, the tolerations are added again.
-        if (!entry || optsOut(entry.value)) given.delete(uid);
+        if (!exemptions.has(uid) || exemption === 'OptedOut' || exemption === 'OwnNamespace') given.delete(uid);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
+        if (exemptions.get(entry.uid) !== undefined) return [];
         const { value } = entry;
-        // What has grown too large to be kept cannot be patched, and the others do not wait for it.
-        if (value.deleting || optsOut(value) || daemonSets.isStale(entry.name, entry.namespace)) return [];
         const claims = claimsOf(value, policies);
         const here = new Set(addedHere(value.annotations, installation));
         const known = new Set(givenTo(entry.uid, installation));
@@ -180,6 +101,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
             entry,
             lacks: decision.violations,
             isUndone: decision.violations.some(({ subject }) => added.has(subject)),
+            tooManyTolerations: hasTooManyTolerations(value),
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
@@ -206,6 +128,10 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
       return own.sort((a, b) => isLate(a) - isLate(b) || a.place - b.place).map(({ to }) => to);
     },
   };
+
+  function exemptionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
+    return exemptionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
+  }
 
   function give(
     entry: Entry<ClusterDaemonSet>,

@@ -6,7 +6,7 @@ import type { CoverageMatrix, Fix, NodeMap, PageState, Place } from './state.ts'
 export const MAX_CAUSES = 8;
 
 /** A problem before it is ranked. */
-export interface Problem {
+export interface UnrankedProblem {
   readonly harm: Harm;
   /** How many objects it concerns. */
   readonly count?: number;

@@ -1,0 +1,91 @@
+import { ADDED_ANNOTATION } from '../../judge/added-tolerations.ts';
+import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../../judge/daemon-set-view.ts';
+import { isAwaitingPatch, type PatchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
+import type { StalledProblem } from '../reports.ts';
+import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
+
+export interface DaemonSetProblem extends StalledProblem {
+  /** Of the condition and of the Events. */
+  readonly reason: 'TolerationMissing';
+  readonly daemonSet: RunningDaemonSet;
+  /** The message without parts that differ each time, and without instructions. */
+  readonly note: string;
+}
+
+export interface ProblemFacts {
+  readonly daemonSets: readonly RunningDaemonSet[];
+  readonly stalledMs: number;
+  blockedBy(daemonSet: RunningDaemonSet): PatchBlockedBy | undefined;
+  /** The message of the API server, if it refused the last patch. It may be about to get the patch again. */
+  refusal(daemonSet: RunningDaemonSet): string | undefined;
+  /** The writer that removed the tolerations again, in words. */
+  otherWriter(daemonSet: RunningDaemonSet): string;
+  /** Names of the policies that patch the DaemonSet, whether or not it lacks tolerations. */
+  patchedBy(daemonSet: RunningDaemonSet): string[];
+}
+
+type Report = (policies: readonly string[], note: (policy: string) => string, more: string) => void;
+
+/** The problems that prevent tolerations from being added, for each policy that requires them. */
+export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
+  const { daemonSets, stalledMs } = facts;
+  const waiting = new Set(daemonSets.filter((daemonSet) => isAwaitingPatch(facts.blockedBy(daemonSet))));
+  const awaited = [...new Set([...waiting].flatMap(policiesOf))];
+  const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
+  return daemonSets.flatMap((daemonSet) => {
+    const found: DaemonSetProblem[] = [];
+    tell(daemonSet, (policies, note, more) => {
+      for (const policy of new Set(policies)) {
+        const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
+        found.push({
+          kind: 'TolerationPolicy',
+          policy,
+          reason: 'TolerationMissing',
+          message,
+          daemonSet,
+          note: note(policy),
+        });
+      }
+    });
+    return found;
+  });
+
+  function tell(daemonSet: RunningDaemonSet, report: Report): void {
+    const { rollout, patched } = daemonSet;
+    const blockedBy = facts.blockedBy(daemonSet);
+    if (blockedBy === 'RemovedAgain') {
+      const note = (policy: string) =>
+        `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
+      report(policiesOf(daemonSet), note, ` (${facts.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
+    }
+    if (blockedBy === 'TooManyTolerations') {
+      const note = (policy: string) =>
+        `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: it has more than ${MAX_TOLERATIONS} tolerations`;
+      report(policiesOf(daemonSet), note, `. ${TOO_MANY_ADVICE}`);
+    }
+    if (patched && rollout.stalled) {
+      // After the rollout, failing pods are a problem only if another DaemonSet waits.
+      const own = rollout.rolledOut ? [] : facts.patchedBy(daemonSet);
+      const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
+      report([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
+    }
+    if (!waiting.has(daemonSet)) return;
+    const refusal = facts.refusal(daemonSet);
+    if (refusal !== undefined) {
+      const note = (policy: string) =>
+        `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
+      report(policiesOf(daemonSet), note, `: ${refusal}`);
+    }
+    if (!patched && blockedBy === 'Stalled') {
+      const note = (policy: string) =>
+        `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
+      report(policiesOf(daemonSet), note, '');
+    }
+  }
+}
+
+const PUT_BACK_ADVICE =
+  `Add the toleration at the source, or opt out with the annotation ${IGNORE_ANNOTATION}=true; ` +
+  `to have it tried again, opt out, remove the annotation ${ADDED_ANNOTATION}, and opt in`;
+const TOO_MANY_ADVICE = `Remove tolerations that its pods do not need, or opt out with the annotation ${IGNORE_ANNOTATION}=true`;
+const STALLED_ADVICE = `No other DaemonSet is patched until they are, or it opts out with the annotation ${IGNORE_ANNOTATION}=true`;

@@ -1,0 +1,107 @@
+import { expect, it } from 'vitest';
+import {
+  exemptionOf,
+  isAwaitingPatch,
+  type PatchBlockedBy,
+  type PatchCandidate,
+  type PatchConditions,
+  patchBlockedBy,
+} from '../../../../src/judge/request/patch-blocked-by.ts';
+
+const OPTED_OUT = { 'taintkeeper.dev/ignore': 'true' };
+
+it.each([
+  { why: 'its pods may run anywhere', of: {}, exempt: undefined },
+  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exempt: 'OwnNamespace' },
+  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exempt: 'OptedOut' },
+  {
+    why: 'it is annotated and deleted: what was added is forgotten',
+    of: { annotations: OPTED_OUT, deleting: true },
+    exempt: 'OptedOut',
+  },
+  { why: 'it is deleted', of: { deleting: true }, exempt: 'Deleting' },
+  { why: 'the cache has an earlier version', of: {}, isKept: false, exempt: 'NotKept' },
+])('exemption $exempt of a DaemonSet: $why', ({ of, isKept = true, exempt }) => {
+  const daemonSet = { namespace: 'kube-system', annotations: {}, deleting: false, ...of };
+  expect(exemptionOf(daemonSet, { ownNamespace: 'taintkeeper', isKept })).toBe(exempt);
+});
+
+it.each<{
+  why: string;
+  of?: Partial<PatchCandidate>;
+  when?: Partial<PatchConditions>;
+  blockedBy: PatchBlockedBy | undefined;
+  isAwaiting: boolean;
+}>([
+  { why: 'it is due', blockedBy: undefined, isAwaiting: true },
+  {
+    why: 'it has all tolerations, and is not healthy',
+    of: { lacks: [], rollout: { stable: false, stalled: true } },
+    blockedBy: 'NothingMissing',
+    isAwaiting: false,
+  },
+  {
+    why: 'another writer wins, although it is not healthy',
+    of: { isUndone: true, rollout: { stable: false, stalled: true } },
+    blockedBy: 'RemovedAgain',
+    isAwaiting: false,
+  },
+  {
+    why: 'no toleration is added to so many, whatever its pods do',
+    of: { tooManyTolerations: true, rollout: { stable: false, stalled: true } },
+    blockedBy: 'TooManyTolerations',
+    isAwaiting: false,
+  },
+  {
+    why: 'it is not healthy for long, whatever the API server said before',
+    of: { rollout: { stable: false, stalled: true } },
+    when: { isRefused: true },
+    blockedBy: 'Stalled',
+    isAwaiting: true,
+  },
+  {
+    why: 'it is not healthy yet',
+    of: { rollout: { stable: false, stalled: false } },
+    when: { isRollingOut: true },
+    blockedBy: 'Unstable',
+    isAwaiting: true,
+  },
+  {
+    why: 'the API server refused it, and another one is patched',
+    when: { isRefused: true, isRollingOut: true },
+    blockedBy: 'Refused',
+    isAwaiting: true,
+  },
+  { why: 'another one is patched', when: { isRollingOut: true }, blockedBy: 'OtherRollout', isAwaiting: true },
+  { why: 'the right is missing', when: { isPermitted: () => false }, blockedBy: 'NotPermitted', isAwaiting: true },
+  {
+    why: 'the right is not known yet',
+    when: { isPermitted: () => undefined },
+    blockedBy: 'NotPermitted',
+    isAwaiting: true,
+  },
+])('patch blocked by $blockedBy: $why', ({ of, when, blockedBy, isAwaiting }) => {
+  const candidate = {
+    lacks: ['gpu:NoSchedule'],
+    isUndone: false,
+    tooManyTolerations: false,
+    rollout: { stable: true, stalled: false },
+    ...of,
+  };
+  const conditions = { isRefused: false, isRollingOut: false, isPermitted: () => true, ...when };
+  expect(patchBlockedBy(candidate, conditions)).toBe(blockedBy);
+  expect(isAwaitingPatch(blockedBy)).toBe(isAwaiting);
+});
+
+it('asks for the right only if nothing else blocks the patch: the first question causes a request', () => {
+  const isPermitted = () => {
+    throw new Error('asked');
+  };
+  const candidate = {
+    lacks: ['gpu:NoSchedule'],
+    isUndone: false,
+    tooManyTolerations: false,
+    rollout: { stable: false, stalled: false },
+  };
+  expect(patchBlockedBy(candidate, { isRefused: false, isRollingOut: false, isPermitted })).toBe('Unstable');
+});
