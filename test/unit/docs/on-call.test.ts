@@ -1,10 +1,16 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { whyNotSet } from '../../../src/judge/blocked.ts';
+import type { BlockedBy } from '../../../src/judge/node-drift.ts';
+import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
 import { guideLines } from '../../e2e/guide-commands.ts';
-import { ROOT } from './pages.ts';
+import { DEVELOPER, gpu, judgeUpdate, KUBELET, policyOf } from '../judge/request/node-updates.ts';
+import { allPages, ROOT, shellCommandsOf } from './pages.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const ON_CALL = 'docs/on-call.md';
+const TROUBLESHOOTING = 'docs/troubleshooting.md';
 
 it('the function of docs/on-call.md starts the program as the image does', () => {
   const [line = ''] = guideLines('on-call.md', 'The command line in a replica');
@@ -12,11 +18,44 @@ it('the function of docs/on-call.md starts the program as the image does', () =>
   expect(line).toContain(` -- ${(JSON.parse(entrypoint) as string[]).join(' ')} "$@"`);
 });
 
-/** The texts in the first cells of a table, each part between ellipses. */
+interface Section {
+  readonly path: string;
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** The sections of a page, each up to the next heading: what a reader sees who follows a link to one. */
+function sectionsOf(path: string): Section[] {
+  return read(path)
+    .split(/^##+ /m)
+    .map((section) => {
+      const [heading = '', ...lines] = section.split('\n');
+      return { path, heading, text: lines.join('\n') };
+    });
+}
+
+function textOf(page: string, heading: string): string {
+  return sectionsOf(page).find((one) => one.heading === heading)?.text ?? '';
+}
+
+interface Row {
+  /** What the first cell quotes. */
+  readonly quoted: readonly string[];
+  readonly whatToDo: string;
+}
+
+/** The rows of the tables of a section. */
+function rowsOf(page: string, heading: string): Row[] {
+  const rows = [...textOf(page, heading).matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(' | '));
+  return rows.map((cells) => ({
+    quoted: [...(cells[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, text = '']) => text),
+    whatToDo: cells.at(-1) ?? '',
+  }));
+}
+
+/** The texts that a section's tables quote, each part between ellipses. */
 function quoted(page: string, heading: string): string[] {
-  const [, section = ''] = new RegExp(`^#+ ${heading}\\n([\\s\\S]*?)^#`, 'm').exec(`${read(page)}\n#`) ?? [];
-  const cells = [...section.matchAll(/^\| ([^|]*) \|/gm)].map(([, cell = '']) => cell);
-  const texts = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text));
+  const texts = rowsOf(page, heading).flatMap((row) => row.quoted);
   return texts.flatMap((text) => text.split('…').map((part) => part.trim())).filter((part) => part.length > 3);
 }
 
@@ -24,18 +63,23 @@ function quoted(page: string, heading: string): string[] {
 const OF_OTHERS = [
   'is not allowed to modify taints',
   'is not allowed to modify labels',
+  'disruption budget',
   "would violate the pod's disruption budget",
+  'failed calling webhook "',
+  '.taintkeeper.dev"',
 ];
-const SOURCES = globSync('src/{explain,judge,kubernetes,native}/**/*.ts', { cwd: ROOT }).map(read).join('\n');
+const SOURCES = globSync('src/{cli,explain,judge,kubernetes,native}/**/*.ts', { cwd: ROOT }).map(read).join('\n');
 /** Names in a message stand for others, and code makes the rest. */
 const literal = (text: string) =>
-  text.replace(/^ValidatingAdmissionPolicy 'POLICY$|^'|'$/g, '').replace(/^POLICY\./, '');
+  text.replace(/^ValidatingAdmissionPolicy 'POLICY$|^'|'$|POLICY"$/g, '').replace(/^POLICY\./, '');
 
 describe('the pages quote what taintkeeper prints', () => {
   const tables = [
-    { page: 'docs/on-call.md', heading: 'A node lost its taint', least: 5 },
-    { page: 'docs/troubleshooting.md', heading: 'Messages of refused changes', least: 10 },
-    { page: 'docs/troubleshooting.md', heading: 'Remove it with permission', least: 3 },
+    { page: ON_CALL, heading: 'A node lost its taint', least: 9 },
+    { page: ON_CALL, heading: 'A node keeps a startup taint', least: 4 },
+    { page: ON_CALL, heading: 'A change is refused', least: 7 },
+    { page: TROUBLESHOOTING, heading: 'Messages of refused changes', least: 10 },
+    { page: TROUBLESHOOTING, heading: 'Remove it with permission', least: 3 },
   ];
   it.each(tables)('$page: $heading has texts', ({ page, heading, least }) => {
     expect(quoted(page, heading).length).toBeGreaterThanOrEqual(least);
@@ -47,8 +91,178 @@ describe('the pages quote what taintkeeper prints', () => {
   });
 });
 
+/** What to do by the first row that quotes a part of the message. A last row without a text is for all others. */
+function firstMatch(rows: readonly Row[], message: string): string | undefined {
+  const matches = (text: string) => {
+    const parts = text.split(/…|\bPOLICY\b/).map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(parts.join('.*')).test(message);
+  };
+  const [, , ...below] = rows;
+  return below.find((row) => row.quoted.length === 0 || row.quoted.some(matches))?.whatToDo;
+}
+
+/** Why an update is refused that removes a taint, as the webhook says. */
+function refusal({
+  mode = 'Restore',
+  more = {},
+  requester = DEVELOPER,
+  taints = [gpu],
+}: {
+  readonly mode?: Parameters<typeof policyOf>[0];
+  readonly more?: Parameters<typeof policyOf>[2];
+  readonly requester?: typeof DEVELOPER;
+  readonly taints?: readonly (typeof gpu)[];
+}): string {
+  const decision = judgeUpdate(policyOf(mode, [{ key: 'dedicated/*' }, { key: 'dedicated' }], more), 'validate', {
+    ...{ before: taints, after: [], requester },
+  });
+  if (decision.action !== 'deny') throw new Error('it is not refused');
+  return `admission webhook "protect.taintkeeper.dev" denied the request: ${decision.message}`;
+}
+
+describe('the first row that a refused change matches is the right one', () => {
+  const [metadata] = nodeMetadataManifests().map(
+    ({ spec }) => spec as { validations: { messageExpression: string }[] },
+  );
+  const annotation = (metadata?.validations[0]?.messageExpression ?? '')
+    .replaceAll(/" \+ object\.metadata\.name \+ "/g, 'n1')
+    .replaceAll(/^"|"$/g, '');
+  const cases = [
+    {
+      why: 'a user removes a protected taint',
+      message: refusal({ mode: 'Deny' }),
+      onCall: 'run the command',
+      troubleshooting: 'run the command',
+    },
+    {
+      why: 'the policy allows no removal by annotation',
+      message: refusal({ mode: 'Deny', more: { removalByAnnotation: 'Forbidden' } }),
+      onCall: 'mode `Audit`',
+      troubleshooting: '`spec.exempt`',
+    },
+    {
+      why: 'a kubelet removes a protected taint: the policy is not the cause, and its own update is never allowed',
+      message: refusal({ requester: KUBELET }),
+      onCall: 'kubelet',
+      troubleshooting: 'administrator',
+    },
+    {
+      why: 'the same, where the policy allows no removal by annotation',
+      message: refusal({ requester: KUBELET, more: { removalByAnnotation: 'Forbidden' } }),
+      onCall: 'kubelet',
+      troubleshooting: 'administrator',
+    },
+    {
+      why: 'the same, refused by NodeRestriction',
+      message: 'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
+      onCall: 'kubelet',
+      troubleshooting: 'administrator',
+    },
+    {
+      why: 'a kubelet writes the annotation: the command of the message permits the loss of a taint',
+      message: `nodes "n1" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-metadata' with binding 'taintkeeper-node-metadata' denied request: ${annotation}`,
+      onCall: 'messages-of-refused-changes',
+      troubleshooting: 'only if the taint may go',
+    },
+    {
+      why: 'too many taints are removed',
+      message: refusal({
+        mode: 'Deny',
+        taints: Array.from({ length: 200 }, (_, index) => ({ ...gpu, key: `dedicated/${index}` })),
+      }),
+      onCall: 'messages-of-refused-changes',
+      troubleshooting: 'fewer taints',
+    },
+    {
+      why: 'a replica does not answer',
+      message: 'failed calling webhook "protect.taintkeeper.dev": failed to call webhook: context deadline exceeded',
+      onCall: 'the-webhook-does-not-answer',
+    },
+    {
+      why: "another product's webhook does not answer",
+      message: 'failed calling webhook "validate.example.com": failed to call webhook: context deadline exceeded',
+      onCall: 'another-products-webhook',
+    },
+    {
+      why: 'a disruption budget',
+      message: "Cannot evict pod as it would violate the pod's disruption budget.",
+      onCall: 'poddisruptionbudgets',
+      troubleshooting: 'wait',
+    },
+  ];
+  it.each(cases)('on call: $why', ({ message, onCall }) => {
+    expect(firstMatch(rowsOf(ON_CALL, 'A change is refused'), message), message).toContain(onCall);
+  });
+  it.each(cases.filter((one) => 'troubleshooting' in one))('troubleshooting: $why', ({ message, troubleshooting }) => {
+    expect(firstMatch(rowsOf(TROUBLESHOOTING, 'Messages of refused changes'), message), message).toContain(
+      troubleshooting,
+    );
+  });
+});
+
+describe('a node lost its taint: there is a row for each reason that explain gives', () => {
+  const whatToDo: Record<BlockedBy, string> = {
+    ModeDoesNotRestore: 'set the policy to mode',
+    WouldEvictPods: 'NoExecute',
+    OtherValuePresent: '--overwrite',
+    ValuesDiffer: 'one value',
+    Conflict: 'stop that writer',
+  };
+  it.each([
+    ...Object.entries(whatToDo).map(([blockedBy, row]) => ({ text: whyNotSet(blockedBy as BlockedBy), row })),
+    { text: whyNotSet('ModeDoesNotRestore', { onlyAudit: true }), row: 'audit mode' },
+    { text: whyNotSet(undefined), row: 'doctor' },
+    { text: 'dedicated=gpu:NoSchedule  kept-off  required by p (Restore, spec.taints[0])', row: 'annotation' },
+  ])('$text', ({ text, row }) => {
+    expect(firstMatch(rowsOf(ON_CALL, 'A node lost its taint'), text)).toContain(row);
+  });
+});
+
+describe('a section has what its commands need, for a reader who comes by a link', () => {
+  const pages = allPages().filter(({ path }) => path.startsWith('docs/runbooks/'));
+  const sections = [
+    ...[ON_CALL, TROUBLESHOOTING].flatMap(sectionsOf),
+    ...pages.map(({ path, text }) => ({ path, heading: 'Diagnosis', text })),
+  ];
+  const needs = [
+    {
+      what: 'how to run taintkeeper',
+      commands: /^taintkeeper (?!\(\))/,
+      link: /\]\([^)]*#(the-command-line-in-a-replica|run-the-doctor)\)/,
+      saidBy: ['The command line in a replica', 'Run the doctor'],
+      least: 20,
+    },
+    {
+      what: 'that Argo CD and Flux revert it',
+      commands:
+        /^kubectl .*patch (daemonset|deployment|\w+policy|tolerationrestriction|KIND) |delete .*clusterrole,|^helm upgrade/,
+      link: /\]\([^)]*#suspend-argo-cd-or-flux\)/,
+      saidBy: ['Suspend Argo CD or Flux'],
+      least: 6,
+    },
+  ];
+  describe.each(needs)('$what', ({ commands, link, saidBy, least }) => {
+    const concerned = sections.flatMap((section) => {
+      const found = shellCommandsOf(section).filter((command) => commands.test(command));
+      return found.length === 0 || saidBy.includes(section.heading) ? [] : [{ ...section, found }];
+    });
+
+    it.each(concerned)('$path, $heading', ({ text, found }) => {
+      // A command in the text can be the link itself.
+      const ends = found
+        .map((command) => text.indexOf(command))
+        .map((begin, index) => begin + (found[index] ?? '').length);
+      expect(text.search(link)).toBeGreaterThanOrEqual(0);
+      expect(text.search(link)).toBeLessThanOrEqual(Math.min(...ends) + 1);
+    });
+    it('there are such sections', () => {
+      expect(concerned.length).toBeGreaterThanOrEqual(least);
+    });
+  });
+});
+
 describe('each situation leads to its command within 200 words', () => {
-  const page = read('docs/on-call.md');
+  const page = read(ON_CALL);
   /** The words that a reader sees: targets of links and the lines of tables are none. */
   const words = (text: string) =>
     text
@@ -59,13 +273,14 @@ describe('each situation leads to its command within 200 words', () => {
 
   it.each([
     ['a lost taint, and pods that do not belong there', 'A node lost its taint', 'kubectl taint node'],
-    ['a node without its CNI', 'A new node stays NotReady', '/spec/template/spec/tolerations/-'],
+    ['a node without its CNI: the DaemonSet', 'A new node stays NotReady', 'kubectl get daemonsets'],
+    ['a node without its CNI: the toleration', 'A new node stays NotReady', '/spec/template/spec/tolerations/-'],
     ['a startup taint', 'A node keeps a startup taint', 'taintkeeper explain node'],
     ['a refused change that the message can allow', 'A change is refused', 'run the command'],
     ['a refused change, in general', 'A change is refused', 'kubectl patch taintpolicy'],
     ['x509 after a restored backup', 'The webhook does not answer', 'rollout restart'],
     ['locked out', 'Locked out', 'kubectl delete --ignore-not-found clusterrole'],
-    ['the leader must stop', 'Stop the leader', 'helm upgrade'],
+    ['the leader must stop', 'Stop the leader', 'kubectl -n taintkeeper patch deployment'],
   ])('%s', (_why, heading, command) => {
     const target = `](#${heading.toLowerCase().replaceAll(' ', '-')})`;
     const begin = page.indexOf(`\n## ${heading}\n`);
