@@ -14,6 +14,7 @@ import {
   type ModelCluster,
   type ModelLeader,
   type ModelWrite,
+  type NodeChange,
   newCluster,
   newLeader,
   register,
@@ -67,7 +68,7 @@ function act(world: World, one: Action, occurred: string[]): World {
       occurred.push(...checkUpdate(world, one.by, before, stored));
       if (cluster.isWebhookUp) {
         checkStaysOff(world, before, stored);
-        if (one.by !== KUBELET) checkEntriesEnd(world, before, stored);
+        if (one.by !== KUBELET) checkEntriesEnd(world, before, stored, change);
       }
       return { ...world, cluster: withNode(cluster, stored) };
     }
@@ -146,24 +147,30 @@ function checkUpdate({ cluster, specs }: World, by: Requester, before: StoredNod
   return occurred;
 }
 
-/** A required taint that a request could remove is not set again, by any leader. */
+/**
+ * A required taint that a request could remove is not set again, by any leader. Unless the request also removed its entry, or the taint is a startup
+ * taint as well, which may be set late.
+ */
 function checkStaysOff({ cluster, specs }: World, before: StoredNode, stored: StoredNode): void {
   if (before.labels !== stored.labels) return;
-  const { required } = declared(specs, stored.labels);
+  const { required, untilReady } = declared(specs, stored.labels);
+  const ended = entriesOf(before.allowRemoval).filter((entry) => !entriesOf(stored.allowRemoval).includes(entry));
   const removed = before.taints.filter(
     (taint) =>
       required.some((one) => identityOf(one.taint) === identityOf(taint) && isMet(one, [taint])) &&
-      !stored.taints.some((one) => identityOf(one) === identityOf(taint)),
+      !stored.taints.some((one) => identityOf(one) === identityOf(taint)) &&
+      !untilReady.some((one) => identityOf(one.taint) === identityOf(taint)) &&
+      !ended.includes(textOf(taint)),
   );
   const led = lead(withNode(cluster, stored), newLeader(cluster.policies)).cluster.nodes.get(stored.name);
   for (const taint of removed) expect(led?.taints.map(identityOf)).not.toContain(identityOf(taint));
 }
 
-/** A request that sets a protected taint ends its entry. */
-function checkEntriesEnd({ specs }: World, before: StoredNode, stored: StoredNode): void {
+/** A request that sets a protected taint ends its entry. What a policy sets, because it begins to select the node, ends none. */
+function checkEntriesEnd({ specs }: World, before: StoredNode, stored: StoredNode, { taints = [] }: NodeChange): void {
   const { protectorsOf } = declared(specs, before.labels, stored.labels);
   const had = before.taints.map(textOf);
-  for (const taint of stored.taints) {
+  for (const taint of taints) {
     if (had.includes(textOf(taint)) || protectorsOf(taint).length === 0) continue;
     expect(entriesOf(stored.allowRemoval)).not.toContain(textOf(taint));
   }
@@ -176,6 +183,8 @@ function checkWrites(world: World, writes: readonly ModelWrite[], cluster: Model
     const { before, sent, stored, at } = write;
     standing = standingNow(standing, write.cluster, world.specs, at);
     occurred.push(...reasonsFor(write, world.specs, standing));
+    // The next write may be an hour later.
+    if (stored) standing = standingNow(standing, withNode(write.cluster, stored), world.specs, at);
     // With the policies of the leader, admission has nothing to say about its write, except that entries end.
     expect(stored?.taints, `${JSON.stringify(before)} to ${JSON.stringify(sent)}`).toEqual(sent.taints);
   }
