@@ -2,7 +2,7 @@ import { groupViolations, listSubjects, type Violation } from '../judge/decision
 import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
 import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
 import { eventsOnBoth } from '../policy/policy-events.ts';
-import type { Judgement } from './admit.ts';
+import type { Judgement } from './judge-request.ts';
 import { type AdmissionRequest, shownUser } from './review.ts';
 
 /** How an outcome is shown: one that needs attention is a Warning. */

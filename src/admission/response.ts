@@ -1,4 +1,4 @@
-import type { Judgement } from './admit.ts';
+import type { Judgement } from './judge-request.ts';
 import { ADMISSION_API_VERSION } from './review.ts';
 
 /** A Status of meta/v1, as far as an AdmissionResponse needs one. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Judgement } from '../admission/admit.ts';
+import type { Judgement } from '../admission/judge-request.ts';
 import { type AdmissionRequest, shownUser } from '../admission/review.ts';
 import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
 import { isWarning, type Outcome, outcomeText } from '../judge/outcomes.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { eventsOf, objectToCreate } from '../../src/admission/request-events.ts';
 import { answer } from '../../src/admission/response.ts';
 import { decodeReview } from '../../src/admission/review.ts';
@@ -141,7 +141,11 @@ describeWithControlPlane('Events', {}, (cp) => {
       server = createServer(await authority.serving(), async (incoming, outgoing) => {
         const review = decodeReview(await json(incoming));
         if (!review.ok) throw new Error(review.message);
-        const judgement = judge(review.request, incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate', policies);
+        const judgement = judgeRequest(
+          review.request,
+          incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate',
+          policies,
+        );
         const object = objectToCreate(review.request, judgement);
         const record = (createdUid?: string) => {
           for (const event of eventsOf(review.request, judgement, createdUid)) recorder.record(event);

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { type Admission, admit } from '../../admission/admit.ts';
 import { nestedTooDeep } from '../../admission/review.ts';
+import { type Admission, simulateAdmission } from '../../admission/simulate-admission.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { type FilesRead, readDocuments, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
@@ -182,7 +182,7 @@ function review(reviewable: Reviewable, policies: PolicySet): ReviewedObject {
     refusals: refusalsOf(reviewable),
   });
   try {
-    return describe(admit(request, policies));
+    return describe(simulateAdmission(request, policies));
   } catch (thrown) {
     const error = nestedTooDeep(thrown, request) ?? thrown;
     if (!(error instanceof MalformedObjectError)) throw error;

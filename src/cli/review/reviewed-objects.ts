@@ -1,4 +1,4 @@
-import type { Admission } from '../../admission/admit.ts';
+import type { Admission } from '../../admission/simulate-admission.ts';
 import type { Level } from '../../explain/sections.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
