@@ -3,7 +3,7 @@ import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
 import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
 import { eventsOnBoth } from '../policy/policy-events.ts';
 import { type AdmissionRequest, shownUser } from './admission-review.ts';
-import type { Judgement } from './admit.ts';
+import type { Judgement } from './judge-request.ts';
 
 /** How an outcome is shown: one that needs attention is a Warning. */
 interface Wording {

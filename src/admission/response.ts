@@ -1,5 +1,5 @@
 import { ADMISSION_API_VERSION } from './admission-review.ts';
-import type { Judgement } from './admit.ts';
+import type { Judgement } from './judge-request.ts';
 
 /** A Status of meta/v1, as far as an AdmissionResponse needs one. */
 interface FailureStatus {

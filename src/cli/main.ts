@@ -4,7 +4,7 @@ import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { EXIT } from './process.ts';
-import { serveCommand } from './serve.ts';
+import { serveCommand } from './serve/serve.ts';
 
 /**
  * Runs the command line and returns its exit code. Errors of the input are one message on stderr and code 2. Other errors are taintkeeper's own,

@@ -3,7 +3,7 @@ import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
-import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
+import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps } from './gap-policies.ts';
 import { gapsOf } from './gaps.ts';
@@ -210,4 +210,25 @@ function namesOf(nodes: readonly SchedulingNode[]): string[] {
 export function groupId(index: number): string {
   const letter = String.fromCharCode('A'.charCodeAt(0) + (index % 26));
   return index < 26 ? letter : `${groupId(Math.floor(index / 26) - 1)}${letter}`;
+}
+
+/** The pods of a DaemonSet on virtual nodes, which stay Pending. */
+export interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {
+  readonly nodes: readonly string[];
+  /** What leaves these nodes out. */
+  readonly change: string;
+}
+
+/** The DaemonSets that get pods on virtual nodes: for each DaemonSet and each label of virtual nodes. */
+export function podsOnVirtualNodes({ daemonSets, nodeGroups }: CoverageReport): VirtualNodePods[] {
+  const byLabel = [...Map.groupBy(nodeGroups, ({ virtual }) => virtual)];
+  return daemonSets.flatMap(({ namespace, name, cells }) => {
+    const running = new Set(cells.filter(({ runs }) => runs).map(({ group }) => group));
+    return byLabel.flatMap(([virtual, groups]) => {
+      const nodes = groups.filter(({ id }) => running.has(id)).flatMap(({ nodes }) => nodes);
+      if (virtual === undefined || nodes.length === 0) return [];
+      const [key = '', value = ''] = virtual.split('=');
+      return [{ namespace, name, nodes, change: excludingVirtualNodes([key, value]) }];
+    });
+  });
 }

@@ -1,5 +1,5 @@
 import type { AdmissionRequest } from '../admission/admission-review.ts';
-import { judge } from '../admission/admit.ts';
+import { judgeRequest } from '../admission/judge-request.ts';
 import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
@@ -50,7 +50,9 @@ export function findTrial({ policies, nodes, requester, namespace }: TrialMateri
   const compiled = compilePolicies(policies);
   const userInfo = { username: requester.username, groups: [...requester.groups] };
   const matters = (request: Omit<AdmissionRequest, 'uid' | 'userInfo'>) =>
-    PHASES.some((phase) => judge({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow');
+    PHASES.some(
+      (phase) => judgeRequest({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow',
+    );
   for (const node of nodes) {
     const trial = nodeTrial(node);
     const object = { ...node, spec: { ...node.spec, taints: [] } };

@@ -32,7 +32,7 @@ function outcomeFor({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcom
 export type Phase = (typeof PHASES)[number];
 export const PHASES = ['mutate', 'validate'] as const;
 
-/** The rules about one kind of request, one function for each phase. `admission/admit.ts` calls the one of its phase. */
+/** The rules about one kind of request, one function for each phase. `admission/judge-request.ts` calls the one of its phase. */
 export type Judge<Request, Policies, Desired> = {
   readonly mutate: (request: Request, policies: Policies) => Decision<Desired>;
   readonly validate: (request: Request, policies: Policies) => Decision<never>;

@@ -1,12 +1,13 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { managerOf, type Workload, type WorkloadKind } from '../coverage/workload.ts';
+import { type InstalledDaemonSet, managerOf, type Workload, type WorkloadKind } from '../coverage/workload.ts';
 import type { Tolerator, ToleratorKind } from '../judge/request/pod-authorization.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
-import { tolerationList } from './daemon-set-object.ts';
+import { isPluginDirectory } from '../scheduling/node-critical.ts';
+import { asDaemonSet, tolerationList, viewDaemonSet } from './daemon-set-object.ts';
 import { Nullish, reader, StringMap } from './object-meta.ts';
 
 const Requirements = Type.Array(
@@ -202,6 +203,23 @@ export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, nam
       annotations: annotations ?? {},
       controller: controllerOf(value, path),
     }),
+  };
+}
+
+/**
+ * An installed DaemonSet, from parsed JSON. `path` is its place in its document, and `namespace` is used if it names none.
+ * @throws MalformedObjectError
+ */
+export function viewInstalledDaemonSet(value: unknown, path: Path, namespace = 'default'): InstalledDaemonSet {
+  const { annotations, labels } = viewDaemonSet(asDaemonSet(value, path), namespace, '');
+  const { priorityClass, writes } = viewPriority(value, path);
+  return {
+    ...viewScheduling(value, path, namespace),
+    annotations,
+    labels,
+    controller: controllerOf(value, path),
+    priorityClass,
+    pluginDirectories: writes.filter(isPluginDirectory),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/admission-review.ts';
-import { type Judgement, judge } from '../admission/admit.ts';
+import { type Judgement, judgeRequest } from '../admission/judge-request.ts';
 import { nameOf, objectToCreate } from '../admission/request-events.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { groupViolations, PHASES, type Phase } from '../judge/decision.ts';
@@ -267,7 +267,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      return finish(judge(request, phase, policies()));
+      return finish(judgeRequest(request, phase, policies()));
     } catch (thrown) {
       return fail(thrown);
     }

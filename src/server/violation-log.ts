@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type AdmissionRequest, shownUser } from '../admission/admission-review.ts';
-import type { Judgement } from '../admission/admit.ts';
+import type { Judgement } from '../admission/judge-request.ts';
 import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
 import { isWarning, type Outcome, outcomeText } from '../judge/outcomes.ts';
 import { printable } from '../kubernetes/text.ts';

@@ -1,5 +1,5 @@
 import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
@@ -136,7 +136,7 @@ function sampleDecisions(policies: PolicySet, audit: boolean): DecisionLog {
     // Where nothing is changed, it is the second phase that reports.
     const phase = audit ? 'validate' : usual;
     at = new Date(SAMPLE_TIME.getTime() - secondsAgo * 1_000);
-    log.record({ phase, request, judgement: judge(request, phase, policies), origin: '10.0.0.10' });
+    log.record({ phase, request, judgement: judgeRequest(request, phase, policies), origin: '10.0.0.10' });
   };
   decide(
     3_100,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeReview } from '../../src/admission/admission-review.ts';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { eventsOf, objectToCreate } from '../../src/admission/request-events.ts';
 import { answer } from '../../src/admission/response.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
@@ -141,7 +141,11 @@ describeWithControlPlane('Events', {}, (cp) => {
       server = createServer(await authority.serving(), async (incoming, outgoing) => {
         const review = decodeReview(await json(incoming));
         if (!review.ok) throw new Error(review.message);
-        const judgement = judge(review.request, incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate', policies);
+        const judgement = judgeRequest(
+          review.request,
+          incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate',
+          policies,
+        );
         const object = objectToCreate(review.request, judgement);
         const record = (createdUid?: string) => {
           for (const event of eventsOf(review.request, judgement, createdUid)) recorder.record(event);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { Admission } from '../../src/admission/admit.ts';
+import type { Admission } from '../../src/admission/simulate-admission.ts';
 import { atMost } from '../../src/kubernetes/text.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { type Answer, succeeded } from '../control-plane/rest.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { admit } from '../../src/admission/admit.ts';
+import { simulateAdmission } from '../../src/admission/simulate-admission.ts';
 import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { translate } from '../../src/native/translate.ts';
@@ -44,7 +44,7 @@ describeWithControlPlane(
             for (const request of requests) {
               const made = await make(cp(), request);
               if (made === undefined) continue;
-              const admission = admit({ ...made.request, userInfo: {} }, compiled);
+              const admission = simulateAdmission({ ...made.request, userInfo: {} }, compiled);
               check(made, admission);
               for (const what of ['cases', ...new Set(admission.violations.map(outcomeText))]) {
                 tally.set(what, (tally.get(what) ?? 0) + 1);
@@ -106,7 +106,7 @@ describeWithControlPlane(
           } as const;
           const made = await make(cp(), { ...request, state: { ...state, tolerations: left } });
           if (made === undefined) throw new Error('the API server does not take it');
-          const admission = admit({ ...made.request, userInfo: {} }, compiled);
+          const admission = simulateAdmission({ ...made.request, userInfo: {} }, compiled);
           check(made, admission);
           if (left === others) expect(admission.violations.length).toBeGreaterThan(1);
         }

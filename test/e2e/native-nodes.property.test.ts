@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
-import { type Admission, admit, judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
+import { type Admission, simulateAdmission } from '../../src/admission/simulate-admission.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../src/judge/allow-removal.ts';
 import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
@@ -129,8 +130,8 @@ function compare({ request, answer }: Made, admission: Admission, options: Kind)
 
 /** What the engine decides. Without MutatingAdmissionPolicy, it validates the node as it was sent. */
 function expected(request: AdmissionRequest, compiled: PolicySet, { mutates }: Kind): Admission {
-  if (mutates) return admit(request, compiled);
-  const { decision } = judge(request, 'validate', compiled);
+  if (mutates) return simulateAdmission(request, compiled);
+  const { decision } = judgeRequest(request, 'validate', compiled);
   return {
     ...decision,
     result: decision.action === 'deny' ? 'denied' : 'allowed',

@@ -1,6 +1,6 @@
 import { equal } from 'node:assert/strict';
 import fc from 'fast-check';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { type FuzzTarget, target } from './target.ts';
@@ -42,7 +42,7 @@ export const LARGE_BODIES: readonly FuzzTarget[] = [
         oldObject: { metadata: {}, spec: { taints: carried } },
         object: { metadata: {}, spec: { taints: after } },
       };
-      equal(judge(request, 'validate', policies).decision.action, 'deny');
+      equal(judgeRequest(request, 'validate', policies).decision.action, 'deny');
     },
   ),
 ];

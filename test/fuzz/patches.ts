@@ -2,7 +2,7 @@ import { deepEqual, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import { applyPatch } from 'rfc6902';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { keepPatch } from '../../src/page/patch-changes.ts';
 import * as generate from '../unit/admission/generators.ts';
 import { nodeCases, toNodeCase } from '../unit/admission/node-cases.ts';
@@ -40,12 +40,12 @@ function plain(value: unknown): unknown {
 export const PATCHES: readonly FuzzTarget[] = [
   target('a patch of a Node', 2, nodeCases, (generated) => {
     const { request, compiled } = toNodeCase(generated);
-    agreed(request.object, judge(request, 'mutate', compiled).patch);
+    agreed(request.object, judgeRequest(request, 'mutate', compiled).patch);
   }),
   target('a patch of a DaemonSet', 1, daemonSets, ({ tolerations, policies }) => {
     const spec = { containers: [{ name: 'c' }], ...(tolerations === undefined ? {} : { tolerations }) };
     const object = { metadata: { name: 'cni' }, spec: { template: { spec } } };
-    agreed(object, judge(daemonSetRequest({ object }), 'mutate', policySet({ toleration: policies })).patch);
+    agreed(object, judgeRequest(daemonSetRequest({ object }), 'mutate', policySet({ toleration: policies })).patch);
   }),
 ];
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { decodeReview } from '../../src/admission/admission-review.ts';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { InputError } from '../../src/files/text-files.ts';
 import { translate } from '../../src/native/translate.ts';
@@ -70,7 +70,7 @@ function usable(policies: readonly Policy[]): void {
     if (policy.kind !== 'RecoveryPolicy') translate(policy, { among: policies, mutates: true, purpose: 'Backstop' });
   }
   for (const request of REQUESTS) {
-    for (const phase of ['mutate', 'validate'] as const) judge(request, phase, compiled);
+    for (const phase of ['mutate', 'validate'] as const) judgeRequest(request, phase, compiled);
   }
 }
 

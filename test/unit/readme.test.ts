@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { decodeReview } from '../../src/admission/admission-review.ts';
-import { judge } from '../../src/admission/admit.ts';
+import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { answer } from '../../src/admission/response.ts';
 import { readBuiltinPolicies } from '../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
@@ -17,7 +17,7 @@ it("the README's curl is answered as it says", async () => {
   const review = decodeReview(JSON.parse(readFileSync(join(ROOT, example), 'utf8')));
   if (!review.ok) throw new Error(review.message);
   const policies = compilePolicies(parsePolicies(await readBuiltinPolicies()));
-  const body = answer(review.request.uid, judge(review.request, 'validate', policies));
+  const body = answer(review.request.uid, judgeRequest(review.request, 'validate', policies));
   expect(block.split('\n')).toContain(JSON.stringify(body));
 });
 

@@ -1,32 +1,15 @@
 import { Command, Option } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isForbidden } from '../../cluster/client/api-error.ts';
-import { findObject } from '../../cluster/client/find-object.ts';
-import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
-import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../../cluster/webhook-configurations.ts';
-import type { Level } from '../../explain/sections.ts';
-import { InputError } from '../../files/text-files.ts';
-import { formatTaint } from '../../kubernetes/taint.ts';
-import { atMost, count, printable } from '../../kubernetes/text.ts';
-import { formatToleration } from '../../kubernetes/toleration.ts';
+import { count } from '../../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
 import { type OutputFormat, outputOption, parseSeconds } from '../options.ts';
-import { formatAs } from '../output/format.ts';
-import type { Look } from '../output/look.ts';
 import { tell, withProgress } from '../output/stderr.ts';
-import { columns, type TableCell } from '../output/table.ts';
 import { EXIT } from '../process.ts';
-import {
-  addedTo,
-  type Cleaned,
-  type CleaningOptions,
-  clean,
-  DRY_RUNS,
-  findLeftovers,
-  titleOf,
-  waitingOn,
-} from './leftovers.ts';
+import { formatCleanup } from './cleaned-objects.ts';
+import { type Cleaned, type CleaningOptions, clean, DRY_RUNS } from './cleaning.ts';
+import { refuseWhileInstalled } from './installed.ts';
+import { findLeftovers } from './leftovers.ts';
 
 interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
   readonly kubeconfig?: string;
@@ -34,9 +17,6 @@ interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'>
   readonly timeout: number;
   readonly output: OutputFormat;
 }
-
-/** Native policies that a message names. */
-const MAX_NAMED = 5;
 
 /** `taintkeeper cleanup`: removes what an installation leaves on Nodes and DaemonSets. */
 export function cleanupCommand(exit: (code: number) => void): Command {
@@ -111,113 +91,4 @@ function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
     return withProgress(() => what, work);
   };
   return atCluster(options, cleanUpAt, { namesServer: true });
-}
-
-async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promise<void> {
-  const registered = await registeredWebhooks(client);
-  const bound = await boundNatives(client);
-  const fault = registered ?? nativesAtWork(bound.filter(isWrittenByLeader));
-  if (fault !== undefined) {
-    if (!isTrial) throw new InputError([`${fault}. Uninstall it first, or pass --dry-run`]);
-    tell(`note: ${fault}`);
-    return;
-  }
-  const writing = bound.filter(({ kind }) => kind === 'MutatingAdmissionPolicyBinding');
-  if (writing.length === 0) return;
-  tell(`note: native policies are in force, and go on writing annotations to nodes: ${named(writing)}`);
-}
-
-/** The message about webhook configurations that exist. */
-async function registeredWebhooks(client: ApiClient): Promise<string | undefined> {
-  for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
-    if (!(await findObject(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
-    return `${kind} ${CONFIGURATION_NAME} exists: taintkeeper is installed, and would write again what is removed`;
-  }
-  return undefined;
-}
-
-/** The ClusterRole owns the webhook configurations. A policy that only native policies enforce has no webhook. */
-function nativesAtWork(written: readonly NativeObject[]): string | undefined {
-  if (written.length === 0) return undefined;
-  return `native policies of taintkeeper are in force: ${named(written)}: it is installed, or not wholly removed`;
-}
-
-function named(natives: readonly NativeObject[]): string {
-  return atMost(MAX_NAMED, [...new Set(natives.map(({ metadata }) => metadata.name))]).join(', ');
-}
-
-/**
- * The bindings of native policies with our names.
- * @throws InputError if the user may not read them
- */
-async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
-  try {
-    const natives = await listNative(client, await servedVersions(client));
-    return natives.filter(({ kind }) => kind.endsWith('Binding'));
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    throw new InputError([
-      `whether native policies of taintkeeper are in force cannot be read: ${error.message}. ${rightsText('cleanup')}`,
-    ]);
-  }
-}
-
-type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
-
-/** The result of `taintkeeper cleanup`. */
-function formatCleanup(cleaned: readonly Cleaned[], shown: Shown, format: OutputFormat): string {
-  return formatAs(format, { data: () => dataOf(cleaned, shown), table: (look) => tableOf(cleaned, shown, look) });
-}
-
-function dataOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown): object {
-  return {
-    dryRun,
-    objects: cleaned.map(({ leftover, result, problem }) => ({
-      resource: leftover.resource,
-      ...(leftover.namespace === undefined ? {} : { namespace: leftover.namespace }),
-      name: leftover.name,
-      ...(waitingOn(leftover).length > 0 ? { startupTaints: waitingOn(leftover).map(formatTaint) } : {}),
-      annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
-      [tolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
-      result,
-      ...(problem === undefined ? {} : { problem }),
-    })),
-  };
-}
-
-const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', failed: 'failed', skipped: 'quiet' };
-
-/** In kubectl's words. */
-const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
-
-function tableOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, look: Look): string {
-  if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
-  const suffix = SUFFIXES[dryRun];
-  const rows = cleaned.flatMap(({ leftover, result }) => {
-    const title = printable(titleOf(leftover));
-    const added = addedTo(leftover).map(formatToleration);
-    const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
-    return [
-      ...waitingOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
-      ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
-      ...added.map((text) => [title, printable(`toleration ${text}`), tolerations ? cell : 'kept']),
-    ];
-  });
-  const problems = cleaned.flatMap(({ leftover, problem }) =>
-    problem === undefined ? [] : [`${printable(titleOf(leftover))}: ${printable(problem)}\n`],
-  );
-  const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
-  return [
-    columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
-    ...(problems.length > 0 ? ['\n', ...problems] : []),
-    ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
-  ].join('');
-}
-
-/** Only the annotation records which tolerations taintkeeper added. */
-function keptAdvice(kept: number, dryRun: Shown['dryRun']): string {
-  const what = `${count(kept, 'toleration')} that taintkeeper added`;
-  return dryRun === 'none'
-    ? `Kept ${what}, and removed the annotation that records them. To remove the tolerations, edit the DaemonSets.`
-    : `Without --tolerations, cleanup keeps ${what}, and removes the annotation that records them. With --tolerations, it removes both, and the DaemonSets replace their pods.`;
 }

@@ -1,32 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isFinal, isForbidden, isNotFound, isNotServed } from '../../cluster/client/api-error.ts';
+import { isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
 import {
   type ClusterDaemonSet,
   type ClusterNode,
   projectDaemonSet,
   projectNode,
 } from '../../cluster/cluster-objects.ts';
-import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { policiesInForce } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
-import { jsonPointer } from '../../kubernetes/json-patch.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
-import { isHealthy } from '../../recovery/recovery.ts';
-import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
-import { countCovered } from '../../scheduling/coverage.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
 
-interface LeftOnNode extends LeftBehind {
+export interface LeftOnNode extends LeftBehind {
   readonly resource: 'nodes';
   readonly namespace?: undefined;
   readonly name: string;
@@ -37,7 +30,7 @@ interface LeftOnNode extends LeftBehind {
   readonly startup: readonly Taint[];
 }
 
-interface LeftOnDaemonSet extends LeftBehind {
+export interface LeftOnDaemonSet extends LeftBehind {
   readonly resource: 'daemonsets';
   readonly namespace: string;
   readonly name: string;
@@ -45,7 +38,7 @@ interface LeftOnDaemonSet extends LeftBehind {
 }
 
 /** @throws MalformedObjectError */
-function readNode(object: unknown, policies: readonly CompiledTaintPolicy[]): LeftOnNode {
+export function readNode(object: unknown, policies: readonly CompiledTaintPolicy[]): LeftOnNode {
   const value = projectNode(object);
   const { metadata, spec } = object as {
     metadata: { annotations?: StringMap };
@@ -59,7 +52,7 @@ function readNode(object: unknown, policies: readonly CompiledTaintPolicy[]): Le
 }
 
 /** @throws MalformedObjectError */
-function readDaemonSet(object: unknown): LeftOnDaemonSet {
+export function readDaemonSet(object: unknown): LeftOnDaemonSet {
   const value = projectDaemonSet(object);
   const { namespace, name, annotations, tolerations } = value;
   return { resource: 'daemonsets', namespace, name, value, ...leftOnDaemonSet(annotations, tolerations) };
@@ -77,74 +70,14 @@ export function addedTo(leftover: Leftover): Toleration[] {
   return value.tolerations.filter((_, place) => tolerations.includes(place));
 }
 
-/**
- * The JSON patch (RFC 6902) that removes it, and fails if it has changed. Other changes of the object, which are frequent on nodes, do not
- * matter.
- */
-function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[] {
-  const taints = leftover.resource === 'nodes' ? removing(leftover) : [];
-  const annotations = leftover.annotations.flatMap(({ name, value }): Operation[] => {
-    const path = jsonPointer('metadata', 'annotations', name);
-    return [
-      { op: 'test', path, value },
-      { op: 'remove', path },
-    ];
-  });
-  if (!withTolerations || leftover.resource === 'nodes' || leftover.tolerations.length === 0) {
-    return [...taints, ...annotations];
-  }
-  const list = '/spec/template/spec/tolerations';
-  return [
-    { op: 'test', path: list, value: leftover.value.tolerations },
-    ...annotations,
-    // From the end, so that earlier indexes stay valid.
-    ...leftover.tolerations.toReversed().map((place): Operation => ({ op: 'remove', path: `${list}/${place}` })),
-  ];
-}
-
-function removing({ list, startup }: LeftOnNode): Operation[] {
-  if (startup.length === 0) return [];
-  const path = '/spec/taints';
-  return [
-    { op: 'test', path, value: list },
-    { op: 'replace', path, value: list.filter((taint) => !startup.includes(taint)) },
-  ];
-}
-
-export const DRY_RUNS = ['none', 'client', 'server'] as const;
-
-export interface CleaningOptions {
-  /** Whether to remove added tolerations, too. */
-  readonly tolerations: boolean;
-  readonly dryRun: (typeof DRY_RUNS)[number];
-  readonly rolloutTimeoutMs: number;
-  /** Called before each step. */
-  readonly onProgress: (what: string) => void;
-}
-
-/** The result for one object. `skipped`: not tried, because of an earlier failure. */
-export interface Cleaned {
-  readonly leftover: Leftover;
-  readonly result: 'removed' | 'failed' | 'skipped';
-  /** Why not. */
-  readonly problem?: string;
-}
-
 /** What taintkeeper left in a cluster. */
 export interface Leftovers {
-  /** Nodes first, then DaemonSets; in the API server's order. */
+  /** Those with startup taints first, then other Nodes, then DaemonSets; in the API server's order. */
   readonly objects: readonly Leftover[];
   readonly unreadyNodes: readonly ClusterNode[];
   /** The TaintPolicies in force. */
   readonly policies: readonly CompiledTaintPolicy[];
 }
-
-/** So many writes at once, and then one in so many milliseconds. */
-const WRITES = { burst: 50, refillMs: 20 };
-const LOOK_MS = 500;
-
-/** The field manager of what the command writes. */
-const CLEANUP_MANAGER = 'taintkeeper-cleanup';
 
 /** The startup taints of a node that only taintkeeper removes. */
 export function waitingOn(leftover: Leftover): readonly Taint[] {
@@ -176,90 +109,4 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
     objects: leftovers.toSorted((a, b) => Number(waitingOn(b).length > 0) - Number(waitingOn(a).length > 0)),
     unreadyNodes: nodes.flatMap(({ value }) => (value.ready ? [] : [value])),
   };
-}
-
-/**
- * Cleans one object after the other. The pods of a DaemonSet that loses tolerations are replaced before the next one is changed. If that
- * fails, or the API server is unavailable, the rest is left unchanged.
- */
-export async function clean(client: ApiClient, leftovers: Leftovers, options: CleaningOptions): Promise<Cleaned[]> {
-  const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
-  const cleaned: Cleaned[] = [];
-  let over = false;
-  for (const leftover of leftovers.objects) {
-    if (over) {
-      cleaned.push({ leftover, result: 'skipped' });
-      continue;
-    }
-    if (options.dryRun !== 'client') await takeToken(() => writes);
-    options.onProgress(titleOf(leftover));
-    try {
-      await cleanObject(client, leftover, leftovers, options);
-      cleaned.push({ leftover, result: 'removed' });
-    } catch (error) {
-      over = !isFinal(error);
-      cleaned.push({ leftover, result: 'failed', problem: (error as Error).message });
-    }
-  }
-  return cleaned;
-}
-
-/** @throws a final ApiError (see {@link isFinal}) about this object only; any other error ends the cleanup */
-async function cleanObject(
-  client: ApiClient,
-  first: Leftover,
-  { unreadyNodes, policies }: Leftovers,
-  { tolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
-): Promise<void> {
-  if (dryRun === 'client') return;
-  const after = await patchIfUnchanged(client, {
-    path: pathOf(first),
-    first,
-    read: first.resource === 'nodes' ? (object) => readNode(object, policies) : readDaemonSet,
-    patch: (leftover: Leftover) => cleaningPatch(leftover, tolerations),
-    fieldManager: CLEANUP_MANAGER,
-    dryRun: dryRun === 'server',
-  });
-  const rolls = tolerations && first.tolerations.length > 0 && dryRun === 'none';
-  if (!rolls || after === undefined || after.resource === 'nodes') return;
-  onProgress(`waiting until the pods of ${titleOf(after)} are replaced`);
-  await rolledOut(client, after, unreadyNodes, rolloutTimeoutMs);
-}
-
-/**
- * Waits until all pods are replaced and available, or the DaemonSet is deleted. If the API server is unavailable meanwhile, it retries.
- * @throws Error if it takes too long, or the user may not read the DaemonSet
- */
-async function rolledOut(
-  client: ApiClient,
-  first: LeftOnDaemonSet,
-  unready: readonly ClusterNode[],
-  timeoutMs: number,
-): Promise<void> {
-  const end = performance.now() + timeoutMs;
-  const { generation } = first.value;
-  for (;;) {
-    let fault: Error | undefined;
-    try {
-      const { value } = readDaemonSet(await client.request('GET', pathOf(first)));
-      // Pods on nodes that are not Ready may never be replaced.
-      if (value.generation >= generation && isHealthy(value, countCovered(value, unready))) return;
-    } catch (error) {
-      if (isNotFound(error)) return;
-      fault = error as Error;
-      if (isFinal(error)) throw new Error(`${fault.message}; ${REST_STAYS}`);
-    }
-    if (performance.now() >= end) {
-      const seconds = Math.round(timeoutMs / 1000);
-      const last = fault === undefined ? '' : ` (${fault.message})`;
-      throw new Error(`its pods were not all replaced and available within ${seconds} s${last}; ${REST_STAYS}`);
-    }
-    await delay(LOOK_MS);
-  }
-}
-
-const REST_STAYS = 'what comes after is left as it is';
-
-function pathOf({ resource, namespace, name }: Leftover): string {
-  return resource === 'nodes' ? `/api/v1/nodes/${name}` : `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
 }

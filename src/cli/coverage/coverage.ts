@@ -6,11 +6,12 @@ import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { givenOptions, type OutputFormat, outputOption } from '../options.ts';
 import { EXIT } from '../process.ts';
+import { formatCoverage } from './coverage-text.ts';
 import { fixCommand } from './fix.ts';
-import { type CoverageInput, readCoverage } from './input.ts';
+import type { CoverageInput } from './input.ts';
 import { migrateCommand } from './migrate.ts';
-import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
-import { formatCoverage } from './output.ts';
+import { type SelectionOptions, withSelection } from './selection.ts';
+import { filesOf, readCoverage, type SourceOptions, sourceCommand } from './source.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly gaps: boolean;

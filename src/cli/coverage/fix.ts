@@ -18,8 +18,9 @@ import type { Obstacle } from '../../scheduling/obstacle.ts';
 import { repeatable } from '../options.ts';
 import { asComments, asJson } from '../output/format.ts';
 import { tell } from '../output/stderr.ts';
-import { type CoverageInput, type RefusedDaemonSet, readCoverage } from './input.ts';
-import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
+import type { CoverageInput, RefusedDaemonSet } from './input.ts';
+import { type SelectionOptions, withSelection } from './selection.ts';
+import { filesOf, readCoverage, type SourceOptions, sourceCommand } from './source.ts';
 
 /** How to close gaps: by policies, by patches, or in the sources of the DaemonSets. */
 const FIX_FORMS = ['policies', 'patch', 'helm-values', 'kustomize'] as const;

@@ -3,9 +3,9 @@ import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { WORKLOAD_KINDS, type Workload, type WorkloadKind } from '../../coverage/workload.ts';
 import type { SourceDocument } from '../../files/documents.ts';
 import { isKind, readNamed } from '../../files/kubernetes-objects.ts';
+import { isPattern } from '../../kubernetes/pattern.ts';
 import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';
 import type { Path } from '../../policy/problem.ts';
-import { pathsOf } from './options.ts';
 
 /**
  * The workload that an object of a file is, if it is one.
@@ -38,4 +38,12 @@ export async function listWorkloads(
     ),
   );
   return (await Promise.all(lists)).flat();
+}
+
+/** The lists of a resource in these namespaces; in all of them if there are none, or patterns. */
+export function pathsOf(apiVersion: string, resource: string, namespaces: readonly string[]): string[] {
+  if (namespaces.length === 0 || namespaces.some(isPattern)) return [`/apis/${apiVersion}/${resource}`];
+  return [...new Set(namespaces)].map(
+    (namespace) => `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${resource}`,
+  );
 }

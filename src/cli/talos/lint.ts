@@ -20,7 +20,7 @@ import {
   type LintFormat,
   type LocatedFinding,
   locateFindings,
-} from './lint-output.ts';
+} from './findings.ts';
 
 interface LintCommandOptions {
   readonly filename?: readonly string[];

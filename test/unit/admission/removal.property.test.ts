@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { admit } from '../../../src/admission/admit.ts';
+import { simulateAdmission } from '../../../src/admission/simulate-admission.ts';
 import { parseAllowedRemovals, readsAllowRemoval, unreadableEntries } from '../../../src/judge/allow-removal.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
@@ -14,7 +14,7 @@ describe('the annotation allow-removal, whatever the policies,', () => {
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
         const { request, compiled } = toNodeCase(generated);
-        const admission = admit(request, compiled);
+        const admission = simulateAdmission(request, compiled);
         if (admission.result === 'denied' || user.groups.includes('system:nodes')) return;
         const allowed = parseAllowedRemovals(viewOf(admission.object).allowRemoval);
         const had = new Set(before.taints.map(formatTaint));
@@ -38,7 +38,7 @@ describe('the annotation allow-removal, whatever the policies,', () => {
     fc.assert(
       fc.property(nodeCreation, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        const { allowRemoval } = viewOf(admit(request, compiled).object);
+        const { allowRemoval } = viewOf(simulateAdmission(request, compiled).object);
         const isRead = compiled.taintPolicies.some(readsAllowRemoval);
         expect(allowRemoval).toBe(isRead ? undefined : generated.after.allowRemoval);
         if (generated.after.allowRemoval !== undefined) seen[isRead ? 'deleted' : 'kept']++;
@@ -55,7 +55,7 @@ describe('a Node, whatever the policies,', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { request, compiled } = toNodeCase({ ...generated, user });
-        expect(admit(request, compiled).patch).toEqual([]);
+        expect(simulateAdmission(request, compiled).patch).toEqual([]);
       }),
       RUNS,
     );
@@ -65,7 +65,7 @@ describe('a Node, whatever the policies,', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated, { audit: true });
-        expect(admit(request, compiled).patch).toEqual([]);
+        expect(simulateAdmission(request, compiled).patch).toEqual([]);
       }),
       RUNS,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
-import { judge } from '../../../src/admission/admit.ts';
+import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import { eventsOf, objectToCreate } from '../../../src/admission/request-events.ts';
 import { deny, type Phase } from '../../../src/judge/decision.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
@@ -31,7 +31,7 @@ const tolerations = (mode: 'Mutate' | 'Audit') =>
   policySet({ toleration: { cni: { mode, daemonSets: { namespaces: ['kube-system'] } } } });
 
 function found(request: AdmissionRequest, policies: PolicySet, phase: Phase, createdUid?: string): RecordedEvent[] {
-  return eventsOf(request, judge(request, phase, policies), createdUid);
+  return eventsOf(request, judgeRequest(request, phase, policies), createdUid);
 }
 
 const POLICY = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' };
@@ -208,7 +208,7 @@ it.each<[why: string, request: AdmissionRequest, policies: PolicySet, phase: Pha
     'validate',
   ],
 ])('nothing could confirm %s: there is a violation and no Event', (_why, request, policies, phase) => {
-  expect(judge(request, phase, policies).decision.violations).not.toEqual([]);
+  expect(judgeRequest(request, phase, policies).decision.violations).not.toEqual([]);
   expect(found(request, policies, phase, 'uid-new')).toEqual([]);
 });
 
@@ -226,7 +226,7 @@ describe('the object that a request is to create', () => {
     ['none for a dry run', { ...creation, dryRun: true }, undefined],
     ['none without a name: no object can have the generated one', { ...generated, name: '' }, undefined],
   ])('%s', (_why, request, expected) => {
-    expect(objectToCreate(request, judge(request, 'mutate', present('Restore')))).toEqual(expected);
+    expect(objectToCreate(request, judgeRequest(request, 'mutate', present('Restore')))).toEqual(expected);
   });
 
   it('none for a refused request', () => {

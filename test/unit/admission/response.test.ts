@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judge } from '../../../src/admission/admit.ts';
+import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import { answer, badRequest, internalError } from '../../../src/admission/response.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeRequest } from './requests.ts';
@@ -12,7 +12,7 @@ const removing = nodeRequest({
 const policyIn = (mode: 'Deny' | 'Restore') => policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } });
 
 it('a judgement with nothing to say is a bare yes', () => {
-  expect(answer('u', judge(removing, 'mutate', policySet({})))).toEqual({
+  expect(answer('u', judgeRequest(removing, 'mutate', policySet({})))).toEqual({
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
     response: { uid: 'u', allowed: true },
@@ -20,7 +20,7 @@ it('a judgement with nothing to say is a bare yes', () => {
 });
 
 it('a denial has a status with code, reason and message', () => {
-  const { response } = answer('u', judge(removing, 'validate', policyIn('Deny')));
+  const { response } = answer('u', judgeRequest(removing, 'validate', policyIn('Deny')));
   expect(response).toMatchObject({
     uid: 'u',
     allowed: false,
@@ -31,7 +31,7 @@ it('a denial has a status with code, reason and message', () => {
 });
 
 it('a patch is base64 of a JSON patch, with a warning', () => {
-  const { response } = answer('u', judge(removing, 'mutate', policyIn('Restore')));
+  const { response } = answer('u', judgeRequest(removing, 'mutate', policyIn('Restore')));
   expect(response).toMatchObject({
     allowed: true,
     patchType: 'JSONPatch',

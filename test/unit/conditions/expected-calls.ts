@@ -1,5 +1,6 @@
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
-import { type Admission, admit, judge } from '../../../src/admission/admit.ts';
+import { judgeRequest } from '../../../src/admission/judge-request.ts';
+import { type Admission, simulateAdmission } from '../../../src/admission/simulate-admission.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
@@ -66,9 +67,9 @@ export function expectedCalls(
   policies: readonly Policy[],
   compiled: PolicySet,
 ): ExpectedCalls {
-  const admission = admit(request, compiled);
-  const mutation = judge(request, 'mutate', compiled).decision;
-  const validation = judge({ ...request, object: admission.object }, 'validate', compiled).decision;
+  const admission = simulateAdmission(request, compiled);
+  const mutation = judgeRequest(request, 'mutate', compiled).decision;
+  const validation = judgeRequest({ ...request, object: admission.object }, 'validate', compiled).decision;
   const isNodeUpdate = request.resource.resource === 'nodes' && request.operation === 'UPDATE';
   return {
     admission,

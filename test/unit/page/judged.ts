@@ -1,5 +1,5 @@
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
-import { judge } from '../../../src/admission/admit.ts';
+import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import type { JudgedRequest } from '../../../src/server/admission-server.ts';
 import { policySet } from '../policy/policies.ts';
@@ -15,7 +15,7 @@ const POLICIES = policySet({
 
 /** What the policies above say of a request, as the admission server hands it on. */
 export function judged(request: AdmissionRequest, phase: Phase = 'mutate', origin = '10.0.0.1'): JudgedRequest {
-  return { phase, request, judgement: judge(request, phase, POLICIES), origin };
+  return { phase, request, judgement: judgeRequest(request, phase, POLICIES), origin };
 }
 
 export const taint = (key: string, value = '') => ({ key, ...(value ? { value } : {}), effect: 'NoSchedule' });

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { formatCoverage } from '../../../../src/cli/coverage/output.ts';
+import { formatCoverage } from '../../../../src/cli/coverage/coverage-text.ts';
 import { reportCoverage } from '../../../../src/coverage/report.ts';
 import { daemonSet, node } from '../../scheduling/scheduling.ts';
 

@@ -5,7 +5,7 @@ import { lookOf, usesColors } from '../../../../src/cli/output/look.ts';
 import { skipFor } from '../../../skip-for.ts';
 import { PROGRAM } from '../run-command.ts';
 
-const LOGGER = new URL('../../../../src/cli/logger.ts', import.meta.url).pathname;
+const LOGGER = new URL('../../../../src/cli/serve/logger.ts', import.meta.url).pathname;
 
 it.each([
   { stream: {}, wide: false, width: undefined },

@@ -2,15 +2,15 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
-import { startClusterApp } from '../replica/cluster-app.ts';
-import { startFilesApp } from '../replica/files-app.ts';
-import type { Listeners, RunningApp } from '../replica/servers.ts';
-import { addProcessMetrics, createMetrics, type Metrics } from '../server/metrics.ts';
-import { VERSION } from '../version.ts';
-import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
+import { startClusterApp } from '../../replica/cluster-app.ts';
+import { startFilesApp } from '../../replica/files-app.ts';
+import type { Listeners, RunningApp } from '../../replica/servers.ts';
+import { addProcessMetrics, createMetrics, type Metrics } from '../../server/metrics.ts';
+import { VERSION } from '../../version.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from '../cluster-options.ts';
+import { parsePort, parseSeconds, refuseOptions, repeatable } from '../options.ts';
+import { EXIT, listenForStop } from '../process.ts';
 import { createLogger } from './logger.ts';
-import { parsePort, parseSeconds, refuseOptions, repeatable } from './options.ts';
-import { EXIT, listenForStop } from './process.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];

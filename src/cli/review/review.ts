@@ -1,21 +1,21 @@
 import { Command, Option } from 'commander';
-import { nestedTooDeep } from '../admission/admission-review.ts';
-import { type Admission, admit } from '../admission/admit.ts';
-import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { type FilesRead, readDocuments, readEachFile, type SourceDocument } from '../files/documents.ts';
-import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { type Reviewable, type Reviewables, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
-import { InputError } from '../files/text-files.ts';
-import { toleratorsIn } from '../files/tolerators.ts';
-import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../judge/request/pod-authorization.ts';
-import { formatToleration } from '../kubernetes/toleration.ts';
-import { asDaemonSet, refusedTolerations } from '../objects/daemon-set-object.ts';
-import { MalformedObjectError } from '../objects/object-meta.ts';
-import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
-import { formatPath } from '../policy/problem.ts';
-import { filenameOption, repeatable } from './options.ts';
-import { tell } from './output/stderr.ts';
-import { EXIT } from './process.ts';
+import { nestedTooDeep } from '../../admission/admission-review.ts';
+import { type Admission, simulateAdmission } from '../../admission/simulate-admission.ts';
+import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
+import { type FilesRead, readDocuments, readEachFile, type SourceDocument } from '../../files/documents.ts';
+import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
+import { type Reviewable, type Reviewables, reviewablesOf, updatesBetween } from '../../files/reviewables.ts';
+import { InputError } from '../../files/text-files.ts';
+import { toleratorsIn } from '../../files/tolerators.ts';
+import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../../judge/request/pod-authorization.ts';
+import { formatToleration } from '../../kubernetes/toleration.ts';
+import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
+import { MalformedObjectError } from '../../objects/object-meta.ts';
+import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
+import { formatPath } from '../../policy/problem.ts';
+import { filenameOption, repeatable } from '../options.ts';
+import { tell } from '../output/stderr.ts';
+import { EXIT } from '../process.ts';
 import {
   formatReview,
   isRefused,
@@ -23,7 +23,7 @@ import {
   type Refusal,
   type ReviewedObject,
   type ReviewFormat,
-} from './review-output.ts';
+} from './reviewed-objects.ts';
 
 interface ReviewOptions {
   readonly filename?: readonly string[];
@@ -182,7 +182,7 @@ function review(reviewable: Reviewable, policies: PolicySet): ReviewedObject {
     refusals: refusalsOf(reviewable),
   });
   try {
-    return describe(admit(request, policies));
+    return describe(simulateAdmission(request, policies));
   } catch (thrown) {
     const error = nestedTooDeep(thrown, request) ?? thrown;
     if (!(error instanceof MalformedObjectError)) throw error;

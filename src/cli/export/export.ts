@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../cluster/policy-object.ts';
-import { POLICY_KINDS } from '../cluster/policy-paths.ts';
-import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { InputError } from '../files/text-files.ts';
-import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/native-policy.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
+import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
+import { POLICY_KINDS } from '../../cluster/policy-paths.ts';
+import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
+import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
+import { InputError } from '../../files/text-files.ts';
+import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/native-policy.ts';
 import {
   capabilitiesOf,
   DEFAULT_KUBERNETES,
@@ -14,22 +14,16 @@ import {
   type NativeCapabilities,
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
-} from '../native/translate.ts';
-import { asksForNatives } from '../policy/backstop.ts';
-import type { Policy } from '../policy/policy.ts';
-import { AUDIT_NOTE } from '../policy/policy-status.ts';
-import { atCluster, CLUSTER_OPTIONS, installedPolicies } from './cluster-options.ts';
-import { exportNodePolicies } from './export-nodes.ts';
-import {
-  type ExportedManifests,
-  exportAsObject,
-  formatExport,
-  limitsOf,
-  writeStaticManifests,
-} from './export-output.ts';
-import { repeatable } from './options.ts';
-import { asJson } from './output/format.ts';
-import { tell, withProgress } from './output/stderr.ts';
+} from '../../native/translate.ts';
+import { asksForNatives } from '../../policy/backstop.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { AUDIT_NOTE } from '../../policy/policy-status.ts';
+import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-options.ts';
+import { repeatable } from '../options.ts';
+import { asJson } from '../output/format.ts';
+import { tell, withProgress } from '../output/stderr.ts';
+import { type ExportedManifests, exportAsObject, formatExport, limitsOf, writeStaticManifests } from './manifests.ts';
+import { exportNodePolicies } from './nodes.ts';
 
 interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];

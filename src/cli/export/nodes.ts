@@ -1,15 +1,15 @@
-import { readDocuments, type SourceDocument } from '../files/documents.ts';
-import { isKind, objectsOf, readNamed } from '../files/kubernetes-objects.ts';
-import { manifestOf, policiesAsObject, policyText } from '../files/policy-manifest.ts';
-import { InputError } from '../files/text-files.ts';
-import type { NodeView } from '../judge/node-view.ts';
-import { type NodePolicy, policyOfNode } from '../judge/policy/node-policy.ts';
-import { formatTaint } from '../kubernetes/taint.ts';
-import { removerOf } from '../kubernetes/transient-taints.ts';
-import { asNode, viewNode } from '../objects/node-object.ts';
-import { parsePolicy, type TaintPolicy } from '../policy/policy.ts';
-import { asComments, asJson } from './output/format.ts';
-import { tell } from './output/stderr.ts';
+import { readDocuments, type SourceDocument } from '../../files/documents.ts';
+import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { manifestOf, policiesAsObject, policyText } from '../../files/policy-manifest.ts';
+import { InputError } from '../../files/text-files.ts';
+import type { NodeView } from '../../judge/node-view.ts';
+import { type NodePolicy, policyOfNode } from '../../judge/policy/node-policy.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { removerOf } from '../../kubernetes/transient-taints.ts';
+import { asNode, viewNode } from '../../objects/node-object.ts';
+import { parsePolicy, type TaintPolicy } from '../../policy/policy.ts';
+import { asComments, asJson } from '../output/format.ts';
+import { tell } from '../output/stderr.ts';
 
 interface FoundNode {
   readonly node: NodeView;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
-import { judge } from '../../../src/admission/admit.ts';
+import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 
@@ -140,7 +140,7 @@ describe('the patch has the fewest operations', () => {
     },
   ])('$why', ({ request, patch }) => {
     const before = structuredClone(request);
-    expect(judge(request, 'mutate', policies).patch).toEqual(patch);
+    expect(judgeRequest(request, 'mutate', policies).patch).toEqual(patch);
     expect(request).toEqual(before);
   });
 });
@@ -161,7 +161,7 @@ describe('a DaemonSet that runs', () => {
       patched: true,
     },
   ])('is patched when its template changes: $why, $patched', ({ object, oldObject = old, patched }) => {
-    const { patch } = judge(daemonSetRequest({ object, oldObject }), 'mutate', policies);
+    const { patch } = judgeRequest(daemonSetRequest({ object, oldObject }), 'mutate', policies);
     expect(patch.length > 0).toBe(patched);
   });
 });
@@ -183,7 +183,7 @@ describe('what no policy is about is allowed untouched', () => {
     ['pods', { ...removing, resource: { group: '', version: 'v1', resource: 'pods' }, object: 'anything' }],
   ])('%s', (_why, request) => {
     for (const phase of ['mutate', 'validate'] as const) {
-      expect(judge(request, phase, policies)).toMatchObject({
+      expect(judgeRequest(request, phase, policies)).toMatchObject({
         kind: undefined,
         patch: [],
         decision: { action: 'allow', violations: [] },
@@ -238,7 +238,7 @@ describe('an object that is not what its resource says', () => {
       'request.object.spec.template.spec.tolerations: expected a list, got a map',
     ],
   ])('%s', (_why, request, message) => {
-    expect(() => judge(request, 'validate', policies)).toThrow(
+    expect(() => judgeRequest(request, 'validate', policies)).toThrow(
       expect.objectContaining({ name: 'MalformedObjectError', message }),
     );
   });
@@ -257,6 +257,6 @@ it('keys that every object inherits are read as they stand', () => {
   });
   const update = (metadata: object) =>
     nodeRequest({ object: { metadata, spec: {} }, oldObject: { metadata, spec: { taints: [gpu] } } });
-  expect(judge(update({ labels }), 'validate', selecting).decision.action).toBe('deny');
-  expect(judge(update({ labels: {} }), 'validate', selecting).decision.action).toBe('allow');
+  expect(judgeRequest(update({ labels }), 'validate', selecting).decision.action).toBe('deny');
+  expect(judgeRequest(update({ labels: {} }), 'validate', selecting).decision.action).toBe('allow');
 });

@@ -1,13 +1,14 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Document } from 'yaml';
-import { KUBECTL_YAML } from '../files/documents.ts';
-import { yamlText } from '../files/printed-data.ts';
-import { InputError, makeDirectory, reasonOf } from '../files/text-files.ts';
-import { printable } from '../kubernetes/text.ts';
-import type { NativeManifest } from '../native/native-policy.ts';
-import type { ExportedPolicy, NativeCapabilities } from '../native/translate.ts';
-import type { Policy } from '../policy/policy.ts';
+import { KUBECTL_YAML } from '../../files/documents.ts';
+import { yamlText } from '../../files/printed-data.ts';
+import { InputError, makeDirectory, reasonOf } from '../../files/text-files.ts';
+import { printable } from '../../kubernetes/text.ts';
+import type { NativeManifest } from '../../native/native-policy.ts';
+import type { ExportedPolicy, NativeCapabilities } from '../../native/translate.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { asComments } from '../output/format.ts';
 
 /** The objects of a policy, and what they do not do. */
 export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
@@ -39,14 +40,14 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
         `${source.kind} ${source.name}, for Kubernetes ${version}; written by taintkeeper export.`,
         ...(limits.length > 0 ? ['What the policy does and these objects do not:', ...limits.map(formatLimit)] : []),
       ];
-      if (manifests.length === 0) return [comment(heading)];
+      if (manifests.length === 0) return [asComments(heading)];
       return manifests.map((manifest, index) => {
         const document = new Document(manifest, KUBECTL_YAML);
         const lines = [
           ...(index === 0 ? [...heading, ''] : []),
           `${source.kind} ${source.name}: ${purposeOf(source, manifest)}`,
         ];
-        return `${comment(lines)}${yamlText(document)}`;
+        return `${asComments(lines)}${yamlText(document)}`;
       });
     })
     .join('---\n');
@@ -75,13 +76,6 @@ function purposeOf(source: Policy, { kind, metadata: { name } }: NativeManifest)
   // Only a policy in mode Restore restores. In other modes, the mutation removes used entries of the annotation.
   if (part === 'restore' && !(source.kind === 'TaintPolicy' && source.spec.mode === 'Restore')) return TIDIES;
   return PURPOSES[part] ?? part;
-}
-
-function comment(lines: readonly string[]): string {
-  return lines
-    .map((line) => `# ${printable(line)}`.trimEnd())
-    .join('\n')
-    .concat('\n');
 }
 
 const FOLDERS = { validating: 'ValidatingAdmissionPolicy', mutating: 'MutatingAdmissionPolicy' } as const;

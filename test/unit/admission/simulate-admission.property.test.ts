@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
-import { admit, judge } from '../../../src/admission/admit.ts';
+import { judgeRequest } from '../../../src/admission/judge-request.ts';
+import { simulateAdmission } from '../../../src/admission/simulate-admission.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../../../src/judge/allow-removal.ts';
 import type { DesiredDaemonSet } from '../../../src/judge/daemon-set-view.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
@@ -32,7 +33,7 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        const { decision, patch } = judge(request, 'mutate', compiled);
+        const { decision, patch } = judgeRequest(request, 'mutate', compiled);
         const patched = jsonPatch.applyPatch(request.object, [...patch], true, false).newDocument;
         const view = viewOf(patched);
         if (decision.action === 'patch') {
@@ -52,8 +53,8 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        const { object } = admit(request, compiled);
-        expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
+        const { object } = simulateAdmission(request, compiled);
+        expect(judgeRequest({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
       }),
       RUNS,
     );
@@ -68,7 +69,7 @@ describe('a Node request, whatever the policies', () => {
             ...generated,
             policies: Object.fromEntries(all),
           });
-          return admit(request, compiled);
+          return simulateAdmission(request, compiled);
         });
         expect(backed).toEqual(bare);
       }),
@@ -80,7 +81,7 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        const { taints } = viewOf(admit(request, compiled).object);
+        const { taints } = viewOf(simulateAdmission(request, compiled).object);
         expect(new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size).toBe(taints.length);
       }),
       RUNS,
@@ -92,7 +93,7 @@ describe('a Node request, whatever the policies', () => {
       fc.property(nodeUpdate, (generated) => {
         const { before, after } = generated;
         const { request, compiled } = toNodeCase(generated);
-        const { taints } = viewOf(admit(request, compiled).object);
+        const { taints } = viewOf(simulateAdmission(request, compiled).object);
         expect(taints.slice(0, after.taints.length).map(identity)).toEqual(after.taints.map(identity));
         after.taints.forEach((asked, index) => {
           const stored = before.taints.find((old) => sameTaint(old, asked));
@@ -112,7 +113,7 @@ describe('a Node request, whatever the policies', () => {
       fc.property(nodeUpdate, (generated) => {
         const { before, user } = generated;
         const { request, compiled } = toNodeCase(generated);
-        const admission = admit(request, compiled);
+        const admission = simulateAdmission(request, compiled);
         if (admission.result === 'denied') return;
         const after = viewOf(admission.object);
         const allowed = parseAllowedRemovals(before.allowRemoval);
@@ -141,7 +142,7 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeCreation, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        expect(admit(request, compiled).result).not.toBe('denied');
+        expect(simulateAdmission(request, compiled).result).not.toBe('denied');
       }),
       RUNS,
     );
@@ -160,8 +161,8 @@ describe('a DaemonSet request, whatever the policies', () => {
       fc.property(cases, ({ tolerations, policies }) => {
         const request = daemonSetRequest({ object: daemonSet(tolerations) });
         const compiled = policySet({ toleration: policies });
-        const { decision, patch } = judge(request, 'mutate', compiled);
-        const { object, result } = admit(request, compiled);
+        const { decision, patch } = judgeRequest(request, 'mutate', compiled);
+        const { object, result } = simulateAdmission(request, compiled);
         const view = viewDaemonSet(asDaemonSet(object, []), 'kube-system', 'cni');
 
         expect(result).not.toBe('denied');
@@ -172,7 +173,7 @@ describe('a DaemonSet request, whatever the policies', () => {
           expect(view.tolerations).toEqual(desired.tolerations);
           expect(patch.length).toBe(tolerations.length === 0 ? 1 : desired.tolerations.length - tolerations.length);
         }
-        expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
+        expect(judgeRequest({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
       }),
       RUNS,
     );

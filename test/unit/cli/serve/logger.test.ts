@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runScript } from './run-command.ts';
+import { runScript } from '../run-command.ts';
 
-const LOGGER = new URL('../../../src/cli/logger.ts', import.meta.url).href;
+const LOGGER = new URL('../../../../src/cli/serve/logger.ts', import.meta.url).href;
 
 /** What the logger prints of these calls, each `[level, fields, message]`. */
 async function logged(terminal: boolean, calls: [level: string, fields: object, message: string][]): Promise<string[]> {

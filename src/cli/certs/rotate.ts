@@ -1,59 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
-import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../certs/certificate-report.ts';
-import { type RotationObstacle, rotationObstacle, servingFault } from '../certs/inspect.ts';
-import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../certs/rotation.ts';
-import { readSecret, type SecretRef, type SecretState, writeSecret } from '../cluster/certificate-secret.ts';
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import { confirmedTime } from '../cluster/client/confirmed-time.ts';
-import { OWN_SERVICE } from '../cluster/own-names.ts';
-import { serverName } from '../cluster/service-endpoint.ts';
-import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
-import { InputError } from '../files/text-files.ts';
-import { atCluster, CLUSTER_OPTIONS, type ClusterOptions, namespaceFor } from './cluster-options.ts';
-import { type OutputFormat, outputOption, parseSeconds } from './options.ts';
-import { formatAs } from './output/format.ts';
-import type { Look } from './output/look.ts';
-import { withProgress } from './output/stderr.ts';
-import { columns } from './output/table.ts';
-import { EXIT } from './process.ts';
-
-interface Site {
-  readonly client: ApiClient;
-  readonly ref: SecretRef;
-  readonly names: readonly string[];
-}
-
-/** `taintkeeper certs`: shows and replaces the certificates of taintkeeper in a cluster. */
-export function certsCommand(exit: (code: number) => void): Command {
-  return new Command('certs')
-    .description('Show and rotate the certificates of taintkeeper in a cluster.')
-    .addCommand(statusCommand(exit))
-    .addCommand(rotateCommand());
-}
-
-function statusCommand(exit: (code: number) => void): Command {
-  return withClusterOptions(new Command('status'))
-    .description('Show the CA, the serving certificate, and whether every webhook trusts it.')
-    .addOption(outputOption())
-    .addHelpText(
-      'after',
-      '\nExit code: 0 no problem, 1 a problem was found, 2 could not determine the state (connection or permission error).',
-    )
-    .action((options: ClusterOptions & { output: OutputFormat }) =>
-      atSite(options, async ({ client, ref, names }) => {
-        const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
-        const [{ files }, bundles] = await withProgress('asking the API server', reading);
-        const report = reportCertificates(files, bundles, names, await confirmedTime(client));
-        process.stdout.write(formatAs(options.output, { data: () => report, table: (look) => table(report, look) }));
-        exit(report.problems.length > 0 ? EXIT.problem : EXIT.ok);
-      }),
-    );
-}
+import { type RotationObstacle, rotationObstacle, servingFault } from '../../certs/inspect.ts';
+import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
+import { readSecret, type SecretRef, type SecretState, writeSecret } from '../../cluster/certificate-secret.ts';
+import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
+import { InputError } from '../../files/text-files.ts';
+import type { ClusterOptions } from '../cluster-options.ts';
+import { parseSeconds } from '../options.ts';
+import { withProgress } from '../output/stderr.ts';
+import { atSite, type Site, withClusterOptions } from './site.ts';
 
 const POLL_MS = 500;
 
-function rotateCommand(): Command {
+/** `taintkeeper certs rotate` */
+export function rotateCommand(): Command {
   return withClusterOptions(new Command('rotate'))
     .description(
       'Replace the serving certificate, also an expired one. With --ca, replace the CA: the leader does the next steps. No request fails.',
@@ -155,42 +115,4 @@ async function waitForServing({ client, ref, names }: Site, seconds: number): Pr
     }
     await delay(POLL_MS);
   }
-}
-
-function withClusterOptions(command: Command): Command {
-  return command
-    .addOption(CLUSTER_OPTIONS.kubeconfig())
-    .addOption(CLUSTER_OPTIONS.context())
-    .addOption(CLUSTER_OPTIONS.namespace())
-    .addOption(CLUSTER_OPTIONS.secret());
-}
-
-/** Runs the work, and closes the connections. Refusals of the cluster, and missing answers, become an InputError. */
-function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
-  return atCluster(options, (client) => {
-    const namespace = namespaceFor(options, client);
-    const service = { namespace, name: OWN_SERVICE };
-    return work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] });
-  });
-}
-
-async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]> {
-  const webhooks = await readWebhooks(client);
-  return webhooks.map((webhook) => ({ webhook: webhook.name, bundle: caBundleOf(webhook) }));
-}
-
-function table({ certificates, webhooks, renewedBy, rotating, problems }: CertificateReport, look: Look): string {
-  return [
-    columns(
-      [
-        ['CERTIFICATE', 'SUBJECT', 'EXPIRES'],
-        ...certificates.map(({ role, subject, expires }) => [role, subject, expires]),
-      ],
-      look,
-    ),
-    columns([['WEBHOOK', 'TRUSTS'], ...webhooks.map(({ webhook, trusts }) => [webhook, trusts])], look),
-    ...(renewedBy === 'taintkeeper' ? [] : [`renewed by ${renewedBy}: the Secret has no ca.key\n`]),
-    ...(rotating ? [`rotation in progress: ${rotating}\n`] : []),
-    ...(problems.length > 0 ? problems.map((problem) => `problem: ${problem}\n`) : ['no problem found\n']),
-  ].join('\n');
 }

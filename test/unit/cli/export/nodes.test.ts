@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { runWithInput } from './run-command.ts';
+import { runWithInput } from '../run-command.ts';
 
 const node = (name: string, taints: object[], labels: object = { 'kubernetes.io/hostname': name }) => ({
   apiVersion: 'v1',

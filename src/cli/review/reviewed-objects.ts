@@ -1,16 +1,16 @@
-import type { Admission } from '../admission/admit.ts';
-import type { Level } from '../explain/sections.ts';
-import { KUBECTL_YAML } from '../files/documents.ts';
-import { yamlText } from '../files/printed-data.ts';
-import type { Violation } from '../judge/decision.ts';
-import { type Outcome, outcomeText } from '../judge/outcomes.ts';
-import { pointerNames } from '../kubernetes/json-patch.ts';
-import { printable } from '../kubernetes/text.ts';
-import { OUTPUT_FORMATS } from './options.ts';
-import { asAnnotations, asSarif, type CiResult, placeIn } from './output/ci-results.ts';
-import { formatAs } from './output/format.ts';
-import type { Look } from './output/look.ts';
-import { columns } from './output/table.ts';
+import type { Admission } from '../../admission/simulate-admission.ts';
+import type { Level } from '../../explain/sections.ts';
+import { KUBECTL_YAML } from '../../files/documents.ts';
+import { yamlText } from '../../files/printed-data.ts';
+import type { Violation } from '../../judge/decision.ts';
+import { type Outcome, outcomeText } from '../../judge/outcomes.ts';
+import { pointerNames } from '../../kubernetes/json-patch.ts';
+import { printable } from '../../kubernetes/text.ts';
+import { OUTPUT_FORMATS } from '../options.ts';
+import { asAnnotations, asSarif, type CiResult, placeIn } from '../output/ci-results.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { columns } from '../output/table.ts';
 
 /** `github` and `sarif` are for pipelines. */
 export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif'] as const;

@@ -1,0 +1,70 @@
+import type { Level } from '../../explain/sections.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { count, printable } from '../../kubernetes/text.ts';
+import { formatToleration } from '../../kubernetes/toleration.ts';
+import type { OutputFormat } from '../options.ts';
+import { formatAs } from '../output/format.ts';
+import type { Look } from '../output/look.ts';
+import { columns, type TableCell } from '../output/table.ts';
+import type { Cleaned, CleaningOptions } from './cleaning.ts';
+import { addedTo, titleOf, waitingOn } from './leftovers.ts';
+
+type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
+
+/** The result of `taintkeeper cleanup`. */
+export function formatCleanup(cleaned: readonly Cleaned[], shown: Shown, format: OutputFormat): string {
+  return formatAs(format, { data: () => dataOf(cleaned, shown), table: (look) => tableOf(cleaned, shown, look) });
+}
+
+function dataOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown): object {
+  return {
+    dryRun,
+    objects: cleaned.map(({ leftover, result, problem }) => ({
+      resource: leftover.resource,
+      ...(leftover.namespace === undefined ? {} : { namespace: leftover.namespace }),
+      name: leftover.name,
+      ...(waitingOn(leftover).length > 0 ? { startupTaints: waitingOn(leftover).map(formatTaint) } : {}),
+      annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
+      [tolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
+      result,
+      ...(problem === undefined ? {} : { problem }),
+    })),
+  };
+}
+
+const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', failed: 'failed', skipped: 'quiet' };
+
+/** In kubectl's words. */
+const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
+
+function tableOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, look: Look): string {
+  if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
+  const suffix = SUFFIXES[dryRun];
+  const rows = cleaned.flatMap(({ leftover, result }) => {
+    const title = printable(titleOf(leftover));
+    const added = addedTo(leftover).map(formatToleration);
+    const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
+    return [
+      ...waitingOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
+      ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
+      ...added.map((text) => [title, printable(`toleration ${text}`), tolerations ? cell : 'kept']),
+    ];
+  });
+  const problems = cleaned.flatMap(({ leftover, problem }) =>
+    problem === undefined ? [] : [`${printable(titleOf(leftover))}: ${printable(problem)}\n`],
+  );
+  const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
+  return [
+    columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
+    ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
+  ].join('');
+}
+
+/** Only the annotation records which tolerations taintkeeper added. */
+function keptAdvice(kept: number, dryRun: Shown['dryRun']): string {
+  const what = `${count(kept, 'toleration')} that taintkeeper added`;
+  return dryRun === 'none'
+    ? `Kept ${what}, and removed the annotation that records them. To remove the tolerations, edit the DaemonSets.`
+    : `Without --tolerations, cleanup keeps ${what}, and removes the annotation that records them. With --tolerations, it removes both, and the DaemonSets replace their pods.`;
+}

@@ -1,0 +1,17 @@
+import type { ReportedDaemonSet } from '../../coverage/report.ts';
+import { printable } from '../../kubernetes/text.ts';
+import type { Look } from '../output/look.ts';
+import { namesIn } from '../output/table.ts';
+
+/** How many nodes are named. */
+const NAMES = 4;
+
+/** `NAMESPACE/NAME` */
+export function nameOf({ namespace, name }: Pick<ReportedDaemonSet, 'namespace' | 'name'>): string {
+  return printable(`${namespace}/${name}`);
+}
+
+/** The first names, or all of them: see {@link namesIn}. */
+export function some(names: readonly string[], look: Look): string {
+  return namesIn(names, NAMES, look) || '-';
+}

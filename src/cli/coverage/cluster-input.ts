@@ -1,0 +1,166 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
+import { type PolicyObject, policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { startupWaits } from '../../coverage/startup-deadlock.ts';
+import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
+import { notesOnUnusable } from '../../explain/sections.ts';
+import { InputError } from '../../files/text-files.ts';
+import type { LabelSelector } from '../../kubernetes/label-selector.ts';
+import { asNode, viewNode } from '../../objects/node-object.ts';
+import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
+import type { PolicyKind } from '../../policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
+import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
+import { installedPolicies } from '../cluster-options.ts';
+import type { CoverageInput } from './input.ts';
+import { listWorkloads, pathsOf } from './workloads.ts';
+
+/** The number of parallel lists of pods. */
+const MAX_AT_ONCE = 4;
+
+/** A DaemonSet of the cluster, with its selector and status. */
+interface LiveDaemonSet {
+  readonly daemonSet: InstalledDaemonSet;
+  readonly owner: DaemonPodOwner;
+  readonly counts: DaemonSetCounts;
+}
+
+/** What to read besides nodes and DaemonSets. */
+export interface ClusterReading {
+  /** The policies to read. */
+  readonly policies: readonly PolicyKind[];
+  /** Whether to find out about pods. Those of a DaemonSet whose status is inconsistent are read. */
+  readonly pods?: boolean;
+  /** Whether to read workloads other than DaemonSets. */
+  readonly workloads?: boolean;
+}
+
+/** What was read, and notes on what could not be. */
+interface Noted<T> {
+  readonly value: T;
+  readonly notes: readonly string[];
+}
+
+/**
+ * The nodes and DaemonSets of a cluster.
+ * @param namespaces of the DaemonSets; none: all
+ * @throws ApiError, MalformedObjectError
+ */
+export async function readCluster(
+  client: ApiClient,
+  namespaces: readonly string[],
+  reading: ClusterReading,
+): Promise<CoverageInput> {
+  const [policies, workloads, nodes, ...lists] = await Promise.all([
+    readPolicies(client, reading.policies),
+    reading.workloads ? readOtherWorkloads(client, namespaces) : { value: [], notes: [] },
+    listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), '')),
+    ...pathsOf('apps/v1', 'daemonsets', namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
+  ]);
+  const live = lists.flat();
+  const placements = reading.pods ? await readPlacements(client, live, nodes) : { value: new Map(), notes: [] };
+  const { taintPolicies, tolerationPolicies } = policies.value;
+  return {
+    daemonSets: live.map(({ daemonSet }) => daemonSet),
+    nodes,
+    placements: placements.value,
+    refused: [],
+    unread: [],
+    tolerationPolicies,
+    workloads: workloads.value,
+    waits: startupWaits(taintPolicies),
+    notes: [...policies.notes, ...workloads.notes, ...placements.notes],
+  };
+}
+
+/** None if taintkeeper is not installed. */
+async function readPolicies(client: ApiClient, kinds: readonly PolicyKind[]): Promise<Noted<PolicySet>> {
+  const lists = await Promise.all(kinds.map((kind) => readKind(client, kind)));
+  const policies = lists.flatMap(({ value }) => value);
+  return {
+    value: compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }),
+    notes: [...lists.flatMap(({ notes }) => notes), ...notesOnUnusable(policies)],
+  };
+}
+
+async function readKind(client: ApiClient, kind: PolicyKind): Promise<Noted<readonly PolicyObject[]>> {
+  try {
+    return { value: await installedPolicies(client, kind), notes: [] };
+  } catch (error) {
+    if (error instanceof InputError) return { value: [], notes: [] };
+    if (!(error instanceof ApiError)) throw error;
+    return { value: [], notes: [`${kind.replace(/y$/, 'ies')} were not read: ${error.message}`] };
+  }
+}
+
+async function readOtherWorkloads(
+  client: ApiClient,
+  namespaces: readonly string[],
+): Promise<Noted<readonly Workload[]>> {
+  try {
+    return { value: await listWorkloads(client, ['Deployment', 'StatefulSet', 'CronJob'], namespaces), notes: [] };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { value: [], notes: [`workloads that tolerate drained or dead nodes are not shown: ${error.message}`] };
+  }
+}
+
+/** Where the pods are, without the DaemonSets in namespaces where the API server does not list pods. */
+async function readPlacements(
+  client: ApiClient,
+  daemonSets: readonly LiveDaemonSet[],
+  nodes: readonly SchedulingNode[],
+): Promise<Noted<ReadonlyMap<InstalledDaemonSet, Placement>>> {
+  const placements = new Map<InstalledDaemonSet, Placement>();
+  const unclear: LiveDaemonSet[] = [];
+  for (const live of daemonSets) {
+    const placement = placementByStatus(live.daemonSet, nodes, live.counts);
+    if (placement) placements.set(live.daemonSet, placement);
+    else unclear.push(live);
+  }
+  const waiting = unclear.values();
+  const refused = new Map<string, string>();
+  const work = async () => {
+    for (const { daemonSet, owner } of waiting) {
+      try {
+        placements.set(daemonSet, await listDaemonPods(client, owner));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        refused.set(owner.namespace, error.message);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+  const notes = [...refused].map(([namespace, message]) => `the pods in ${namespace} were not read: ${message}`);
+  return { value: placements, notes };
+}
+
+function readLiveDaemonSet(object: unknown): LiveDaemonSet {
+  const daemonSet = viewInstalledDaemonSet(object, [], '');
+  const { metadata, spec, status } = object as {
+    metadata: { uid: string; generation?: number };
+    spec: { selector: LabelSelector };
+    status?: {
+      observedGeneration?: number;
+      desiredNumberScheduled?: number;
+      currentNumberScheduled?: number;
+      numberMisscheduled?: number;
+      numberUnavailable?: number;
+    };
+  };
+  return {
+    daemonSet,
+    owner: { namespace: daemonSet.namespace, uid: metadata.uid, selector: spec.selector },
+    counts: {
+      generation: metadata.generation ?? 0,
+      observedGeneration: status?.observedGeneration ?? 0,
+      desired: status?.desiredNumberScheduled ?? 0,
+      current: status?.currentNumberScheduled ?? 0,
+      misscheduled: status?.numberMisscheduled ?? 0,
+      unavailable: status?.numberUnavailable ?? 0,
+    },
+  };
+}

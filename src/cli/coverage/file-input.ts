@@ -1,0 +1,104 @@
+import { startupWaits } from '../../coverage/startup-deadlock.ts';
+import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
+import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
+import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { InputError } from '../../files/text-files.ts';
+import { isPattern } from '../../kubernetes/pattern.ts';
+import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../../objects/node-object.ts';
+import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
+import { POLICY_API_VERSION, type Policy, parsePolicy } from '../../policy/policy.ts';
+import { compilePolicies } from '../../policy/policy-set.ts';
+import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import type { CoverageInput } from './input.ts';
+import { readWorkload } from './workloads.ts';
+
+/**
+ * The Nodes, workloads and TaintPolicies of files. A file that cannot be read does not hide the others: see {@link CoverageInput.unread}.
+ * @param namespaces that are requested
+ * @throws InputError for objects that occur twice
+ */
+export async function readFiles(files: readonly string[], namespaces: readonly string[]): Promise<CoverageInput> {
+  const namespace = absentNamespace(namespaces);
+  const { found, faults } = await readEachFile(files, (documents) =>
+    documents.flatMap((document) => readObjects(document, namespace)),
+  );
+  return coverageFrom(found.flat(), faults);
+}
+
+/** The namespace of manifests that name none: the requested one, where exactly one is requested. */
+function absentNamespace([only = 'default', ...others]: readonly string[]): string {
+  return others.length > 0 || isPattern(only) ? 'default' : only;
+}
+
+/** An object of a file, with its place. */
+type FileObject =
+  | { readonly node: SchedulingNode; readonly place: string }
+  | { readonly policy: ReturnType<typeof parsePolicy>; readonly place: string }
+  | { readonly workload: Workload }
+  | { readonly daemonSet: InstalledDaemonSet; readonly place: string; readonly problems: readonly string[] };
+
+/**
+ * The Nodes, workloads and TaintPolicies of a document.
+ * @param namespace of the workloads that name none
+ * @throws InputError for objects that cannot be read
+ */
+function readObjects(document: SourceDocument, namespace: string): FileObject[] {
+  return objectsOf(document).flatMap(({ object, path }): FileObject[] => {
+    const place = document.locate(path);
+    if (isKind(object, 'v1', 'Node')) {
+      return [{ node: readNamed(document, path, () => viewNode(asNode(object, path), '')), place }];
+    }
+    if (isKind(object, POLICY_API_VERSION, 'TaintPolicy')) return [{ policy: parsePolicy(object), place }];
+    if (!isKind(object, 'apps/v1', 'DaemonSet')) {
+      const workload = readWorkload(document, object, path, namespace);
+      return workload ? [{ workload }] : [];
+    }
+    const daemonSet = readNamed(document, path, () => viewInstalledDaemonSet(object, path, namespace));
+    const problems = refusedTolerations(asDaemonSet(object, path)).map(
+      (problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`,
+    );
+    return [{ daemonSet, place, problems }];
+  });
+}
+
+/**
+ * @param unread why files could not be read
+ * @throws InputError for objects that occur twice
+ */
+function coverageFrom(objects: readonly FileObject[], unread: readonly string[]): CoverageInput {
+  const daemonSets = new Map<string, { daemonSet: InstalledDaemonSet; problems: readonly string[] }>();
+  const nodes = new Map<string, SchedulingNode>();
+  const workloads: Workload[] = [];
+  const taintPolicies: Policy[] = [];
+  const notes: string[] = [];
+  for (const object of objects) {
+    if ('node' in object) add(nodes, object.node.name, object.node, `${object.place}: Node`);
+    else if ('workload' in object) workloads.push(object.workload);
+    else if ('policy' in object) {
+      if (object.policy.ok) taintPolicies.push(object.policy.policy);
+      else notes.push(`${object.place}: TaintPolicy is left out: ${object.policy.problems[0]?.message}`);
+    } else {
+      const { namespace, name } = object.daemonSet;
+      add(daemonSets, `${namespace}/${name}`, object, `${object.place}: DaemonSet`);
+    }
+  }
+  const compared = [...daemonSets.values()];
+  return {
+    daemonSets: compared.filter(({ problems }) => problems.length === 0).map(({ daemonSet }) => daemonSet),
+    refused: compared
+      .filter(({ problems }) => problems.length > 0)
+      .map(({ daemonSet: { namespace, name }, problems }) => ({ namespace, name, problems })),
+    unread,
+    nodes: [...nodes.values()],
+    placements: new Map(),
+    workloads,
+    waits: startupWaits(compilePolicies(taintPolicies).taintPolicies),
+    notes,
+  };
+
+  function add<T>(objects: Map<string, T>, name: string, value: T, place: string): void {
+    if (objects.has(name)) throw new InputError([...unread, `${place} ${name} is there twice`]);
+    objects.set(name, value);
+  }
+}
