@@ -3,7 +3,7 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { type StartupWaits, startupWaits } from '../../coverage/startup-deadlock.ts';
+import { type PoliciesWaitingFor, policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
@@ -40,7 +40,7 @@ export interface CoverageInput {
   /** Workloads other than DaemonSets, if requested. */
   readonly workloads: readonly Workload[];
   /** By the TaintPolicies in force. */
-  readonly waits: StartupWaits;
+  readonly waits: PoliciesWaitingFor;
   /** What could not be read, and why. */
   readonly notes: readonly string[];
 }
@@ -124,7 +124,7 @@ async function readCluster(
     });
     notes.push(...(await placePods(client, unclear, placements)));
   }
-  const waits = startupWaits(taintPolicies);
+  const waits = policiesWaitingFor(taintPolicies);
   const daemonSets = live.map(({ daemonSet }) => daemonSet);
   return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, workloads, waits, notes };
 }
@@ -268,7 +268,7 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     nodes: [...nodes.values()],
     placements: new Map(),
     workloads,
-    waits: startupWaits(compilePolicies(taintPolicies).taintPolicies),
+    waits: policiesWaitingFor(compilePolicies(taintPolicies).taintPolicies),
     notes,
   };
 }
