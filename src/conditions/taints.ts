@@ -74,7 +74,7 @@ export function taintsOf(node: 'object' | 'oldObject'): Expression {
   return cel(20)`has(${node}.spec) && has(${node}.spec.taints) ? ${node}.spec.taints : []`;
 }
 
-/** A required taint as a map in CEL: without a value if any value is accepted. */
+/** A required or startup taint as a map in CEL: without a value if any value is accepted. */
 export function presentLiteral({ taint: { key, value, effect }, anyValue }: EnsuredTaint): string {
   const fields = { key, ...(anyValue ? {} : { value: value ?? '' }), effect };
   return `{${Object.entries(fields)
@@ -85,7 +85,7 @@ export function presentLiteral({ taint: { key, value, effect }, anyValue }: Ensu
 /** Cost of comparing the keys of two maps, at their greatest length. */
 const COMPARISON_COST = 50;
 
-/** True if the node, with these taints, a variable, lacks the required taint named `required`, a map from {@link presentLiteral}. */
+/** True if the node, with these taints, a variable, lacks the taint named `required`, a map from {@link presentLiteral}. */
 export function lacksRequired(taints: string): Expression {
   return cel((size) => 5 + size * COMPARISON_COST)`!${reference(taints)}.exists(t,
   t.key == required.key && t.effect == required.effect &&

@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { NO_WAITS, passesBy, type StartupWaits } from './startup-deadlock.ts';
+import { NO_POLICY_WAITS, type PoliciesWaitingFor, passesBy } from './startup-deadlock.ts';
 
 /**
  * A DaemonSet that only taints keep off nodes. There is no gap if a selector or an affinity keeps it off, because it should not run there. There is
@@ -26,7 +26,7 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
   daemonSets: readonly DaemonSet[],
   groups: readonly NodeGroup<Node>[],
-  waits = NO_WAITS,
+  waits = NO_POLICY_WAITS,
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet, index) => {
     const gaps = new Map<string, Pick<Gap<DaemonSet, Node>, 'taints' | 'passing'> & { nodes: Node[]; rest: Taint[] }>();
@@ -61,7 +61,7 @@ export function gapsOf<DaemonSet extends SchedulingView, Node extends Scheduling
 }: {
   readonly daemonSets: readonly DaemonSet[];
   readonly nodes: readonly Node[];
-  readonly waits?: StartupWaits | undefined;
+  readonly waits?: PoliciesWaitingFor | undefined;
 }): Gap<DaemonSet, Node>[] {
   return findGaps(daemonSets, groupNodes(daemonSets, nodes), waits);
 }

@@ -8,7 +8,13 @@ import { type MissingPod, missingPods, type Placement } from '../scheduling/plac
 import { fixGaps } from './gap-policies.ts';
 import { gapsOf } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup, traitsOf } from './node-groups.ts';
-import { NO_WAITS, passesBy, type StartupDeadlock, type StartupWaits, startupDeadlocks } from './startup-deadlock.ts';
+import {
+  NO_POLICY_WAITS,
+  type PoliciesWaitingFor,
+  passesBy,
+  type StartupDeadlock,
+  startupDeadlocks,
+} from './startup-deadlock.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
@@ -91,7 +97,7 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   /** Where pods are. Undefined for a DaemonSet whose pods are unknown. */
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
   /** Which startup taints wait for which DaemonSets, if the policies are known. */
-  readonly waits?: StartupWaits;
+  readonly waits?: PoliciesWaitingFor;
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */
@@ -101,7 +107,7 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
 export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   options: ReportOptions<DaemonSet, Node>,
 ): CoverageReport {
-  const { nodes, placements, grouped, onlyGaps, waits = NO_WAITS } = options;
+  const { nodes, placements, grouped, onlyGaps, waits = NO_POLICY_WAITS } = options;
   const gaps = gapsOf(options).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));

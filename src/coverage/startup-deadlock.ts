@@ -4,13 +4,16 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { namesDaemonSet } from '../policy/ready-when.ts';
 
 /** The names of the TaintPolicies whose startup taint waits for a DaemonSet. */
-export type StartupWaits = (daemonSet: { readonly namespace: string; readonly name: string }, taint: Taint) => string[];
+export type PoliciesWaitingFor = (
+  daemonSet: { readonly namespace: string; readonly name: string },
+  taint: Taint,
+) => string[];
 
 /** For callers that know no policies. */
-export const NO_WAITS: StartupWaits = () => [];
+export const NO_POLICY_WAITS: PoliciesWaitingFor = () => [];
 
 /** Of policies that only report, none counts: they set no startup taint. */
-export function startupWaits(policies: readonly CompiledTaintPolicy[]): StartupWaits {
+export function policiesWaitingFor(policies: readonly CompiledTaintPolicy[]): PoliciesWaitingFor {
   const waiting = policies
     .filter(({ mode }) => mode !== 'Audit')
     .flatMap(({ name: policy, untilReady }) => untilReady.map(({ value }) => ({ policy, ...value })));
@@ -26,7 +29,11 @@ export function startupWaits(policies: readonly CompiledTaintPolicy[]): StartupW
  * Whether a taint that a DaemonSet does not tolerate goes away by itself. A startup taint that waits for this DaemonSet does not: neither the taint
  * is removed nor the DaemonSet started before the other.
  */
-export function passesBy(daemonSet: Parameters<StartupWaits>[0], taint: Taint, waits: StartupWaits): boolean {
+export function passesBy(
+  daemonSet: Parameters<PoliciesWaitingFor>[0],
+  taint: Taint,
+  waits: PoliciesWaitingFor,
+): boolean {
   return isTransientTaintKey(taint.key) && waits(daemonSet, taint).length === 0;
 }
 
@@ -40,9 +47,9 @@ export interface StartupDeadlock {
 
 /** The deadlocks among taints that a DaemonSet does not tolerate. */
 export function startupDeadlocks(
-  daemonSet: Parameters<StartupWaits>[0],
+  daemonSet: Parameters<PoliciesWaitingFor>[0],
   taints: readonly Taint[],
-  waits: StartupWaits,
+  waits: PoliciesWaitingFor,
 ): StartupDeadlock[] {
   return taints.flatMap((taint) => {
     const policies = waits(daemonSet, taint);

@@ -72,7 +72,7 @@ export function auditMessage({ name }: CompiledTaintPolicy): Expression {
   return text([literal(`TaintPolicy ${name}, Audit: the request removed `), LOST.taints]);
 }
 
-/** The message about a new node of an Audit policy, or of one whose required taints were not set. */
+/** The message about a new node of an Audit policy, or of one whose required and startup taints were not set. */
 export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
   return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), LOST.taints]);

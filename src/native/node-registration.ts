@@ -48,14 +48,14 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
   };
 }
 
-/** The taints of a policy for new nodes. If it declares one with a value and with any value, the value counts. */
+/** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
   const taints = ensured.map(({ value }) => value);
   const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
   return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
 
-/** The stronger ones of the other policies that may select the same node and declare required taints. */
+/** The stronger ones of the other policies that may select the same node and set taints when it registers. */
 function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
@@ -100,7 +100,7 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
 ];
 
 /**
- * A node that registers gets the policy's required taints, unless a stronger policy requires another value.
+ * A node that registers gets the policy's required and startup taints, unless a stronger policy sets another value.
  *
  * @param others the other policies that are in force
  */
@@ -136,7 +136,7 @@ export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
   });
 }
 
-/** Reports which required taints a node still lacks when it registers. An Audit policy sets none. */
+/** Reports which required and startup taints a node still lacks when it registers. An Audit policy sets none. */
 export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
   const required = registrationTaintsOf(policy);
   if (required.length === 0) return [];
@@ -166,7 +166,7 @@ function onCreation({ name, nodeSelector }: CompiledTaintPolicy, what: string) {
 
 const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: taintsOf('object') }, LABELS];
 
-/** @param count how many required taints the policy has */
+/** @param count how many taints the variable `required` has */
 const lacking = (count: number): Variable => ({
   name: 'lacking',
   definition: overItems(

@@ -126,7 +126,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       !mutates && {
         field: 'spec.taints',
         message:
-          'without MutatingAdmissionPolicy, a node that registers gets no required taint: a missing one is reported',
+          'without MutatingAdmissionPolicy, a node that registers gets no required or startup taint: missing ones are reported',
       },
     policy.required.length > 0 &&
       !audit && {

@@ -2,7 +2,7 @@ import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.t
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, partlyText, startGrouping, traitsOf } from '../coverage/node-groups.ts';
-import { type StartupWaits, startupWaits } from '../coverage/startup-deadlock.ts';
+import { type PoliciesWaitingFor, policiesWaitingFor } from '../coverage/startup-deadlock.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -30,7 +30,7 @@ export async function coverageMatrix(
   nodes: readonly ClusterNode[],
   policies: Pick<PolicySet, 'taintPolicies' | 'tolerationPolicies'>,
 ): Promise<CoverageMatrix> {
-  const waits = startupWaits(policies.taintPolicies);
+  const waits = policiesWaitingFor(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, answerOf);
   const letOthersRun = longLoop();
@@ -63,7 +63,7 @@ export async function coverageMatrix(
 function remedyFor(
   daemonSet: ClusterDaemonSet,
   groups: readonly Group[],
-  waits: StartupWaits,
+  waits: PoliciesWaitingFor,
   policies: PolicySet['tolerationPolicies'],
 ): GapRemedy | undefined {
   const coverageOn = compileCoverage(daemonSet);

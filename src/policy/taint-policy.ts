@@ -119,7 +119,7 @@ export function checkTaintPolicy(spec: TaintPolicySpec, unknownParts: readonly U
   ];
 }
 
-/** Two required taints of one key and effect with different values. A node can have only one of them. */
+/** Two taints with `ensure`, of one key and effect, with different values. A node can have only one of them. */
 function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
   const rule = rules[index];
   if (rule?.ensure === undefined || rule.value === undefined) return [];

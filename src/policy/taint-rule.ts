@@ -75,6 +75,10 @@ const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SER
 const PARTS_OF_NO_BOOT = partsOfBoot('Unknown');
 const PARTS_OF_A_BOOT = partsOfBoot('Present');
 
+function asCode(name: string): string {
+  return `\`${name}\``;
+}
+
 const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
     holds: ({ key, ensure }) => ensure === undefined || !isPattern(key),
@@ -198,10 +202,11 @@ export const TaintRuleSchema = Type.Object(
         description:
           'For ensure: UntilReady: what happens when the boot ID in the status of the Node changes. Without it, Ignore: nothing. SetAgain: the leader sets the ' +
           'taint again, and removes it when `readyWhen` holds, at the earliest 30 seconds later. In the meantime, the scheduler may bind pods to the node, ' +
-          'and pods that were bound before the reboot start in any case. SetAgain needs `daemonSets` or `allocatable`, and is not allowed with ' +
-          '`conditions` or `csiDrivers`: no field says from which boot these are. A Node without the annotation taintkeeper.dev/startup-boot gets ' +
-          'the annotation only. Such nodes, and reboots that the leader did not see in its watch, are written at five a second. The taint is not ' +
-          'set where another policy protects it, or an entry of allow-removal keeps it off. If the boot ID of a node changes more than three times ' +
+          'and pods that were bound before the reboot start in any case. ' +
+          `SetAgain needs ${PARTS_OF_A_BOOT.map(asCode).join(' or ')}, and is not allowed with ` +
+          `${PARTS_OF_NO_BOOT.map(asCode).join(' or ')}: no field says from which boot these are. ` +
+          'A Node without the annotation taintkeeper.dev/startup-boot gets the annotation only. Such nodes, and reboots that the leader did not see in its ' +
+          'watch, are written at five a second. The taint is not set where another policy protects it, or an entry of allow-removal keeps it off. If the boot ID of a node changes more than three times ' +
           'in ten minutes, the leader pauses, with an Event TaintConflict.',
       }),
     ),

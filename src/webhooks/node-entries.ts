@@ -47,7 +47,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   ];
 }
 
-/** A node registers that lacks a required taint, allows removals itself, or does not say for which boot it gets startup taints. */
+/** A node registers that lacks a required or startup taint, allows removals itself, or does not say for which boot it gets startup taints. */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
     any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksPresentTaint(binding), lacksBoot(binding)]),
@@ -77,7 +77,7 @@ const OTHER_BOOT: Expression = bind(
   all([cel(4)`${BOOT_ID} != ""`, cel(COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
 );
 
-/** A node registers that still lacks a required taint. */
+/** A node registers that still lacks a required or startup taint. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const lacks = onCreation(lacksPresentTaint(policies));
   return entry(lacks, {

@@ -3,7 +3,7 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
 import { type PolicyObject, policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { startupWaits } from '../../coverage/startup-deadlock.ts';
+import { policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import { InputError } from '../../files/text-files.ts';
@@ -71,7 +71,7 @@ export async function readCluster(
     unread: [],
     tolerationPolicies,
     workloads: workloads.value,
-    waits: startupWaits(taintPolicies),
+    waits: policiesWaitingFor(taintPolicies),
     notes: [...policies.notes, ...workloads.notes, ...placements.notes],
   };
 }

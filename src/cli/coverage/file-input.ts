@@ -1,4 +1,4 @@
-import { startupWaits } from '../../coverage/startup-deadlock.ts';
+import { policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
@@ -93,7 +93,7 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     nodes: [...nodes.values()],
     placements: new Map(),
     workloads,
-    waits: startupWaits(compilePolicies(taintPolicies).taintPolicies),
+    waits: policiesWaitingFor(compilePolicies(taintPolicies).taintPolicies),
     notes,
   };
 

@@ -1,4 +1,4 @@
-import type { StartupWaits } from '../../coverage/startup-deadlock.ts';
+import type { PoliciesWaitingFor } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import type { CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
@@ -19,7 +19,7 @@ export interface CoverageInput {
   /** Workloads other than DaemonSets, if requested. */
   readonly workloads: readonly Workload[];
   /** By the TaintPolicies in force. */
-  readonly waits: StartupWaits;
+  readonly waits: PoliciesWaitingFor;
   /** What could not be read, and why. */
   readonly notes: readonly string[];
 }

@@ -48,7 +48,7 @@ export interface PoolReviewOptions {
   readonly reports: Pick<Reports, 'add'>;
 }
 
-/** Compares the templates of node pools with the required taints of the policies, and with the startup taints that their nodes carried. */
+/** Compares the templates of node pools with the taints that policies set when a node registers, and with the startup taints that their nodes carried. */
 export interface PoolReview {
   /**
    * Notes the startup taints of a node. Most of them are removed within seconds, before the pools are listed again.

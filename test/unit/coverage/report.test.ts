@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupId, reportCoverage } from '../../../src/coverage/report.ts';
-import { type StartupWaits, startupWaits } from '../../../src/coverage/startup-deadlock.ts';
+import { type PoliciesWaitingFor, policiesWaitingFor } from '../../../src/coverage/startup-deadlock.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
@@ -38,14 +38,18 @@ it('with only the gaps, groups nodes by the DaemonSets that have any, and leaves
 
 describe('a DaemonSet that does not tolerate a startup taint which waits for it', () => {
   const NETWORK = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/network', effect: 'NoSchedule' } as const;
-  const waitFor = (name: string, changes: Partial<TaintPolicySpec> = {}, namespace = 'kube-system'): StartupWaits => {
+  const waitFor = (
+    name: string,
+    changes: Partial<TaintPolicySpec> = {},
+    namespace = 'kube-system',
+  ): PoliciesWaitingFor => {
     const readyWhen = { daemonSets: [{ namespace, name }] };
     const spec: TaintPolicySpec = {
       mode: 'Restore',
       taints: [{ ...NETWORK, ensure: 'UntilReady', readyWhen }],
       ...changes,
     };
-    return startupWaits(policySet({ taint: { 'wait-for-cni': spec } }).taintPolicies);
+    return policiesWaitingFor(policySet({ taint: { 'wait-for-cni': spec } }).taintPolicies);
   };
   const nodes = [node('n', [NETWORK])];
 
@@ -64,7 +68,7 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
     expect(report.daemonSets[0]?.cells[0]?.passing).toBeUndefined();
   });
 
-  it.each<{ why: string; waits?: StartupWaits; effect?: 'NoExecute' }>([
+  it.each<{ why: string; waits?: PoliciesWaitingFor; effect?: 'NoExecute' }>([
     { why: 'policies are not known' },
     { why: 'the taint waits for another DaemonSet', waits: waitFor('cilium') },
     { why: 'the taint waits for one of that name elsewhere', waits: waitFor('agent', {}, 'default') },
