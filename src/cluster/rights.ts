@@ -189,7 +189,7 @@ export const GRANTS = {
     file: 'patch-daemon-sets.yaml',
     for: '[`existing: Patch`](coverage.md#daemonsets-that-already-run)',
   },
-  recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](coverage.md#daemon-pods-that-are-stuck)' },
+  recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](stuck-pods.md)' },
   listPods: {
     file: 'list-pods.yaml',
     for: 'to remove [startup taints](startup-taints.md#ensure-untilready)',

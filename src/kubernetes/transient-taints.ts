@@ -2,7 +2,7 @@ import { compilePattern, isPattern } from './pattern.ts';
 import type { Taint } from './taint.ts';
 
 /** A taint that Kubernetes, an autoscaler, an agent or an operator sets or removes during the normal life of a node. */
-interface TransientTaint {
+export interface TransientTaint {
   /** A pattern only where a program makes keys of this form while it runs: users then set no permanent taints below it. */
   readonly key: string;
   /** The subject of "… removes it". `$1` stands for the text that the `*` of the key matches. */
@@ -150,7 +150,8 @@ const OF_AGENTS: readonly TransientTaint[] = [
   ),
 ];
 
-const TRANSIENT_TAINTS: readonly TransientTaint[] = [
+/** All that are known. The reference page lists them. */
+export const TRANSIENT_TAINTS: readonly TransientTaint[] = [
   ...OF_KUBERNETES,
   ...OF_CLOUD_PROVIDERS,
   ...OF_AUTOSCALERS,

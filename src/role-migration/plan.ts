@@ -65,7 +65,7 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
       if (!first) return [];
       const others = lost.length > 1 ? ` and ${lost.length - 1} more` : '';
       return [
-        `${workloadName(workload)} chooses its nodes by the old label, and by the new one would lose ${first.name}${others}: change its template`,
+        `${workloadName(workload)} selects nodes by the old label. By the new one, it would not run on ${first.name}${others}: change its template`,
       ];
     }
     case 'policy':
@@ -88,17 +88,18 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
         })
         .map((workload) => {
           const advice = tainting ? ': do the other steps first, and run the command again' : '';
-          return `${what} would cost ${workloadName(workload)} this node${advice}`;
+          return `${what} would keep ${workloadName(workload)} off this node${advice}`;
         });
       if (change.kind !== 'unlabel') return lost;
       // A policy must not lose or gain nodes by the change of a name.
       return [
         ...lost,
         ...left.map(
-          (name) => `${WORDS.unlabel} ${change.node} would take the node from TaintPolicy ${name}: change it first`,
+          (name) =>
+            `${WORDS.unlabel} ${change.node} would end its selection by TaintPolicy ${name}: change the policy first`,
         ),
         ...entered.map(
-          (name) => `${WORDS.unlabel} ${change.node} would bring the node under TaintPolicy ${name}: change it first`,
+          (name) => `${WORDS.unlabel} ${change.node} would have TaintPolicy ${name} select it: change the policy first`,
         ),
       ];
     }
@@ -106,10 +107,10 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
 }
 
 const WORDS = {
-  label: 'the new label on',
-  unlabel: 'taking the old label from',
-  taint: 'the new taint on',
-  untaint: 'taking the old taint from',
+  label: 'adding the new label to',
+  unlabel: 'removing the old label from',
+  taint: 'adding the new taint to',
+  untaint: 'removing the old taint from',
 } as const;
 
 /** What `kubeadm upgrade` writes anew, with its own tolerations (k8s.io/kubernetes/cmd/kubeadm/app/phases/addons/dns). */

@@ -34,7 +34,7 @@ export const MIGRATION_RULES: readonly MigrationRule[] = [
   },
   { goal: 'Every node with the old taint carries the new one, too', find: newTaints },
   {
-    goal: 'Policies that speak of the old taint or label speak of the new one, and let the old one go',
+    goal: 'Policies that name the old taint or label name the new one, too, and none keeps the old taint on a node',
     find: policies,
   },
   { goal: 'No node carries the old taint', find: oldTaints },
@@ -81,10 +81,10 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
       );
       const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
-        byHand.push(`node ${name} does not carry the new taint yet: ${formatTaint(taint)} stays until it does`);
+        byHand.push(`node ${name} does not carry the new taint yet: add that first, then remove ${formatTaint(taint)}`);
       } else if (stubborn) {
         byHand.push(
-          `node ${name}: TaintPolicy ${stubborn.name} does not let ${formatTaint(taint)} go; change it first`,
+          `node ${name}: TaintPolicy ${stubborn.name} keeps ${formatTaint(taint)} on the node: change the policy first`,
         );
       } else {
         const guarded = guards.length > 0;
@@ -108,7 +108,9 @@ function oldLabels({ nodes }: MigrationFacts): RemainingChanges {
   );
   return {
     changes: ready.map(({ name }) => ({ kind: 'unlabel', node: name })),
-    byHand: waiting.map(({ name }) => `node ${name} does not have the new label yet: the old one stays until it does`),
+    byHand: waiting.map(
+      ({ name }) => `node ${name} does not have the new label yet: add that first, then remove the old one`,
+    ),
   };
 }
 
@@ -123,7 +125,7 @@ function policies(facts: MigrationFacts): RemainingChanges {
 function rewriting(policy: Policy, facts: MigrationFacts): RemainingChanges {
   switch (policy.kind) {
     case 'TaintPolicy': {
-      const byLabel = `TaintPolicy ${policy.name} selects nodes by the old label: let it select by ${NEW_ROLE}`;
+      const byLabel = `TaintPolicy ${policy.name} selects nodes by the old label: change spec.nodeSelector to ${NEW_ROLE}`;
       const { changes, byHand } = rewritingTaints(policy, facts);
       return { changes, byHand: selectsByOldLabel(policy) ? [...byHand, byLabel] : byHand };
     }
@@ -140,7 +142,7 @@ function rewriting(policy: Policy, facts: MigrationFacts): RemainingChanges {
 function restricting({ name, spec: { taints } }: TolerationRestriction): RemainingChanges {
   const keys = taints.map(({ key }) => key);
   if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE)) return NOTHING;
-  const why = `restricts the old taint alone: add ${NEW_ROLE} to spec.taints, and to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
+  const why = `restricts only the old taint: add ${NEW_ROLE} to spec.taints, and to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
   return { changes: [], byHand: [`TolerationRestriction ${name} ${why}`] };
 }
 
@@ -154,7 +156,7 @@ function rewritingTolerations(policy: TolerationPolicy): RemainingChanges {
   if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE) || keys.includes(undefined)) return NOTHING;
   const added = given.filter(({ key }) => key === OLD_ROLE).map((toleration) => ({ ...toleration, key: NEW_ROLE }));
   if (given.length + added.length > MAX_POLICY_TOLERATIONS) {
-    const why = `asks for a toleration of the old taint, and has no room for one of the new one: add another policy with ${NEW_ROLE}`;
+    const why = `requires a toleration of the old taint, and has as many tolerations as a policy may have: add a policy for ${NEW_ROLE}`;
     return { changes: [], byHand: [`TolerationPolicy ${name} ${why}`] };
   }
   const rewritten = { ...policy, spec: { ...spec, tolerations: [...given, ...added] } };
@@ -169,7 +171,7 @@ function rewritingTolerations(policy: TolerationPolicy): RemainingChanges {
 function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): RemainingChanges {
   const { name, spec } = policy;
   if (spec.taints.some(({ key, ensure }) => key === OLD_ROLE && ensure === 'Always')) {
-    const why = `requires the old taint, and would set it again: declare ${NEW_ROLE} in its place`;
+    const why = `requires the old taint, and would set it again: require ${NEW_ROLE} instead`;
     return { changes: [], byHand: [`TaintPolicy ${name} ${why}`] };
   }
   const [compiled] = compilePolicies([policy]).taintPolicies;

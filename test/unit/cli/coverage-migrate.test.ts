@@ -57,7 +57,7 @@ it('prints who knows which role, and what is left to do as a checked list', asyn
     '[ ] 2. Workloads that tolerate one of the taints tolerate both, and none selects by the old label',
     '      # Helm manages some of these: change it there, or the change is reverted',
     '[x] 3. Every node with the old taint carries the new one, too',
-    '[x] 4. Policies that speak of the old taint or label speak of the new one, and let the old one go',
+    '[x] 4. Policies that name the old taint or label name the new one, too, and none keeps the old taint on a node',
     '[ ] 5. No node carries the old taint',
     `      kubectl taint node m1 m2 ${OLD}:NoSchedule-`,
     '[ ] 6. No node has the old label',
@@ -213,12 +213,12 @@ describe('of a cluster', () => {
 
   const DONE = { ...NO_WORKLOADS, '/api/v1/nodes': [node('c', [NEW])] };
 
-  it('leaves a step where a TolerationRestriction restricts the old taint alone', async () => {
+  it('leaves a step where a TolerationRestriction restricts only the old taint', async () => {
     const cp = manifest('TolerationRestriction', 'cp', { mode: 'Deny', taints: [{ key: OLD }] });
     const { code, stdout } = await migrate({ ...DONE, [`${POLICIES}/tolerationrestrictions`]: [cp] });
     const { steps } = JSON.parse(stdout) as Migration;
     expect(steps.flatMap(({ byHand }) => byHand)).toEqual([
-      expect.stringMatching(/^TolerationRestriction cp restricts the old taint alone: /),
+      expect.stringMatching(/^TolerationRestriction cp restricts only the old taint: /),
     ]);
     expect(code).toBe(1);
   });

@@ -58,7 +58,7 @@ function isIn(numbers: readonly number[], figure: string): boolean {
 }
 
 const figures = allPages()
-  .filter(({ path }) => /^(README|ROADMAP|docs\/.*)\.md$/.test(path))
+  .filter(({ path }) => /^(README|ROADMAP|docs\/.*|test\/attacks)\.md$/.test(path))
   .flatMap(({ path, text }) => figuresOf(path, text));
 
 describe('a figure beside a link to bench/RESULTS.md stands in the linked section', () => {

@@ -3,12 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
-import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
-import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { ROOT } from './pages.ts';
 
-const AVAILABILITY_PAGE = readFileSync(join(ROOT, 'docs/availability.md'), 'utf8');
 const RIGHTS_PAGE = readFileSync(join(ROOT, 'docs/reference/rights.md'), 'utf8');
 
 interface Rule {
@@ -91,18 +87,4 @@ it('no role of the manifests gives another user the right to write policies', ()
   expect(new Set(bound)).toEqual(new Set(['ServiceAccount']));
   const rights = rulesOf('ClusterRole').filter(({ resources }) => resources.includes('taintpolicies'));
   expect(rights.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'create']);
-});
-
-it('the page lists exactly the possible webhooks, each with its requests and its failure policy', async () => {
-  const examples = await readPolicyFiles(
-    ['examples/policies', 'examples/audit/policy.yaml'].map((file) => join(ROOT, file)),
-  );
-  const entries = webhookEntries(parsePolicies([...(await readBuiltinPolicies()), ...examples]));
-  const listed = rowsAfter('## Webhooks', AVAILABILITY_PAGE).map(([name, requests, , failurePolicy]) =>
-    [name, requests, failurePolicy].join(': '),
-  );
-  const actual = entries.map(({ name, operations, resource, failurePolicy }) =>
-    [name.replace('.taintkeeper.dev', ''), `${operations.join(', ')} ${resource}`, failurePolicy].join(': '),
-  );
-  expect(listed.toSorted()).toEqual(actual.toSorted());
 });

@@ -193,9 +193,9 @@ describe('what is left to do', () => {
       },
       expected: {
         2: [
-          'by hand: DaemonSet kube-system/a chooses its nodes by the old label, and by the new one would lose m: change its template',
+          'by hand: DaemonSet kube-system/a selects nodes by the old label. By the new one, it would not run on m: change its template',
         ],
-        6: ['by hand: taking the old label from m would cost DaemonSet kube-system/a this node'],
+        6: ['by hand: removing the old label from m would keep DaemonSet kube-system/a off this node'],
       },
     },
     {
@@ -205,7 +205,7 @@ describe('what is left to do', () => {
         workloads: [workload('a', { nodeSelector: { [OLD_ROLE]: 'true' } })],
       },
       expected: expect.objectContaining({
-        6: ['by hand: taking the old label from m would cost DaemonSet kube-system/a this node'],
+        6: ['by hand: removing the old label from m would keep DaemonSet kube-system/a off this node'],
       }) as Record<number, string[]>,
     },
     {
@@ -215,8 +215,8 @@ describe('what is left to do', () => {
         workloads: [workload('a', affine({ key: NEW_ROLE, operator: 'DoesNotExist', values: [] }))],
       },
       expected: {
-        1: ['by hand: the new label on m would cost DaemonSet kube-system/a this node'],
-        6: ['by hand: node m does not have the new label yet: the old one stays until it does'],
+        1: ['by hand: adding the new label to m would keep DaemonSet kube-system/a off this node'],
+        6: ['by hand: node m does not have the new label yet: add that first, then remove the old one'],
       },
     },
     {
@@ -261,7 +261,7 @@ describe('what is left to do', () => {
       },
     },
     {
-      why: 'where a policy does not let it go, the policy comes first',
+      why: 'where a policy keeps it on the node, the policy comes first',
       facts: {
         nodes: [node('m', [MASTER, CONTROL_PLANE])],
         policies: [
@@ -272,9 +272,9 @@ describe('what is left to do', () => {
         ],
       },
       expected: {
-        4: [`by hand: TaintPolicy p requires the old taint, and would set it again: declare ${NEW_ROLE} in its place`],
+        4: [`by hand: TaintPolicy p requires the old taint, and would set it again: require ${NEW_ROLE} instead`],
         5: [
-          'by hand: node m: TaintPolicy p does not let node-role.kubernetes.io/master:NoSchedule go; change it first',
+          'by hand: node m: TaintPolicy p keeps node-role.kubernetes.io/master:NoSchedule on the node: change the policy first',
         ],
       },
     },
@@ -297,12 +297,12 @@ describe('what is left to do', () => {
       },
       expected: {
         4: [
-          `by hand: TaintPolicy masters selects nodes by the old label: let it select by ${NEW_ROLE}`,
-          `by hand: TaintPolicy others selects nodes by the old label: let it select by ${NEW_ROLE}`,
+          `by hand: TaintPolicy masters selects nodes by the old label: change spec.nodeSelector to ${NEW_ROLE}`,
+          `by hand: TaintPolicy others selects nodes by the old label: change spec.nodeSelector to ${NEW_ROLE}`,
         ],
         6: [
-          'by hand: taking the old label from m would take the node from TaintPolicy masters: change it first',
-          'by hand: taking the old label from m would bring the node under TaintPolicy others: change it first',
+          'by hand: removing the old label from m would end its selection by TaintPolicy masters: change the policy first',
+          'by hand: removing the old label from m would have TaintPolicy others select it: change the policy first',
         ],
       },
     },
@@ -315,7 +315,7 @@ describe('what is left to do', () => {
       },
       expected: {
         1: [
-          'by hand: the new label on m, with the taints of TaintPolicy control-planes, would cost DaemonSet kube-system/a this node: do the other steps first, and run the command again',
+          'by hand: adding the new label to m, with the taints of TaintPolicy control-planes, would keep DaemonSet kube-system/a off this node: do the other steps first, and run the command again',
         ],
         2: [
           patch(`[{"op":"add","path":"/spec/template/spec/tolerations/-",
@@ -323,7 +323,7 @@ describe('what is left to do', () => {
         ],
         3: ['kubectl taint node m node-role.kubernetes.io/control-plane:NoSchedule'],
         5: ['kubectl taint node m node-role.kubernetes.io/master:NoSchedule-'],
-        6: ['by hand: node m does not have the new label yet: the old one stays until it does'],
+        6: ['by hand: node m does not have the new label yet: add that first, then remove the old one'],
       },
     },
     {
@@ -336,7 +336,7 @@ describe('what is left to do', () => {
       },
     },
     {
-      why: 'policies that speak of the old taint only',
+      why: 'policies that name only the old taint',
       facts: {
         policies: [
           policy('TaintPolicy', 'p', { mode: 'Audit', taints: [{ key: OLD_ROLE }] }),
@@ -383,7 +383,7 @@ describe('what is left to do', () => {
       },
       expected: {
         4: [
-          `by hand: TolerationPolicy t asks for a toleration of the old taint, and has no room for one of the new one: add another policy with ${NEW_ROLE}`,
+          `by hand: TolerationPolicy t requires a toleration of the old taint, and has as many tolerations as a policy may have: add a policy for ${NEW_ROLE}`,
         ],
       },
     },
