@@ -188,7 +188,8 @@ export const TaintRuleSchema = Type.Object(
           'Node, and never again. Every user may remove it. Cluster API calls this OnInitialization. ' +
           'UntilReady: the same, and taintkeeper removes the taint whenever the node carries it and `readyWhen` holds on the ' +
           'node. If the node registered without the taint, the leader sets it during the first ten minutes, while the node carries ' +
-          'node.kubernetes.io/not-ready:NoSchedule and is not ready by `readyWhen`. `ensure` needs a key without `*`, and an effect.',
+          'node.kubernetes.io/not-ready:NoSchedule and is not ready by `readyWhen`, also if a user has removed it. An entry of allow-removal keeps it ' +
+          'off. `ensure` needs a key without `*`, and an effect.',
       }),
     ),
     readyWhen: Type.Optional(ReadyWhenSchema),
@@ -201,8 +202,8 @@ export const TaintRuleSchema = Type.Object(
           'and pods that were bound before the reboot start in any case. SetAgain needs `daemonSets` or `allocatable`, and is not allowed with ' +
           '`conditions` or `csiDrivers`: no field says from which boot these are. A Node without the annotation taintkeeper.dev/startup-boot gets ' +
           'the annotation only. Such nodes, and reboots that the leader did not see in its watch, are written at five a second. The taint is not ' +
-          'set where another policy protects it, or an entry of allow-removal keeps it off. If the boot ID of a node changes more than three times ' +
-          'in ten minutes, the leader pauses, with an Event TaintConflict.',
+          'set where another policy protects it, or an entry of allow-removal keeps it off. A user who removes it removes it for this boot. If the boot ' +
+          'ID of a node changes more than three times in ten minutes, the leader pauses, with an Event TaintConflict.',
       }),
     ),
   },
