@@ -203,7 +203,8 @@ export const ReadyWhenSchema = Type.Object(
     progressDeadlineSeconds: Type.Optional(
       Type.Integer({
         description:
-          'After how many seconds since the creation of the Node one that still waits is reported, by an Event and the condition Stalled.',
+          'After how many seconds since the creation of the Node one that still waits is reported, by an Event and the condition Stalled. With ' +
+          'afterReboot: SetAgain, they count from the last reboot. If several policies have the taint, the shortest deadline reports.',
         format: 'int32',
         default: PROGRESS_DEADLINE_SECONDS,
         minimum: 1,

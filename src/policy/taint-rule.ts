@@ -192,7 +192,8 @@ export const TaintRuleSchema = Type.Object(
           'Node, and never again. Every user may remove it. Cluster API calls this OnInitialization. ' +
           'UntilReady: the same, and taintkeeper removes the taint whenever the node carries it and `readyWhen` holds on the ' +
           'node. If the node registered without the taint, the leader sets it during the first ten minutes, while the node carries ' +
-          'node.kubernetes.io/not-ready:NoSchedule and is not ready by `readyWhen`. `ensure` needs a key without `*`, and an effect.',
+          'node.kubernetes.io/not-ready:NoSchedule and is not ready by `readyWhen`, also if a user has removed it. An entry of allow-removal keeps it ' +
+          'off. `ensure` needs a key without `*`, and an effect.',
       }),
     ),
     readyWhen: Type.Optional(ReadyWhenSchema),
@@ -206,8 +207,8 @@ export const TaintRuleSchema = Type.Object(
           `SetAgain needs ${PARTS_OF_A_BOOT.map(asCode).join(' or ')}, and is not allowed with ` +
           `${PARTS_OF_NO_BOOT.map(asCode).join(' or ')}: no field says from which boot these are. ` +
           'A Node without the annotation taintkeeper.dev/startup-boot gets the annotation only. Such nodes, and reboots that the leader did not see in its ' +
-          'watch, are written at five a second. The taint is not set where another policy protects it, or an entry of allow-removal keeps it off. If the boot ID of a node changes more than three times ' +
-          'in ten minutes, the leader pauses, with an Event TaintConflict.',
+          'watch, are written at five a second. The taint is not set where another policy protects it, or an entry of allow-removal keeps it off. A user who removes ' +
+          'it removes it for this boot. If the boot ID of a node changes more than three times in ten minutes, the leader pauses, with an Event TaintConflict.',
       }),
     ),
   },

@@ -15,16 +15,25 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
     return;
   }
   logPolicies(load.policies, audit, metrics, log);
-  for (const policy of load.policies) {
-    const title = `${policy.kind} ${policy.name}`;
-    for (const what of idleHere(policy, title))
-      log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
-  }
+  for (const what of load.policies.flatMap(needsLeader)) log.warn(`${what}: it takes taintkeeper in a cluster`);
 }
 
-/** The parts of a policy that need a leader. */
-function idleHere({ kind }: Policy, title: string): string[] {
-  return kind === 'RecoveryPolicy' || kind === 'TolerationRestriction' ? [title] : [];
+/** What of a policy from a file has no effect, or one that only a leader ends. */
+function needsLeader(policy: Policy): string[] {
+  const title = `${policy.kind} ${policy.name}`;
+  switch (policy.kind) {
+    case 'RecoveryPolicy':
+    case 'TolerationRestriction':
+      return [`${title} does nothing here`];
+    case 'TaintPolicy':
+      return policy.spec.taints.flatMap(({ ensure }, index) =>
+        ensure === 'UntilReady'
+          ? `${title}: nothing here removes the taint of spec.taints[${index}] (ensure: UntilReady)`
+          : [],
+      );
+    case 'TolerationPolicy':
+      return [];
+  }
 }
 
 /** Logs and counts the cluster's policies after a change. A broken one is logged once, however often the others change. */

@@ -12,7 +12,7 @@ describe('a real node that reboots, with a taint of afterReboot: SetAgain', skip
 
   it('gets no other pod from the write of the leader until the agent of this boot is Ready', async () => {
     const reboot = await node.reboot();
-    // The measurement of docs/startup-taints.md.
+    // The measurement of measure/results.md.
     process.stderr.write(`${JSON.stringify(reboot)}\n`);
     expect(reboot.boundWhileTainted).toEqual([]);
     expect(reboot.agentStartedAt).toBeGreaterThan(reboot.powerOnAt);

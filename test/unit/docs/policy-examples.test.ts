@@ -24,11 +24,11 @@ it('a node that runs does not get the evicting taint, and is reported', async ()
   expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (WouldEvictPods)']);
 });
 
-it.each(['talos-workers', 'spot'])('%s: nodes that run get the taint from the leader', async (name) => {
-  const { taintPolicies } = await example(name);
-  const node = nodeOf([], { labels: { pool: 'batch', 'eks.amazonaws.com/capacityType': 'SPOT' } });
+it('the GPU pool: nodes that run get the taint from the leader', async () => {
+  const files = await readPolicyFiles([join(ROOT, 'examples/policies/gpu-pool.yaml')]);
+  const { taintPolicies } = compilePolicies(parsePolicies(files));
   const [policy] = taintPolicies as [CompiledTaintPolicy];
-  const drift = nodeDrift(node, [policy]);
+  const drift = nodeDrift(nodeOf([], { labels: { pool: 'gpu' } }), [policy]);
   expect(lossesOf(drift)).toHaveLength(1);
   expect(drift.taints).toHaveLength(1);
 });

@@ -222,16 +222,36 @@ it('a replaced certificate is served to new connections without a restart, while
 
 const compact = (pem: string) => pem.replaceAll(/\s/g, '');
 
-it('says of a RecoveryPolicy from a file that it does nothing', async () => {
+const RECOVERY = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: RecoveryPolicy
+metadata: { name: reboots }
+spec: { daemonSets: { namespaces: [kube-system] } }
+`;
+const STARTUP = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: wait }
+spec:
+  mode: Restore
+  taints:
+    - { key: protected }
+    - { key: starting, effect: NoSchedule, ensure: UntilReady, readyWhen: { conditions: [{ type: Ready }] } }
+`;
+
+it.each([
+  { why: 'nothing reads pods', policy: RECOVERY, msg: 'RecoveryPolicy reboots does nothing here' },
+  {
+    why: 'nodes get the taint when they register, and keep it',
+    policy: STARTUP,
+    msg: 'TaintPolicy wait: nothing here removes the taint of spec.taints[1] (ensure: UntilReady)',
+  },
+])('warns of a policy from a file that needs a leader: $why', async ({ policy, msg }) => {
   const policies = join(temporaryDirectory(), 'policies.yaml');
-  const spec = 'spec: { daemonSets: { namespaces: [kube-system] } }';
-  writeFileSync(
-    policies,
-    `apiVersion: taintkeeper.dev/v1alpha1\nkind: RecoveryPolicy\nmetadata: { name: reboots }\n${spec}\n---\n${taintPolicyYaml('Deny')}`,
-  );
+  writeFileSync(policies, `${policy}---\n${taintPolicyYaml('Deny')}`);
   const { log } = await start({ policyPaths: [policies] });
   expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
-    { msg: 'RecoveryPolicy reboots does nothing here: it takes taintkeeper in a cluster' },
+    { msg: `${msg}: it takes taintkeeper in a cluster` },
   ]);
 });
 
