@@ -102,8 +102,9 @@ describeOnMachines('taintkeeper before the first CNI, and an upgrade', ['cp-1', 
     ['containerd'],
     async () => {
       const archives = provideNextImages();
+      // kube-proxy gets the new image on all nodes.
+      for (const name of ['cp-1', 'node-2', 'cp-3']) await cluster().machine(name).loadImages(archives);
       for (const name of controlPlanes) {
-        await cluster().machine(name).loadImages(archives);
         cluster()
           .machine(name)
           .install({ kubeadm: nextProgramPath('kubeadm') });
