@@ -11,6 +11,10 @@ spec:
   mode: Restore
   taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }]
 `;
+const STARTUP = POLICY.replace(
+  'ensure: Always',
+  'ensure: UntilReady, readyWhen: { daemonSets: [{ namespace: kube-system, name: cni }] }',
+);
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const OBJECT = { metadata: { name: 'n1', annotations: { filled: 'x'.repeat(100_000) } }, spec: {} };
 const reviewOf = (request: object) => ({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request });
@@ -20,11 +24,11 @@ const RESTORATION = nodeRequest({
   oldObject: { ...OBJECT, metadata: { name: 'n1', uid: 'uid-1' }, spec: { taints: [GPU] } },
 });
 
-async function serve(following: boolean) {
+async function serve(following: boolean, policies = POLICY) {
   const creations: JudgedCreation[] = [];
   const judged: string[] = [];
   const server = await startServer({
-    policies: POLICY,
+    policies,
     level: 'debug',
     onJudged: ({ request }) => judged.push(request.operation),
     ...(following ? { onCreation: (creation) => creations.push(creation) } : {}),
@@ -83,8 +87,11 @@ it.each<[why: string, following: boolean, request: object, log: string]>([
   expect((await recorded()).log).toEqual([expect.stringContaining(log)]);
 });
 
-it('a request that creates an object without a finding is not followed', async () => {
-  const { mutate, creations, judged } = await serve(true);
-  await mutate(nodeRequest({ object: { ...OBJECT, spec: { taints: [GPU] } } }));
-  expect([creations, judged]).toEqual([[], ['CREATE']]);
+it.each([
+  { why: 'it has the taint', policies: POLICY, taints: [GPU], patched: false },
+  { why: 'it gets a startup taint, whose removal will be reported', policies: STARTUP, taints: [], patched: true },
+])('a request that creates an object without a finding is not followed: $why', async ({ policies, taints, patched }) => {
+  const { mutate, creations, judged } = await serve(true, policies);
+  const { patch } = await mutate(nodeRequest({ object: { ...OBJECT, spec: { taints } } }));
+  expect([patch !== undefined, creations, judged]).toEqual([patched, [], []]);
 });
