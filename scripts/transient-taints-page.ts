@@ -12,7 +12,7 @@ const SECTIONS: readonly Section[] = [
     phase: 'startup',
     text:
       'They are set before a node accepts pods. The leader reports one that [stays on a Ready node](../startup-taints.md#startup-taints-that-remain), or that ' +
-      '[a NodePool of Karpenter does not declare](../autoscalers.md#startup-taints-without-a-policy).',
+      '[a NodePool of Karpenter does not declare](../autoscalers.md#startup-taints-without-a-policy), unless autoscalers ignore its key.',
   },
   {
     heading: 'Taints of nodes that end',
