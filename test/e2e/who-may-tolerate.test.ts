@@ -49,7 +49,12 @@ const DAEMONS = {
   'kube-system/kube-proxy': EVERYTHING,
 };
 
-describeWithControlPlane('who may tolerate', { components: ['kube-controller-manager'] }, (cp) => {
+const OPTIONS = {
+  components: ['kube-controller-manager'],
+  apiServerArgs: ['--enable-admission-plugins=NodeRestriction,ExtendedResourceToleration'],
+} as const;
+
+describeWithControlPlane('who may tolerate', OPTIONS, (cp) => {
   let installation: Installation;
   const start = (name: string) => installation.start([name], { args: ['--owner-cluster-role', 'taintkeeper'] });
 
@@ -453,6 +458,17 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       .toContain('may tolerate other. ');
     expect(await natives()).toHaveLength(8);
     await expect.poll(() => conditionOf('gpu'), { timeout: TIMEOUT_MS }).toMatchObject({ observedGeneration: 2 });
+  });
+
+  it('counts the toleration that ExtendedResourceToleration adds', async () => {
+    const change = { spec: { taints: [{ key: 'example.com/device' }] } };
+    const url = `${POLICIES_PATH.TolerationRestriction}/gpu`;
+    expect(await attempt(cp(), admin, 'PATCH', url, change, MERGE_PATCH)).toMatchObject({ passed: true });
+    const resources = { limits: { 'example.com/device': '1' } };
+    const podSpec = { containers: [{ name: 'c', image: 'example.com/c', resources }] };
+    await expect
+      .poll(async () => (await rehearse(developer, podSpec)).error, { timeout: TIMEOUT_MS })
+      .toContain('the pod tolerates example.com/device:NoSchedule, but ');
   });
 
   it('is removed with its TolerationRestriction, also while taintkeeper is down', {
