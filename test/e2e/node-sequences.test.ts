@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../src/judge/ended-startup-taints.ts';
+import { parseStartupBoot, STARTUP_BOOT_ANNOTATION, type StartupBoot } from '../../src/judge/node-boot.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -17,6 +18,7 @@ import {
   type NodeChange,
   newCluster,
   newLeader,
+  reboot,
   register,
   update,
   withNode,
@@ -65,7 +67,7 @@ const [start = { policies: {}, steps: [] }] = fc.sample(
       { minLength: LENGTH, maxLength: LENGTH },
     ),
   }),
-  { numRuns: 1, seed: seed(119) },
+  { numRuns: 1, seed: seed(133) },
 );
 
 describeWithControlPlane('a random sequence of requests, policies, outages and leaders', {}, (cp) => {
@@ -211,9 +213,10 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
       }
       case 'register': {
         if (model.nodes.has(one.node)) return;
-        const { labels = {}, taints = [], allowRemoval } = one.change;
+        const { labels = {}, taints = [], allowRemoval, bootId = '' } = one.change;
         const annotations = allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval };
-        const body = { metadata: { name: one.node, labels, annotations }, spec: { taints } };
+        const metadata = { name: one.node, labels, annotations };
+        const body = { metadata, spec: { taints }, status: { nodeInfo: { bootID: bootId } } };
         const { error } = await attempt(cp(), userOf(one), 'POST', '/api/v1/nodes', body);
         expect(error, what()).toBe('');
         model = register(model, one.by, one.node, one.change);
@@ -225,6 +228,24 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
         await succeeded(cp().request(admin, 'DELETE', path(one.node)));
         model = withoutNode(model, one.node);
         return;
+      case 'reboot': {
+        const before = model.nodes.get(one.node);
+        if (!before) return;
+        const conditions = [{ type: 'Ready', status: 'True', reason: 'Test' }];
+        const body = { status: { nodeInfo: { bootID: one.bootId }, conditions } };
+        const { passed, error } = await attempt(
+          cp(),
+          nodeUser(one.node),
+          'PATCH',
+          `${path(one.node)}/status`,
+          body,
+          MERGE_PATCH,
+        );
+        expect({ passed, error }, what()).toEqual({ passed: true, error: '' });
+        model = reboot(model, before, one.bootId);
+        did.push('rebooted');
+        return;
+      }
       case 'policy':
         // The webhook also judges policies.
         if (!model.isWebhookUp) return;
@@ -271,13 +292,24 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
     if (goes) pass(POLICY_GONE_MS);
   }
 
+  /** Without the time, which is that of the API server. */
+  const bootText = (boot: StartupBoot | undefined) =>
+    boot && `${boot.bootId}${boot.setAt === undefined ? '' : ' after a reboot'}`;
+
   async function expectAsModel(): Promise<void> {
+    const before = model.nodes;
     settleModel();
+    for (const { name, taints, startupBoot } of before.values()) {
+      const after = model.nodes.get(name);
+      const isRecorded = after?.startupBoot?.setAt !== startupBoot?.setAt;
+      if (after && isRecorded && after.taints.length > taints.length) did.push('set again');
+    }
     for (const name of NAMES) {
       const node = model.nodes.get(name);
       const expected = node && {
         pool: node.labels.pool,
         allowRemoval: node.allowRemoval,
+        boot: bootText(node.startupBoot),
         taints: node.taints.map(textOf).sort(),
       };
       let last: unknown;
@@ -291,6 +323,7 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
               : {
                   pool: metadata.labels?.pool,
                   allowRemoval: metadata.annotations?.[ALLOW_REMOVAL_ANNOTATION],
+                  boot: bootText(parseStartupBoot(metadata.annotations?.[STARTUP_BOOT_ANNOTATION])),
                   taints: (spec.taints ?? []).map(textOf).sort(),
                 };
           return JSON.stringify(last) === JSON.stringify(expected) || undefined;
@@ -315,7 +348,10 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
     // What a sequence must have tried, if it is the usual one.
     if (isExploring()) return;
     expect([...new Set(did)]).toEqual(
-      expect.arrayContaining(['denied', 'registered', 'policy changed', 'webhook down', 'leader new', 'leader none']),
+      expect.arrayContaining([
+        ...['denied', 'registered', 'policy changed', 'webhook down', 'leader new', 'leader none'],
+        ...['rebooted', 'set again'],
+      ]),
     );
   });
 });

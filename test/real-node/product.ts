@@ -1,7 +1,7 @@
 import { INSTALL, NAMESPACE } from '../../scripts/chart.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { type Answer, succeeded } from '../control-plane/rest.ts';
-import { admin } from '../control-plane/users.ts';
+import { admin, node as nodeUser } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type Conditioned, isReady } from './conditions.ts';
 import type { RealCluster } from './real-cluster.ts';
@@ -88,6 +88,26 @@ export async function policiesReady(cluster: RealCluster): Promise<void> {
     },
     { timeoutMs: TIMEOUT_MS, otherwise: () => `policies are not Ready: ${last}` },
   );
+}
+
+/** Waits until the API server calls the webhook of a policy that sets this taint on new nodes: its Ready comes a moment earlier. */
+export async function setAtRegistration(cluster: RealCluster, key: string): Promise<void> {
+  const path = '/api/v1/nodes/probe';
+  const body = { metadata: { name: 'probe', labels: { 'kubernetes.io/hostname': 'probe' } } };
+  await waitUntil(
+    async () => {
+      await cluster.request(admin, 'DELETE', path);
+      const made = await cluster.request<{ spec?: { taints?: readonly { key: string }[] } }>(
+        nodeUser('probe'),
+        'POST',
+        '/api/v1/nodes',
+        { body },
+      );
+      return made.body.spec?.taints?.some((taint) => taint.key === key) || undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `the webhook does not add taint ${key}` },
+  );
+  await cluster.request(admin, 'DELETE', path);
 }
 
 export function describePods(pods: readonly Pod[]): string {

@@ -58,6 +58,8 @@ export interface RealNode {
   setCni(state: 'present' | 'aside'): Promise<void>;
   /** Gives the kubelet the manifest of a static pod, which it runs without asking anybody. */
   addStaticPod(manifest: StaticPod): void;
+  /** Runs a stand-in for a CSI driver of this name, until the power is cut. It registers with the kubelet. */
+  startCsiDriver(driver: string): Service;
 }
 
 export interface StaticPod {
@@ -210,13 +212,17 @@ export function createRealNode(options: NodeOptions): RealNode {
     addStaticPod(manifest) {
       writeFileSync(join(folder, 'manifests', `${manifest.metadata.name}.json`), JSON.stringify(manifest));
     },
+    startCsiDriver(driver) {
+      const script = join(import.meta.dirname, 'csi-driver-inside.ts');
+      return start(isOn(), driver, [process.execPath, script, driver, folders.kubelet, name]);
+    },
   };
 
-  function start(made: Namespaces, service: string, command: readonly string[]): void {
-    services.set(
-      service,
-      startService(made, { name: service, command, logFile: logFile(`${name}-${service}`), env: pathTo(program) }),
-    );
+  function start(made: Namespaces, service: string, command: readonly string[]): Service {
+    const options = { name: service, command, logFile: logFile(`${name}-${service}`), env: pathTo(program) };
+    const started = startService(made, options);
+    services.set(service, started);
+    return started;
   }
 
   function writeFiles(): void {

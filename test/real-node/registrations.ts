@@ -3,11 +3,11 @@ import { RIGHTS } from '../../scripts/chart.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { follow } from '../control-plane/follow.ts';
-import { admin, node as nodeUser } from '../control-plane/users.ts';
+import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { type Conditioned, isReady } from './conditions.ts';
-import { installProduct, kubectl } from './product.ts';
+import { installProduct, kubectl, setAtRegistration } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 import type { RealNode } from './real-node.ts';
 
@@ -154,7 +154,7 @@ async function watchRegistrations(
         taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
       };
       await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policyObject('TaintPolicy', 'network', spec)));
-      await inForce(cluster);
+      await setAtRegistration(cluster, TAINT.key);
     },
     async taintLate(ms) {
       await kubectl(cluster, ['delete', 'taintpolicy', 'network']);
@@ -237,26 +237,6 @@ async function createWorkloads(cluster: RealCluster, workers: number): Promise<v
   for (const object of objects) {
     await kubectl(cluster, ['apply', '-n', NAMESPACE, '-f', '-'], JSON.stringify({ apiVersion: 'apps/v1', ...object }));
   }
-}
-
-/** The webhook is registered with the policy. */
-async function inForce(cluster: RealCluster): Promise<void> {
-  const path = '/api/v1/nodes/probe';
-  const body = { metadata: { name: 'probe', labels: { 'kubernetes.io/hostname': 'probe' } } };
-  await waitUntil(
-    async () => {
-      await cluster.request(admin, 'DELETE', path);
-      const made = await cluster.request<{ spec?: { taints?: readonly { key: string }[] } }>(
-        nodeUser('probe'),
-        'POST',
-        '/api/v1/nodes',
-        { body },
-      );
-      return made.body.spec?.taints?.some(({ key }) => key === TAINT.key) || undefined;
-    },
-    { timeoutMs: TIMEOUT_MS, otherwise: () => 'the webhook does not add the taint' },
-  );
-  await cluster.request(admin, 'DELETE', path);
 }
 
 /** As controllers do that are not asked at admission. */

@@ -64,6 +64,27 @@ export async function leaderNode(cluster: RealCluster): Promise<string | undefin
   return (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name))?.spec.nodeName;
 }
 
+/**
+ * Sends SIGKILL to the process that leads, and to no other.
+ * @returns what waits until another process leads
+ */
+export async function killLeader(cluster: RealCluster): Promise<() => Promise<void>> {
+  const killed = await waitUntil(() => leaseHolder(cluster), {
+    timeoutMs: TIMEOUT_MS,
+    otherwise: () => 'no replica leads',
+  });
+  const { metadata, spec } = (await productPods(cluster)).find((pod) => killed.startsWith(pod.metadata.name)) ?? {};
+  const node = cluster.nodes.find(({ name }) => name === spec?.nodeName);
+  if (!node) throw new Error(`${killed} leads, and has no pod on a node`);
+  // Two replicas on one node differ by their host name, which containerd puts into the environment.
+  const pids = `grep --files-with-matches --text 'HOSTNAME=${metadata?.name}' /proc/[0-9]*/environ | cut --delimiter=/ --fields=3`;
+  await node.run(['sh', '-c', `kill -KILL $(${pids})`]);
+  return async () => {
+    const isAnother = async () => ![undefined, killed].includes(await leaseHolder(cluster)) || undefined;
+    await waitUntil(isAnother, { timeoutMs: TIMEOUT_MS, otherwise: () => `no replica leads after ${killed}` });
+  };
+}
+
 /** Has the replica on this node lead: that of the other node is asked to stop, gives the Lease back, and is started again. */
 export async function leadFrom(cluster: RealCluster, node: string): Promise<void> {
   const first = await waitUntil(() => leaderNode(cluster), {

@@ -14,6 +14,8 @@ export interface Declaration {
   readonly policy: TaintPolicySpec;
   readonly taint: Taint;
   readonly anyValue: boolean;
+  /** `afterReboot: SetAgain` */
+  readonly setsAgain: boolean;
 }
 
 /** What the policies that do more than report say of a node. */
@@ -49,10 +51,11 @@ function declarations(policies: readonly TaintPolicySpec[], ensure: TaintRule['e
   return policies.flatMap((policy) =>
     policy.taints
       .filter((rule) => rule.ensure === ensure)
-      .map(({ key, value, effect = '' }) => ({
+      .map(({ key, value, effect = '', afterReboot }) => ({
         policy,
         taint: { key, value, effect },
         anyValue: value === undefined,
+        setsAgain: afterReboot === 'SetAgain',
       })),
   );
 }
@@ -90,6 +93,24 @@ export function isKeptOff({ policy, taint, anyValue }: Declaration, annotation: 
       ? entry === identityOf(taint) || (entry.startsWith(`${taint.key}=`) && entry.endsWith(`:${taint.effect}`))
       : entry === textOf(taint),
   );
+}
+
+/** Whether an entry keeps off a startup taint of this identity. Its policies say together which values count, and whether they read entries. */
+export function isStartupKeptOff({ untilReady }: Declared, taint: Taint, annotation: string | undefined): boolean {
+  const alike = untilReady.filter((one) => identityOf(one.taint) === identityOf(taint));
+  const anyValue = alike.some((one) => one.anyValue);
+  return alike.some((one) => isKeptOff({ ...one, anyValue }, annotation));
+}
+
+/** The startup taints that a node has to carry once the leader has recorded its reboot, apart from those of which a policy protects a value. */
+export function taintsAfterReboot(says: Declared, allowRemoval: string | undefined): Taint[] {
+  const isProtected = (taint: Taint) =>
+    says.untilReady.some(
+      (one) => identityOf(one.taint) === identityOf(taint) && says.protectorsOf(one.taint).length > 0,
+    );
+  return says.untilReady
+    .filter(({ setsAgain, taint }) => setsAgain && !isProtected(taint) && !isStartupKeptOff(says, taint, allowRemoval))
+    .map(({ taint }) => taint);
 }
 
 /**

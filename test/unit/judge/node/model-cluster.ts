@@ -97,6 +97,11 @@ export function withNode(cluster: ModelCluster, node: StoredNode): ModelCluster 
   return { ...cluster, nodes: new Map(cluster.nodes).set(node.name, node) };
 }
 
+/** What the API server stores when the kubelet of a Node reports a boot. No policy judges it. */
+export function reboot(cluster: ModelCluster, node: StoredNode, bootId: string): ModelCluster {
+  return withNode(cluster, { ...node, bootId, ready: true });
+}
+
 export function withoutNode(cluster: ModelCluster, name: string): ModelCluster {
   return { ...cluster, nodes: new Map([...cluster.nodes].filter(([one]) => one !== name)) };
 }

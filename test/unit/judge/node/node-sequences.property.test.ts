@@ -3,11 +3,23 @@ import { expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
 import { CONFLICT } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
+import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { REGISTRATION_MS } from '../../../../src/judge/startup/startup-step.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { Requester } from '../../../../src/policy/policy-set.ts';
 import { checkUntilAllOccurred } from '../../../rounds.ts';
-import { declared, entriesOf, identityOf, isKeptOff, isMet, textOf, valueToSet } from './declared-state.ts';
+import {
+  type Declared,
+  declared,
+  entriesOf,
+  identityOf,
+  isKeptOff,
+  isMet,
+  isStartupKeptOff,
+  taintsAfterReboot,
+  textOf,
+  valueToSet,
+} from './declared-state.ts';
 import {
   elapse,
   lead,
@@ -17,6 +29,7 @@ import {
   type NodeChange,
   newCluster,
   newLeader,
+  reboot,
   register,
   update,
   withNode,
@@ -79,6 +92,10 @@ function act(world: World, one: Action, occurred: string[]): World {
     }
     case 'delete':
       return { ...world, cluster: withoutNode(cluster, one.node) };
+    case 'reboot': {
+      const before = cluster.nodes.get(one.node);
+      return before ? { ...world, cluster: reboot(cluster, before, one.bootId) } : world;
+    }
     case 'ready': {
       const others = [...cluster.ready].filter((name) => name !== one.node);
       return { ...world, cluster: { ...cluster, ready: new Set([...others, ...(one.isReady ? [one.node] : [])]) } };
@@ -225,14 +242,21 @@ function reasonsFor(
     (taint) => !texts(sent.taints).includes(textOf(taint)) && !setIdentities.includes(identityOf(taint)),
   );
   const ended = entriesOf(before.allowRemoval).filter((entry) => !entriesOf(sent.allowRemoval).includes(entry));
+  const boot = bootReason(before, sent, at, says);
+  const isAgain = (taint: Taint) =>
+    boot === 'rebooted' &&
+    says.untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint)) &&
+    !isStartupKeptOff(says, taint, before.allowRemoval);
   const reasons = [
+    ...(sent.startupBoot === before.startupBoot ? [] : [boot]),
     ...set.map((taint) => {
       if (valueToSet(says, taint, before) === (taint.value ?? '')) return 'set';
       const isNew = at - (before.createdAt ?? 0) < REGISTRATION_MS && texts(before.taints).includes(textOf(NOT_READY));
+      if (isStartup(taint) && isAgain(taint)) return 'set again';
       return isStartup(taint) && isNew && !isReady ? 'set late' : undefined;
     }),
     ...removed.map((taint) => {
-      if (isStartup(taint)) return isReady ? 'removed when ready' : undefined;
+      if (isStartup(taint)) return isReady ? removalReason(taint, before, at, says) : undefined;
       const wasAwaited = step.startup.removable.some((one) => identityOf(one.taint) === identityOf(taint));
       return wasAwaited && says.protectorsOf(taint).length === 0 ? 'removed after its policy' : undefined;
     }),
@@ -242,14 +266,43 @@ function reasonsFor(
     }),
   ];
   const what = JSON.stringify({ at, before, sent, specs });
+  if (boot === 'rebooted') {
+    expect(sent.taints.map(identityOf), what).toEqual(
+      expect.arrayContaining(taintsAfterReboot(says, before.allowRemoval).map(identityOf)),
+    );
+  }
   expect(reasons, what).not.toContain(undefined);
   expect(reasons.length, what).toBeGreaterThan(0);
   return reasons.flatMap((reason) => reason ?? []);
 }
 
+/** Why the leader writes the boot of the node: once for each boot, with its time, or without a time where no boot was known before. */
+function bootReason(before: StoredNode, sent: StoredNode, at: number, { untilReady }: Declared): string | undefined {
+  const { bootId, startupBoot: known } = before;
+  if (!untilReady.some(({ setsAgain }) => setsAgain) || bootId === undefined || known?.bootId === bootId)
+    return undefined;
+  const written = JSON.stringify(sent.startupBoot);
+  if (known === undefined) return written === JSON.stringify({ bootId }) ? 'adopted' : undefined;
+  return written === JSON.stringify({ bootId, setAt: at }) ? 'rebooted' : undefined;
+}
+
+/** Why a startup taint is removed from a node on which all is ready. What is ready may be of the boot before, for some time after a reboot. */
+function removalReason(
+  taint: Taint,
+  { bootId, startupBoot, ready }: StoredNode,
+  at: number,
+  { untilReady }: Declared,
+): string | undefined {
+  const setsAgain = untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint));
+  if (!setsAgain || bootId === undefined || startupBoot === undefined) return 'removed when ready';
+  if (startupBoot.bootId !== bootId) return undefined;
+  if (startupBoot.setAt === undefined) return 'removed when ready';
+  return ready && at >= startupBoot.setAt + SETTLING_MS ? 'removed after a reboot' : undefined;
+}
+
 /** The Node as it ends, without the order of its taints. */
-const endOf = ({ labels, taints, allowRemoval, uid }: StoredNode) => ({
-  ...{ uid, labels, allowRemoval },
+const endOf = ({ labels, taints, allowRemoval, uid, startupBoot }: StoredNode) => ({
+  ...{ uid, labels, allowRemoval, boot: startupBoot?.bootId },
   taints: taints.map(textOf).sort(),
 });
 
@@ -330,6 +383,9 @@ function checkDeclared(node: StoredNode, specs: Policies, { ready }: ModelCluste
   const says = declared(specs, node.labels);
   const what = JSON.stringify({ node, specs });
   for (const { taint } of says.required) expect(valueToSet(says, taint, node), what).toBeUndefined();
+  if (node.bootId !== undefined && says.untilReady.some(({ setsAgain }) => setsAgain)) {
+    expect(node.startupBoot?.bootId, what).toBe(node.bootId);
+  }
   for (const taint of node.taints) {
     const isProtected = says.protectorsOf(taint).length > 0;
     const isStartup = says.untilReady.some(
@@ -372,6 +428,10 @@ it('whatever happens, the leader writes what has to change and nothing else, and
         'set late',
         'removed when ready',
         'removed after its policy',
+        'adopted',
+        'rebooted',
+        'set again',
+        'removed after a reboot',
         'entry ended',
         'conflict',
         'values differ',

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Taint, withTaints } from '../../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -25,7 +26,14 @@ const NO_SCHEDULE = { effect: 'NoSchedule' } as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'kube-system', name: 'network' }] };
 const UNTIL_READY = { ...NO_SCHEDULE, ensure: 'UntilReady', readyWhen: READY_WHEN } as const;
 const ALWAYS = { ...NO_SCHEDULE, ensure: 'Always' } as const;
+const SET_AGAIN = { ...UNTIL_READY, afterReboot: 'SetAgain' } as const;
+const BOOTS = ['boot-1', 'boot-2', 'boot-3'];
 
+const RULES_AGAIN: readonly TaintRule[] = [
+  { key: 'dedicated', ...SET_AGAIN },
+  { key: 'example.com/b', ...SET_AGAIN },
+  { key: 'example.com/c', value: 'x', ...SET_AGAIN },
+];
 const RULES: readonly TaintRule[] = [
   { key: 'dedicated', value: 'x', ...ALWAYS },
   { key: 'dedicated', value: 'y', ...ALWAYS },
@@ -42,6 +50,7 @@ const RULES: readonly TaintRule[] = [
   { key: 'example.com/b', ...UNTIL_READY },
   { key: 'example.com/b', value: 'x', ...UNTIL_READY },
   { key: 'example.com/b', value: 'x', ...ALWAYS },
+  ...RULES_AGAIN,
 ];
 
 export type Policies = Readonly<Record<string, TaintPolicySpec>>;
@@ -50,12 +59,15 @@ const taintPolicy: fc.Arbitrary<TaintPolicySpec> = fc
   .record({
     mode: fc.constantFrom('Restore', 'Restore', 'Deny', 'Audit'),
     nodeSelector: fc.constantFrom({}, { matchLabels: { pool: 'a' } }, { matchLabels: { pool: 'b' } }),
-    taints: fc.uniqueArray(fc.oneof(fc.constantFrom(...RULES), fc.constantFrom(...RULES.slice(0, 2))), {
-      minLength: 1,
-      maxLength: 3,
-      // A policy cannot set two values of one taint.
-      selector: ({ key, effect, ensure }) => `${key}:${ensure && effect}`,
-    }),
+    taints: fc.uniqueArray(
+      fc.oneof(...[RULES, RULES.slice(0, 2), RULES_AGAIN].map((rules) => fc.constantFrom(...rules))),
+      {
+        minLength: 1,
+        maxLength: 3,
+        // A policy cannot set two values of one taint.
+        selector: ({ key, effect, ensure }) => `${key}:${ensure && effect}`,
+      },
+    ),
     exempt: fc.constantFrom({}, {}, { users: ['owner'] }),
     removalByAnnotation: fc.constantFrom('Allowed', 'Allowed', 'Forbidden'),
   })
@@ -130,8 +142,15 @@ const condition: Edit[] = [
 
 export type Action =
   | { readonly do: 'edit'; readonly node: string; readonly by: Requester; readonly edit: Edit }
-  | { readonly do: 'register'; readonly node: string; readonly by: Requester; readonly change: NodeChange }
+  | {
+      readonly do: 'register';
+      readonly node: string;
+      readonly by: Requester;
+      readonly change: NodeChange & Pick<StoredNode, 'bootId'>;
+    }
   | { readonly do: 'delete'; readonly node: string }
+  /** The kubelet reports this boot, which may be the present one, or an earlier one. */
+  | { readonly do: 'reboot'; readonly node: string; readonly bootId: string }
   | { readonly do: 'ready'; readonly node: string; readonly isReady: boolean }
   | { readonly do: 'policies'; readonly policies: Policies }
   | { readonly do: 'policy'; readonly name: string; readonly spec: TaintPolicySpec | undefined }
@@ -161,11 +180,15 @@ export const registration: fc.Arbitrary<Registration> = fc.record({
   do: constant('register'),
   node,
   by: fc.constantFrom(KUBELET, DEVELOPER),
-  change: fc.record({
-    labels,
-    taints: taints.map((list) => withTaints(list, [NOT_READY])),
-    allowRemoval: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, annotation),
-  }),
+  change: fc.record(
+    {
+      labels,
+      taints: taints.map((list) => withTaints(list, [NOT_READY])),
+      allowRemoval: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, annotation),
+      bootId: fc.constantFrom(...BOOTS),
+    },
+    { requiredKeys: ['labels', 'taints', 'allowRemoval'] },
+  ),
 });
 
 /** What a registration draws. */
@@ -199,6 +222,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: registration,
   },
   { weight: 1, arbitrary: fc.record({ do: constant('delete'), node }) },
+  { weight: 3, arbitrary: fc.record({ do: constant('reboot'), node, bootId: fc.constantFrom(...BOOTS) }) },
   { weight: 2, arbitrary: fc.record({ do: constant('ready'), node, isReady: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: constant('policies'), policies: taintPolicies }) },
   {
