@@ -90,8 +90,11 @@ it.each<[why: string, following: boolean, request: object, log: string]>([
 it.each([
   { why: 'it has the taint', policies: POLICY, taints: [GPU], patched: false },
   { why: 'it gets a startup taint, whose removal will be reported', policies: STARTUP, taints: [], patched: true },
-])('a request that creates an object without a finding is not followed: $why', async ({ policies, taints, patched }) => {
-  const { mutate, creations, judged } = await serve(true, policies);
-  const { patch } = await mutate(nodeRequest({ object: { ...OBJECT, spec: { taints } } }));
-  expect([patch !== undefined, creations, judged]).toEqual([patched, [], []]);
-});
+])(
+  'a request that creates an object without a finding is not followed: $why',
+  async ({ policies, taints, patched }) => {
+    const { mutate, creations, judged } = await serve(true, policies);
+    const { patch } = await mutate(nodeRequest({ object: { ...OBJECT, spec: { taints } } }));
+    expect([patch !== undefined, creations, judged]).toEqual([patched, [], []]);
+  },
+);
