@@ -8,8 +8,8 @@ import {
   type MigrationFacts,
   policiesChangedBy,
   withChange,
-} from './facts.ts';
-import { MIGRATION_RULES } from './rules.ts';
+} from './migration-facts.ts';
+import { MIGRATION_RULES } from './migration-rules.ts';
 
 /** A step of the migration. Each depends on those before it. */
 export interface MigrationStep {
