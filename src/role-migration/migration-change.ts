@@ -1,0 +1,131 @@
+import type { Workload } from '../coverage/workload.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import type { NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
+import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
+import type { PolicyToleration } from '../policy/toleration-policy.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { MigratingNode, MigrationFacts } from './migration-facts.ts';
+
+/** One change, by one command. */
+export type Change =
+  /** The node gets the new label, with the value of the old one. */
+  | { readonly kind: 'label'; readonly node: string; readonly value: string }
+  /** The pod template gets tolerations, and the new label's key replaces the old one in all its selectors. */
+  | {
+      readonly kind: 'template';
+      readonly workload: Workload;
+      readonly tolerations: readonly PolicyToleration[];
+      readonly selects: boolean;
+    }
+  | { readonly kind: 'taint'; readonly node: string; readonly taint: Taint }
+  /** With `allowRemoval`, some policy allows the removal only when the annotation `allow-removal` of the node has this value. */
+  | {
+      readonly kind: 'untaint';
+      readonly node: string;
+      readonly taint: Taint;
+      readonly allowRemoval: string | undefined;
+    }
+  /** The policy changes to this one, by these operations. */
+  | {
+      readonly kind: 'policy';
+      readonly policy: TaintPolicy | TolerationPolicy;
+      readonly operations: readonly Operation[];
+    }
+  /** The node loses the old label. */
+  | { readonly kind: 'unlabel'; readonly node: string };
+
+/** The facts after the change. */
+export function withChange(facts: MigrationFacts, change: Change): MigrationFacts {
+  switch (change.kind) {
+    case 'label':
+      return withNode(facts, change.node, (node) =>
+        relabelled(facts, node, { ...node.labels, [NEW_ROLE]: change.value }),
+      );
+    case 'unlabel':
+      return withNode(facts, change.node, (node) => {
+        const { [OLD_ROLE]: _, ...labels } = node.labels;
+        return relabelled(facts, node, labels);
+      });
+    case 'taint':
+      return withNode(facts, change.node, (node) => ({ ...node, taints: [...node.taints, change.taint] }));
+    case 'untaint':
+      return withNode(facts, change.node, (node) => ({
+        ...node,
+        taints: node.taints.filter((taint) => !sameTaint(taint, change.taint)),
+      }));
+    case 'policy': {
+      const { policy } = change;
+      const isMeant = ({ kind, name }: Policy) => kind === policy.kind && name === policy.name;
+      return { ...facts, policies: facts.policies.map((each) => (isMeant(each) ? policy : each)) };
+    }
+    case 'template': {
+      const { workload, tolerations, selects } = change;
+      const tolerating = { ...workload, tolerations: [...workload.tolerations, ...tolerations] };
+      const changed = selects ? selectingByNewRole(tolerating) : tolerating;
+      return { ...facts, workloads: facts.workloads.map((each) => (isSame(each, workload) ? changed : each)) };
+    }
+  }
+}
+
+/** The node with other labels, and with the resulting effects of policies. */
+function relabelled({ policies }: MigrationFacts, node: MigratingNode, labels: StringMap): MigratingNode {
+  return { ...node, labels, taints: [...node.taints, ...taintsSetBy(policies, node, labels)] };
+}
+
+function withNode(facts: MigrationFacts, name: string, change: (node: MigratingNode) => MigratingNode): MigrationFacts {
+  return { ...facts, nodes: facts.nodes.map((node) => (node.name === name ? change(node) : node)) };
+}
+
+/** Whether both are the same object, perhaps at different times. */
+export function isSame(a: Workload, b: Workload): boolean {
+  return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
+}
+
+function selectingByNewRole(workload: Workload): Workload {
+  const { [OLD_ROLE]: value, ...others } = workload.nodeSelector;
+  const rename = (term: NodeSelectorTerm): NodeSelectorTerm => ({
+    ...term,
+    matchExpressions: term.matchExpressions.map((requirement) =>
+      requirement.key === OLD_ROLE ? { ...requirement, key: NEW_ROLE } : requirement,
+    ),
+  });
+  return {
+    ...workload,
+    // Pods that the new label selects already stay.
+    nodeSelector: value === undefined ? others : { [NEW_ROLE]: value, ...others },
+    nodeAffinity: workload.nodeAffinity?.map(rename),
+  };
+}
+
+/** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
+export function policiesChangedBy(
+  policies: readonly Policy[],
+  before: StringMap,
+  after: StringMap,
+): { readonly entered: readonly string[]; readonly left: readonly string[] } {
+  const { taintPolicies } = compilePolicies(policies);
+  const changed = taintPolicies.filter((policy) => policy.selectsNode(before) !== policy.selectsNode(after));
+  const names = (selecting: boolean) =>
+    changed.filter((policy) => policy.selectsNode(after) === selecting).map(({ name }) => name);
+  return { entered: names(true), left: names(false) };
+}
+
+/** The taints that the controllers set on a node as soon as its labels match policies that require them. */
+function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
+  const required = compilePolicies(policies)
+    .taintPolicies.filter(
+      (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
+    )
+    .flatMap(({ required }) => required)
+    .filter(({ value: { taint } }) => {
+      const isThere = taints.some((other) => identity(other) === identity(taint));
+      return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
+    })
+    .map(({ value: { taint } }) => taint);
+  return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
+}
