@@ -2,7 +2,7 @@ import { ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { formatFindings, locateFindings } from '../../src/cli/talos/findings.ts';
+import { formatFindings, locateFindings } from '../../src/cli/talos/lint-findings.ts';
 import { parseDocuments } from '../../src/files/documents.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import type { InputError } from '../../src/files/text-files.ts';

@@ -7,11 +7,11 @@ import { namesIn } from '../output/table.ts';
 const NAMES = 4;
 
 /** `NAMESPACE/NAME` */
-export function nameOf({ namespace, name }: Pick<ReportedDaemonSet, 'namespace' | 'name'>): string {
+export function nameCell({ namespace, name }: Pick<ReportedDaemonSet, 'namespace' | 'name'>): string {
   return printable(`${namespace}/${name}`);
 }
 
 /** The first names, or all of them: see {@link namesIn}. */
-export function some(names: readonly string[], look: Look): string {
+export function namesCell(names: readonly string[], look: Look): string {
   return namesIn(names, NAMES, look) || '-';
 }

@@ -15,7 +15,7 @@ import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
 import { installedPolicies } from '../cluster-options.ts';
-import type { CoverageInput } from './input.ts';
+import type { CoverageInput } from './coverage-input.ts';
 import { listWorkloads, pathsOf } from './workloads.ts';
 
 /** The number of parallel lists of pods. */

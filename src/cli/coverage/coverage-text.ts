@@ -4,9 +4,9 @@ import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';
 import { namesIn } from '../output/table.ts';
-import { type Findings, findingTables } from './findings.ts';
-import type { RefusedDaemonSet } from './input.ts';
-import { placesText } from './places.ts';
+import type { RefusedDaemonSet } from './coverage-input.ts';
+import { matrixText } from './coverage-matrix.ts';
+import { type Findings, findingTables } from './finding-tables.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(
@@ -22,7 +22,7 @@ export function formatCoverage(
 function table(report: CoverageReport, grouped: boolean, findings: Findings, look: Look): string {
   const { refused, notes } = findings;
   return [
-    ...placesText(report, grouped, look),
+    ...matrixText(report, grouped, look),
     ...findingTables(report, findings, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
     conclusion(report, refused, look),

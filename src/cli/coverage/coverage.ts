@@ -6,12 +6,12 @@ import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { givenOptions, type OutputFormat, outputOption } from '../options.ts';
 import { EXIT } from '../process.ts';
+import type { CoverageInput } from './coverage-input.ts';
 import { formatCoverage } from './coverage-text.ts';
 import { fixCommand } from './fix.ts';
-import type { CoverageInput } from './input.ts';
+import { filesOf, readCoverage, type SourceOptions, sourceCommand } from './input-source.ts';
 import { migrateCommand } from './migrate.ts';
-import { type SelectionOptions, withSelection } from './selection.ts';
-import { filesOf, readCoverage, type SourceOptions, sourceCommand } from './source.ts';
+import { type SelectionOptions, withSelection } from './selected-input.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly gaps: boolean;

@@ -10,7 +10,7 @@ import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, parsePolicy } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
-import type { CoverageInput } from './input.ts';
+import type { CoverageInput } from './coverage-input.ts';
 import { readWorkload } from './workloads.ts';
 
 /**

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { workloadName } from '../../coverage/workload.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { printable } from '../../kubernetes/text.ts';
-import { analyzeRoles, type RoleAnalysis } from '../../role-migration/analysis.ts';
-import { migrationCommands } from '../../role-migration/commands.ts';
-import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/plan.ts';
+import { migrationCommands } from '../../role-migration/migration-commands.ts';
+import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/migration-plan.ts';
+import { analyzeRoles, type RoleAnalysis } from '../../role-migration/role-analysis.ts';
 import { atCluster } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
 import { formatAs } from '../output/format.ts';
@@ -12,8 +12,8 @@ import type { Look } from '../output/look.ts';
 import { withProgress } from '../output/stderr.ts';
 import { columns, namesIn } from '../output/table.ts';
 import { EXIT } from '../process.ts';
+import { filesOf, type SourceOptions, sourceCommand } from './input-source.ts';
 import { readMigrationCluster, readMigrationFiles } from './migration-facts.ts';
-import { filesOf, type SourceOptions, sourceCommand } from './source.ts';
 
 interface MigrateOptions extends SourceOptions {
   readonly output: OutputFormat;

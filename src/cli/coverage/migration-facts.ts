@@ -11,7 +11,7 @@ import { OLD_ROLE } from '../../kubernetes/roles.ts';
 import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
-import type { MigratingNode, MigrationFacts } from '../../role-migration/facts.ts';
+import type { MigratingNode, MigrationFacts } from '../../role-migration/migration-facts.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 
 /**

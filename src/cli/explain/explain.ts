@@ -6,9 +6,9 @@ import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
-import { readDaemonSetExplanation, readPodExplanation } from './daemon.ts';
-import { type PrintedExplanation, printDaemon, printNode } from './explanation.ts';
-import { readNodeExplanation } from './node.ts';
+import { readDaemonSetExplanation, readPodExplanation } from './daemon-explanation.ts';
+import { readNodeExplanation } from './node-explanation.ts';
+import { type PrintedExplanation, printDaemon, printNode } from './printed-explanation.ts';
 import { refuseUnselected, UNSELECTED_RESOURCES, type UnselectedKind } from './unselected-workload.ts';
 
 interface ExplainOptions extends ClusterChoice {

@@ -10,7 +10,7 @@ import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
 import type { StartupRequirement } from '../../judge/startup/startup-requirement.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
 import { daemonSetName, needDaemonSets } from '../../policy/ready-when.ts';
-import { pathOf } from './facts.ts';
+import { pathOf } from './explained-object.ts';
 
 /** What the startup taints of a node depend on. @throws ApiError */
 export async function readStartupSources(

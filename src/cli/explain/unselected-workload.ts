@@ -6,7 +6,7 @@ import { InputError } from '../../files/text-files.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
-import { readObject } from './facts.ts';
+import { readObject } from './explained-object.ts';
 
 /** Workloads that no policy selects, by their word on the command line. */
 export const UNSELECTED_RESOURCES = {

@@ -22,8 +22,14 @@ import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-option
 import { repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
 import { tell, withProgress } from '../output/stderr.ts';
-import { type ExportedManifests, exportAsObject, formatExport, limitsOf, writeStaticManifests } from './manifests.ts';
-import { exportNodePolicies } from './nodes.ts';
+import {
+  type ExportedManifests,
+  exportAsObject,
+  formatExport,
+  limitsOf,
+  writeStaticManifests,
+} from './native-manifests.ts';
+import { exportNodePolicies } from './node-policies.ts';
 
 interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];

@@ -20,7 +20,7 @@ import {
   type LintFormat,
   type LocatedFinding,
   locateFindings,
-} from './findings.ts';
+} from './lint-findings.ts';
 
 interface LintCommandOptions {
   readonly filename?: readonly string[];

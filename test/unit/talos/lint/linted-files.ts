@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos/findings.ts';
+import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos/lint-findings.ts';
 import { parseDocuments } from '../../../../src/files/documents.ts';
 import { type LintOptions, lint } from '../../../../src/talos/lint/lint.ts';
 import { readMachineConfiguration, readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { formatFindings, locateFindings } from '../../../../src/cli/talos/findings.ts';
+import { formatFindings, locateFindings } from '../../../../src/cli/talos/lint-findings.ts';
 import { parseDocuments } from '../../../../src/files/documents.ts';
 import { InputError } from '../../../../src/files/text-files.ts';
 import { documentKinds } from '../../../../src/talos/fields.ts';

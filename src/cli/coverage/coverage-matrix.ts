@@ -5,10 +5,10 @@ import { printable } from '../../kubernetes/text.ts';
 import type { Obstacle } from '../../scheduling/obstacle.ts';
 import type { Look } from '../output/look.ts';
 import { columns, textOf } from '../output/table.ts';
-import { nameOf, some } from './cells.ts';
+import { nameCell, namesCell } from './cells.ts';
 
 /** Where DaemonSets run: groups of nodes and a matrix, or a line for each node. */
-export function placesText(report: CoverageReport, grouped: boolean, look: Look): string[] {
+export function matrixText(report: CoverageReport, grouped: boolean, look: Look): string[] {
   if (report.daemonSets.length === 0) return [];
   return grouped ? [groupTable(report, look), ...matrices(report, look)] : [list(report, look)];
 }
@@ -23,13 +23,13 @@ function groupTable({ nodeGroups }: CoverageReport, look: Look): string {
       ...nodeGroups.map(({ id, nodes, roles, taints, labels, partly }) => [
         id,
         String(nodes.length),
-        some(nodes, look),
-        some([...roles, ...partlyTexts(partly?.roles, nodes)], look),
-        some(
+        namesCell(nodes, look),
+        namesCell([...roles, ...partlyTexts(partly?.roles, nodes)], look),
+        namesCell(
           Object.entries(labels).map(([key, value]) => `${key}=${value}`),
           look,
         ),
-        some([...taints, ...partlyTexts(partly?.taints, nodes)], look),
+        namesCell([...taints, ...partlyTexts(partly?.taints, nodes)], look),
       ]),
     ],
     look,
@@ -45,7 +45,7 @@ function matrices({ nodeGroups, daemonSets }: CoverageReport, look: Look): strin
   const rows = [
     ['DAEMONSET', ...nodeGroups.map(({ id }) => id)],
     ...daemonSets.map((daemonSet) => [
-      nameOf(daemonSet),
+      nameCell(daemonSet),
       ...daemonSet.cells.map((cell, index) => formatCell(cell, nodeGroups[index])),
     ]),
   ];
@@ -73,8 +73,8 @@ function list({ nodeGroups, daemonSets }: CoverageReport, look: Look): string {
       ['DAEMONSET', 'NODE', 'COVERAGE', 'WHY'],
       ...daemonSets.flatMap((daemonSet) =>
         daemonSet.cells.map((cell, index) => [
-          nameOf(daemonSet),
-          some(nodeGroups[index]?.nodes ?? [], look),
+          nameCell(daemonSet),
+          namesCell(nodeGroups[index]?.nodes ?? [], look),
           formatCell(cell, nodeGroups[index]),
           printable([...(cell.obstacles ?? []).map(({ what }) => what), ...missingOf(cell)].join('; ')),
         ]),

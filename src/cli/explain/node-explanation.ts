@@ -9,7 +9,7 @@ import type { Facts } from '../../explain/sections.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { NodePod } from '../../scheduling/intolerant-pods.ts';
-import { readFacts, readObject } from './facts.ts';
+import { readFacts, readObject } from './explained-object.ts';
 import { readStartupSources } from './startup-sources.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */

@@ -5,7 +5,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import type { Change } from './facts.ts';
+import type { Change } from './migration-change.ts';
 
 /**
  * The kubectl commands for the changes, in order. Nodes with the same change share a command.

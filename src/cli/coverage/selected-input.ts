@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { InputError } from '../../files/text-files.ts';
 import { matchesPattern } from '../../kubernetes/pattern.ts';
 import { repeatable } from '../options.ts';
-import type { CoverageInput } from './input.ts';
+import type { CoverageInput } from './coverage-input.ts';
 
 /** The DaemonSets and nodes that a command selects, by names in which `*` stands for any run of characters. None: all. */
 export interface SelectionOptions {

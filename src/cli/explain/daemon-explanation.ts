@@ -16,7 +16,7 @@ import { asNode, viewNode } from '../../objects/node-object.ts';
 import { controllerOf } from '../../objects/workload-object.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import type { Placement } from '../../scheduling/placement.ts';
-import { pathOf, readFacts, readObject } from './facts.ts';
+import { pathOf, readFacts, readObject } from './explained-object.ts';
 
 /** The kinds of policies about DaemonSets and their pods. */
 const DAEMON_POLICIES = ['TolerationPolicy', 'RecoveryPolicy'] as const;

@@ -5,9 +5,9 @@ import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { filenameOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
 import { type ClusterReading, readCluster } from './cluster-input.ts';
+import type { CoverageInput } from './coverage-input.ts';
 import { readFiles } from './file-input.ts';
-import type { CoverageInput } from './input.ts';
-import { type SelectionOptions, selectFrom } from './selection.ts';
+import { type SelectionOptions, selectFrom } from './selected-input.ts';
 
 /** The input of the coverage commands: files, or a cluster. */
 export interface SourceOptions extends ClusterChoice {

@@ -6,7 +6,7 @@ import { equalTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import { compileCoverage } from '../scheduling/coverage.ts';
-import { type MigrationFacts, selectsByOldRole } from './facts.ts';
+import { type MigrationFacts, selectsByOldRole } from './migration-facts.ts';
 
 /** A taint of the old role, and the corresponding one of the new role. */
 export interface TaintPair {

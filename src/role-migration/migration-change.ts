@@ -9,48 +9,7 @@ import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts'
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
-
-/** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
-export function policiesChangedBy(
-  policies: readonly Policy[],
-  before: StringMap,
-  after: StringMap,
-): { readonly entered: readonly string[]; readonly left: readonly string[] } {
-  const { taintPolicies } = compilePolicies(policies);
-  const changed = taintPolicies.filter((policy) => policy.selectsNode(before) !== policy.selectsNode(after));
-  const names = (selecting: boolean) =>
-    changed.filter((policy) => policy.selectsNode(after) === selecting).map(({ name }) => name);
-  return { entered: names(true), left: names(false) };
-}
-
-/** The taints that the controllers set on a node as soon as its labels match policies that require them. */
-function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
-  const required = compilePolicies(policies)
-    .taintPolicies.filter(
-      (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
-    )
-    .flatMap(({ required }) => required)
-    .filter(({ value: { taint } }) => {
-      const isThere = taints.some((other) => identity(other) === identity(taint));
-      return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
-    })
-    .map(({ value: { taint } }) => taint);
-  return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
-}
-
-/** A node, with its annotation `allow-removal`, if it has one. */
-export interface MigratingNode extends SchedulingNode {
-  readonly allowRemoval?: string | undefined;
-}
-
-/** The facts on which the migration from the old role to the new one depends. */
-export interface MigrationFacts {
-  readonly nodes: readonly MigratingNode[];
-  readonly workloads: readonly Workload[];
-  readonly policies: readonly Policy[];
-  /** What is missing in `policies`, why, and what to do, one line each. A missing policy may name the old taint or label. */
-  readonly unreadPolicies: readonly string[];
-}
+import type { MigratingNode, MigrationFacts } from './migration-facts.ts';
 
 /** One change, by one command. */
 export type Change =
@@ -127,14 +86,6 @@ export function isSame(a: Workload, b: Workload): boolean {
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
-/** Whether the workload selects nodes by the old label. */
-export function selectsByOldRole({ nodeSelector, nodeAffinity = [] }: Workload): boolean {
-  return (
-    Object.hasOwn(nodeSelector, OLD_ROLE) ||
-    nodeAffinity.some(({ matchExpressions }) => matchExpressions.some(({ key }) => key === OLD_ROLE))
-  );
-}
-
 function selectingByNewRole(workload: Workload): Workload {
   const { [OLD_ROLE]: value, ...others } = workload.nodeSelector;
   const rename = (term: NodeSelectorTerm): NodeSelectorTerm => ({
@@ -149,4 +100,32 @@ function selectingByNewRole(workload: Workload): Workload {
     nodeSelector: value === undefined ? others : { [NEW_ROLE]: value, ...others },
     nodeAffinity: workload.nodeAffinity?.map(rename),
   };
+}
+
+/** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
+export function policiesChangedBy(
+  policies: readonly Policy[],
+  before: StringMap,
+  after: StringMap,
+): { readonly entered: readonly string[]; readonly left: readonly string[] } {
+  const { taintPolicies } = compilePolicies(policies);
+  const changed = taintPolicies.filter((policy) => policy.selectsNode(before) !== policy.selectsNode(after));
+  const names = (selecting: boolean) =>
+    changed.filter((policy) => policy.selectsNode(after) === selecting).map(({ name }) => name);
+  return { entered: names(true), left: names(false) };
+}
+
+/** The taints that the controllers set on a node as soon as its labels match policies that require them. */
+function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
+  const required = compilePolicies(policies)
+    .taintPolicies.filter(
+      (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
+    )
+    .flatMap(({ required }) => required)
+    .filter(({ value: { taint } }) => {
+      const isThere = taints.some((other) => identity(other) === identity(taint));
+      return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
+    })
+    .map(({ value: { taint } }) => taint);
+  return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
 }

@@ -8,8 +8,9 @@ import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } fro
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
-import { missingTolerations, taintPairs } from './analysis.ts';
-import { type Change, type MigrationFacts, selectsByOldRole } from './facts.ts';
+import type { Change } from './migration-change.ts';
+import { type MigrationFacts, selectsByOldRole } from './migration-facts.ts';
+import { missingTolerations, taintPairs } from './role-analysis.ts';
 
 /** The remaining changes of one step, by the facts after the steps before it. */
 interface RemainingChanges {

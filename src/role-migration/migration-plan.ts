@@ -1,15 +1,9 @@
 import { workloadName } from '../coverage/workload.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { compileCoverage } from '../scheduling/coverage.ts';
-import {
-  type Change,
-  isSame,
-  type MigratingNode,
-  type MigrationFacts,
-  policiesChangedBy,
-  withChange,
-} from './facts.ts';
-import { MIGRATION_RULES } from './rules.ts';
+import { type Change, isSame, policiesChangedBy, withChange } from './migration-change.ts';
+import type { MigratingNode, MigrationFacts } from './migration-facts.ts';
+import { MIGRATION_RULES } from './migration-rules.ts';
 
 /** A step of the migration. Each depends on those before it. */
 export interface MigrationStep {

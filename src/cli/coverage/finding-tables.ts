@@ -4,8 +4,8 @@ import type { WideToleration } from '../../coverage/wide-tolerations.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { Look } from '../output/look.ts';
 import { columns } from '../output/table.ts';
-import { nameOf, some } from './cells.ts';
-import type { RefusedDaemonSet } from './input.ts';
+import { nameCell, namesCell } from './cells.ts';
+import type { RefusedDaemonSet } from './coverage-input.ts';
 
 /** Findings besides where DaemonSets run. */
 export interface Findings {
@@ -57,7 +57,7 @@ function refusedTable(refused: readonly RefusedDaemonSet[]): FindingTable {
     title: 'The API server refuses these:',
     head: ['DAEMONSET', 'WHY'],
     rows: refused.flatMap(({ problems, ...daemonSet }) =>
-      problems.map((problem, index) => [index === 0 ? nameOf(daemonSet) : '', printable(problem)]),
+      problems.map((problem, index) => [index === 0 ? nameCell(daemonSet) : '', printable(problem)]),
     ),
   };
 }
@@ -68,7 +68,7 @@ function gapTable(title: string, { gaps }: CoverageReport, look: Look, passing: 
     head: ['DAEMONSET', 'NODES', 'WHICH', 'TAINTS'],
     rows: gaps
       .filter((gap) => gap.passing === passing)
-      .map((gap) => [nameOf(gap), ...nodeCells(gap.nodes, look), some(gap.taints, look)]),
+      .map((gap) => [nameCell(gap), ...nodeCells(gap.nodes, look), namesCell(gap.taints, look)]),
   };
 }
 
@@ -77,7 +77,7 @@ function deadlockTable({ gaps }: CoverageReport, look: Look): FindingTable {
     title: 'Never start, because the taint is removed only when the DaemonSet is ready:',
     head: ['DAEMONSET', 'TAINT', 'TAINTPOLICY'],
     rows: gaps.flatMap((gap) =>
-      (gap.deadlocks ?? []).map(({ taint, policies }) => [nameOf(gap), printable(taint), some(policies, look)]),
+      (gap.deadlocks ?? []).map(({ taint, policies }) => [nameCell(gap), printable(taint), namesCell(policies, look)]),
     ),
   };
 }
@@ -89,7 +89,7 @@ function evictionTable({ daemonSets, nodeGroups }: CoverageReport, look: Look): 
     rows: daemonSets.flatMap((daemonSet) =>
       daemonSet.cells.flatMap(({ evictions = [] }, index) => {
         const nodes = nodeCells(nodeGroups[index]?.nodes ?? [], look);
-        return evictions.map(({ taint, seconds }) => [nameOf(daemonSet), ...nodes, printable(taint), `${seconds} s`]);
+        return evictions.map(({ taint, seconds }) => [nameCell(daemonSet), ...nodes, printable(taint), `${seconds} s`]);
       }),
     ),
   };
@@ -100,7 +100,7 @@ function virtualNodeTable(report: CoverageReport, look: Look): FindingTable {
     title: 'Pending for good on virtual nodes, which run no DaemonSets:',
     head: ['DAEMONSET', 'NODES', 'WHICH', 'CHANGE'],
     rows: podsOnVirtualNodes(report).map(({ nodes, change, ...daemonSet }) => [
-      nameOf(daemonSet),
+      nameCell(daemonSet),
       ...nodeCells(nodes, look),
       change,
     ]),
@@ -118,7 +118,7 @@ function unknownTable({ daemonSets, nodeGroups }: CoverageReport, look: Look): F
         const { nodes = [], virtual } = nodeGroups[index] ?? {};
         if (virtual !== undefined) return [];
         return unknown.map(({ what }) => [
-          nameOf(daemonSet),
+          nameCell(daemonSet),
           ...nodeCells(nodes, look),
           printable(what.replace(/^unknown: /, '')),
         ]);
@@ -135,7 +135,7 @@ function missingPodTable({ daemonSets }: CoverageReport, look: Look): FindingTab
       const pods = daemonSet.cells.flatMap(({ pods }) => pods?.missing ?? []);
       return [...Map.groupBy(pods, ({ why }) => why)].map(([why, missing]) => {
         const nodes = missing.map(({ node }) => node);
-        return [nameOf(daemonSet), ...nodeCells(nodes, look), printable(why)];
+        return [nameCell(daemonSet), ...nodeCells(nodes, look), printable(why)];
       });
     }),
   };
@@ -147,7 +147,7 @@ function stayingPodTable({ daemonSets }: CoverageReport, look: Look): FindingTab
     head: ['DAEMONSET', 'NODES', 'WHICH'],
     rows: daemonSets.flatMap((daemonSet) => {
       const nodes = daemonSet.cells.flatMap(({ pods }) => pods?.staying ?? []);
-      return nodes.length > 0 ? [[nameOf(daemonSet), ...nodeCells(nodes, look)]] : [];
+      return nodes.length > 0 ? [[nameCell(daemonSet), ...nodeCells(nodes, look)]] : [];
     }),
   };
 }
@@ -157,7 +157,7 @@ function crowdedOutTable(findings: readonly PriorityFinding[], look: Look): Find
     title: 'Pending on full nodes:',
     head: ['DAEMONSET', 'NODES', 'WHICH', 'WHY', 'CHANGE'],
     rows: findings.map((finding) => [
-      nameOf(finding),
+      nameCell(finding),
       ...nodeCells(finding.nodes, look),
       printable(finding.why),
       printable(finding.change),
@@ -169,7 +169,7 @@ function criticalTable(findings: readonly PriorityFinding[]): FindingTable {
   return {
     title: 'Other pods depend on these, and they have no priority class:',
     head: ['DAEMONSET', 'WHY', 'CHANGE'],
-    rows: findings.map((finding) => [nameOf(finding), printable(finding.why), printable(finding.change)]),
+    rows: findings.map((finding) => [nameCell(finding), printable(finding.why), printable(finding.change)]),
   };
 }
 
@@ -191,5 +191,5 @@ function wideTable(wide: readonly WideToleration[]): FindingTable {
 
 /** How many nodes, and which. */
 function nodeCells(nodes: readonly string[], look: Look): readonly [count: string, names: string] {
-  return [String(nodes.length), some(nodes, look)];
+  return [String(nodes.length), namesCell(nodes, look)];
 }
