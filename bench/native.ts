@@ -9,9 +9,10 @@ import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintk
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { webhooksAtUrl } from '../test/control-plane/webhooks-at-url.ts';
-import { daemonSetManifest, daemonSetPath, MASTER } from '../test/e2e/daemon-sets.ts';
+import { daemonSetManifest, daemonSetPath } from '../test/e2e/daemon-sets.ts';
 import { createNativeRig } from '../test/e2e/native-rig.ts';
 import { path as nodePath } from '../test/e2e/nodes.ts';
+import { MASTER } from '../test/unit/judge/request/daemon-set-cases.ts';
 import { annotations, features, POOL, status, TAINT } from './large-node.ts';
 import { printHead, printRow } from './markdown-table.ts';
 

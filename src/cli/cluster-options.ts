@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import { type ApiClient, connect, type UserClient } from '../cluster/client/api-client.ts';
 import { isNotServed } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { OWN_SECRET } from '../cluster/own-names.ts';
 import { listPolicies } from '../cluster/policies.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import { InputError } from '../files/text-files.ts';
@@ -12,7 +11,6 @@ import { VERSION } from '../version.ts';
 /** The cluster, and where taintkeeper is in it. */
 export interface ClusterOptions extends ClusterChoice {
   readonly namespace?: string;
-  readonly secret: string;
 }
 
 export const CLUSTER_OPTIONS = {
@@ -24,7 +22,6 @@ export const CLUSTER_OPTIONS = {
   context: () => new Option('--context <name>', 'a context of the kubeconfig (default: the current one)'),
   namespace: () =>
     new Option('-n, --namespace <name>', "taintkeeper's namespace (default: taintkeeper; in a pod, the pod's own)"),
-  secret: () => new Option('--secret <name>', 'the Secret with the certificates').default(OWN_SECRET),
 } as const;
 
 /**

@@ -1,7 +1,7 @@
 /** The Service by which the API server calls taintkeeper, in the chart and in the manifests. The Lease for leader election has the same name. */
 export const OWN_SERVICE = 'taintkeeper';
 
-/** The Secret with the certificates that taintkeeper issues, unless --secret names another one. */
+/** The Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
 
 /** The names of our webhooks and native policies end with it. Names of static native policies go on after it (src/native/native-policy.ts). */

@@ -10,8 +10,6 @@ import { argument } from './serve-arguments.ts';
 /** What the user said about the installation, by options. */
 export interface InstallationChoice {
   readonly namespace?: string | undefined;
-  /** The Secret with the certificates that it issues. */
-  readonly secret?: string | undefined;
 }
 
 /** How taintkeeper is installed, by its Deployment. */
@@ -105,12 +103,12 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
     labelled<Deployment>(client, '/apis/apps/v1', 'deployments', namespaces),
     servicesIn(client, call?.name ?? OWN_SERVICE, namespaces),
   ]);
-  const labelledAsOurs = (deployments.ok ? deployments.value : []).map((one) => viewInstallation(one, asked));
+  const labelledAsOurs = (deployments.ok ? deployments.value : []).map(viewInstallation);
   const has = ({ namespace, service }: { namespace: string; service: string }) =>
     labelledAsOurs.some((one) => one.namespace === namespace && one.service === service);
   for (const { metadata } of services.ok ? services.value : []) {
     const place = { namespace: metadata.namespace ?? '', service: metadata.name };
-    if (!has(place)) labelledAsOurs.push(asTheManifests({ ...asked, ...place }));
+    if (!has(place)) labelledAsOurs.push(asTheManifests(place));
   }
   const isConfirmed = ({ namespace }: Installation) => confirmed.includes(namespace);
   const found = labelledAsOurs.filter(isConfirmed);
@@ -130,10 +128,10 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
     const [first] = found;
     const isHere = asked.namespace === undefined || asked.namespace === call?.namespace;
     if (call && isHere && first === undefined) {
-      return asTheManifests({ ...asked, namespace: call.namespace, service: call.name });
+      return asTheManifests({ namespace: call.namespace, service: call.name });
     }
     if (blind === undefined) return undefined;
-    return asTheManifests({ ...asked, namespace: asked.namespace ?? client.namespace ?? NAME, service: OWN_SERVICE });
+    return asTheManifests({ namespace: asked.namespace ?? client.namespace ?? NAME, service: OWN_SERVICE });
   }
 }
 
@@ -172,7 +170,7 @@ async function servicesIn(
   return seen.length > 0 ? known(seen) : services;
 }
 
-function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET }: InstallationChoice): Installation {
+function viewInstallation({ metadata, spec }: Deployment): Installation {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
   /** Of the first container that has it: containers that users add come after ours. */
@@ -191,7 +189,7 @@ function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET 
     },
     account: serviceAccountName,
     lease: OWN_SERVICE,
-    secret: option('cert-dir') === undefined ? (named('secret') ?? secret) : undefined,
+    secret: option('cert-dir') === undefined ? OWN_SECRET : undefined,
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option('owner-cluster-role'),
@@ -200,17 +198,14 @@ function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET 
 }
 
 /** An installation without a known Deployment, with the names of the manifests. */
-function asTheManifests({
-  secret = OWN_SECRET,
-  ...place
-}: InstallationChoice & { namespace: string; service: string }): Installation {
+function asTheManifests({ namespace, service }: Pick<Installation, 'namespace' | 'service'>): Installation {
   return {
-    namespace: place.namespace,
-    service: place.service,
+    namespace,
+    service,
     deployment: undefined,
     account: NAME,
-    lease: place.service,
-    secret,
+    lease: service,
+    secret: OWN_SECRET,
     defaultPolicies: undefined,
     audit: false,
     ownerClusterRole: undefined,

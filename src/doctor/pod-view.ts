@@ -17,8 +17,8 @@ export interface PodView extends PlacedReplica {
   readonly cannotStart: StartFailure | undefined;
   /** The ports that it declares, by name. */
   readonly ports: ReadonlyMap<string, number>;
-  /** Where its certificates come from. Undefined if the pod's arguments do not say. */
-  readonly certificates: CertificateSource | undefined;
+  /** The files of its certificates. Undefined if the pod's arguments name no directory. */
+  readonly certificates: CertificateFiles | undefined;
 }
 
 /** `crash`: it ends after each start. `configuration`: the pod refers to something missing, such as a ConfigMap. */
@@ -36,10 +36,13 @@ const START_FAILURES: Readonly<Record<string, StartFailure>> = {
   RunContainerError: 'configuration',
 };
 
-/** `files`: in a directory. `secret` is the Secret that is mounted there, if there is one. */
-export type CertificateSource =
-  | { readonly kind: 'secret'; readonly secret: string }
-  | { readonly kind: 'files'; readonly secret: string | undefined };
+/** Certificates in a directory. `secret` is the Secret that is mounted there, if there is one. */
+export interface CertificateFiles {
+  readonly kind: 'files';
+  readonly secret: string | undefined;
+}
+
+export type CertificateSource = { readonly kind: 'secret'; readonly secret: string } | CertificateFiles;
 
 export function viewPod(object: PodObject): PodView {
   const { metadata, spec, status } = object;
@@ -58,7 +61,7 @@ export function viewPod(object: PodObject): PodView {
         ports.map(({ name = '', containerPort }) => [name, containerPort] as const),
       ),
     ),
-    certificates: certificateSource(spec),
+    certificates: certificateFiles(spec),
   };
 }
 
@@ -99,23 +102,13 @@ function problemOf(pod: PodObject): string {
  * Read from the arguments of `serve`, which the chart writes as `--name=value`. The API server accepts any text as the name of a volume's Secret, and
  * the name becomes part of paths and of commands.
  */
-function certificateSource(spec: PodObject['spec']): CertificateSource | undefined {
+function certificateFiles(spec: PodObject['spec']): CertificateFiles | undefined {
   for (const { args = [], volumeMounts = [] } of spec?.containers ?? []) {
     const directory = argument(args, 'cert-dir');
-    if (directory !== undefined) {
-      const volume = volumeMounts.find(({ mountPath }) => mountPath === directory)?.name;
-      return {
-        kind: 'files',
-        secret: secretName(spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName),
-      };
-    }
-    const secret = secretName(argument(args, 'secret'));
-    if (secret !== undefined) return { kind: 'secret', secret };
+    if (directory === undefined) continue;
+    const volume = volumeMounts.find(({ mountPath }) => mountPath === directory)?.name;
+    const secret = spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName ?? '';
+    return { kind: 'files', secret: isDnsSubdomain(secret) ? secret : undefined };
   }
   return undefined;
-}
-
-/** Undefined for a text that cannot be the name of a Secret. */
-function secretName(text: string | undefined): string | undefined {
-  return text !== undefined && isDnsSubdomain(text) ? text : undefined;
 }

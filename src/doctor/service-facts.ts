@@ -2,7 +2,6 @@ import type { StoredFiles } from '../certs/certificate-files.ts';
 import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type EndpointSlice, listEndpointSlices } from '../cluster/endpoint-slices.ts';
-import { OWN_SECRET } from '../cluster/own-names.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
@@ -47,7 +46,7 @@ export interface ServiceFacts {
 /** Reads the objects of an installation. A failed read is part of the result, and nothing is thrown. */
 export async function gatherService(
   client: ApiClient,
-  { namespace, service: name, secret: own = OWN_SECRET }: Installation,
+  { namespace, service: name, secret: own }: Installation,
 ): Promise<ServiceFacts> {
   const core = `/api/v1/namespaces/${namespace}`;
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
@@ -58,10 +57,7 @@ export async function gatherService(
   ]);
   const podObjects = await readPods();
   const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
-  const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || {
-    kind: 'secret' as const,
-    secret: own,
-  };
+  const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || declaredSource(own);
   return {
     webhooks,
     service,
@@ -92,4 +88,9 @@ export async function gatherService(
   function listOf<T>(path: string, labelSelector?: string): Promise<Reading<readonly T[]>> {
     return read(() => listObjects(client, path, (object) => object as T, { labelSelector }));
   }
+}
+
+/** What the Deployment says of its certificates. */
+function declaredSource(secret: Installation['secret']): CertificateSource {
+  return secret === undefined ? { kind: 'files', secret } : { kind: 'secret', secret };
 }

@@ -34,8 +34,6 @@ export interface ClusterAppOptions extends Listeners {
   /** The namespace of its Service, Secret and Lease. */
   readonly namespace: string;
   readonly servicePort: number;
-  /** Name of the Secret with the certificates. */
-  readonly secret: string;
   /** Identifies this replica. */
   readonly identity: string;
   /** Serve certificates from here in place of the Secret's. */

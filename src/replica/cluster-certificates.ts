@@ -3,7 +3,7 @@ import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isLed } from '../cluster/lease/lease.ts';
-import { OWN_SERVICE } from '../cluster/own-names.ts';
+import { OWN_SECRET, OWN_SERVICE } from '../cluster/own-names.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import { retry } from '../runtime/retry.ts';
@@ -11,8 +11,6 @@ import { retry } from '../runtime/retry.ts';
 export interface CertificateOptions {
   readonly client: ApiClient;
   readonly namespace: string;
-  /** Name of the Secret. */
-  readonly secret: string;
   readonly certDirectory: string | undefined;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
@@ -41,7 +39,7 @@ export async function openCertificates(
       secret: undefined,
     };
   }
-  const ref = { namespace, name: options.secret };
+  const ref = { namespace, name: OWN_SECRET };
   const hasRescuer = () => isLed(client, namespace, OWN_SERVICE);
   const keeping = {
     client,

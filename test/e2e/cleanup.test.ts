@@ -7,6 +7,7 @@ import { grantRules } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, type User } from '../control-plane/users.ts';
+import { MASTER } from '../unit/judge/request/daemon-set-cases.ts';
 import {
   createDaemonSet,
   createFakeNode,
@@ -14,7 +15,6 @@ import {
   daemonSetPath,
   getDaemonSet,
   isAvailable,
-  MASTER,
   nodesWithPods,
   waitForDaemonSet,
 } from './daemon-sets.ts';

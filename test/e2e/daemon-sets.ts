@@ -1,3 +1,4 @@
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
@@ -5,26 +6,10 @@ import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { FLANNEL_AFTER_PR_1907, MASTER } from '../unit/judge/request/daemon-set-cases.ts';
 import { path as nodePath, type Taint } from './nodes.ts';
 
 const TIMEOUT_MS = 45_000;
-
-export interface Toleration {
-  key?: string;
-  operator?: string;
-  value?: string;
-  effect?: string;
-}
-
-export const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' };
-
-/** The tolerations that Flannel's chart has since flannel-io/flannel#1907: `control-plane`, but not `master`. */
-export const FLANNEL_AFTER_PR_1907: Toleration[] = [
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
-  { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' },
-  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule', value: 'true' },
-  { key: 'node-role.kubernetes.io/etcd', operator: 'Exists', effect: 'NoExecute' },
-];
 
 /** The part of a DaemonSet that tests look into. */
 export interface DaemonSet {
@@ -34,7 +19,7 @@ export interface DaemonSet {
     readonly generation: number;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  readonly spec: { readonly template: { readonly spec: { readonly tolerations?: Toleration[] } } };
+  readonly spec: { readonly template: { readonly spec: { readonly tolerations?: readonly Toleration[] } } };
   readonly status: {
     readonly observedGeneration?: number;
     readonly desiredNumberScheduled: number;

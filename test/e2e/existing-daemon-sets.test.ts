@@ -5,17 +5,16 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import type { Replica } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { FLANNEL_AFTER_PR_1907, MASTER } from '../unit/judge/request/daemon-set-cases.ts';
 import {
   countWrites,
   createFakeNode,
   createSilentNode,
   type DaemonSet,
   daemonSetPath,
-  FLANNEL_AFTER_PR_1907,
   flannelManifest,
   getDaemonSet,
   isAvailable,
-  MASTER,
   nodesWithPods,
   runFlannel,
   runPodsOf,

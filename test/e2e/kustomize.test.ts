@@ -19,12 +19,9 @@ const TWINS: Readonly<Record<string, string>> = {
   'cert-manager': 'cert-manager',
 };
 
-/** What the program makes of its arguments: of one that is given twice it takes the last, and with --cert-dir it reads no Secret. */
+/** What the program makes of its arguments: of one that is given twice, it takes the last. */
 function effectiveOptions(args: readonly string[]): Record<string, string> {
-  const { '--secret': secret, ...options } = Object.fromEntries(
-    args.map((arg) => [arg.replace(/=.*/, ''), arg.replace(/^[^=]*=?/, '')]),
-  );
-  return '--cert-dir' in options || secret === undefined ? options : { ...options, '--secret': secret };
+  return Object.fromEntries(args.map((arg) => [arg.replace(/=.*/, ''), arg.replace(/^[^=]*=?/, '')]));
 }
 
 it('components address no argument by its number: the chart may add one before it', () => {

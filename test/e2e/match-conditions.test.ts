@@ -7,10 +7,15 @@ import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 import { webhookEntries } from '../../src/webhooks/entries.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { developer } from '../control-plane/users.ts';
 import { applied } from '../fuzz/patches.ts';
 import { inCase } from '../in-case.ts';
 import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
+import {
+  daemonSetRequest,
+  taintPolicies,
+  tolerationPolicies,
+  updateRequest,
+} from '../unit/conditions/case-requests.ts';
 import {
   CALLS_AND_OUTCOMES,
   countFits,
@@ -18,11 +23,11 @@ import {
   expectedCalls,
   warned,
 } from '../unit/conditions/expected-calls.ts';
-import { taintsOf } from '../unit/conditions/objects.ts';
+import { taintsOf, tolerationsOf, withoutEmpty } from '../unit/conditions/objects.ts';
 import { scenario } from '../unit/conditions/scenarios.ts';
-import { policiesOf, requestOf } from '../unit/conditions/update-cases.ts';
+import { SENT_DAEMON_SET_CASES } from '../unit/judge/request/daemon-set-cases.ts';
 import { USER_UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
-import { type Made, make, prepare } from './match-conditions-requests.ts';
+import { type Made, make, prepare } from './dry-run-requests.ts';
 import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
 
 /**
@@ -56,7 +61,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
           await rig.register(webhookEntries(policies, { audit }), compiled);
           const found: string[] = [];
           for (const generated of requests) {
-            const made = await make(cp(), rig, generated, nodes);
+            const made = await make(cp(), generated, nodes, rig);
             found.push(...(made ? check(made, policies, compiled) : ['not taken by the API server']));
           }
           return found;
@@ -71,12 +76,12 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
   );
 
   it.each(USER_UPDATE_CASES)('agree: $why', async ({ update, taints, allowRemoval, ...one }) => {
-    const policies = policiesOf(one);
+    const policies = taintPolicies(one.policies);
     const compiled = compilePolicies(policies);
-    const { node, request } = requestOf(update);
+    const { node, request } = updateRequest(update);
     await prepare(cp(), [node], []);
     await rig.register(webhookEntries(policies), compiled);
-    const made = await make(cp(), rig, request, [node]);
+    const made = await make(cp(), request, [node], rig);
     if (!made) throw new Error('the API server does not take the update');
     check(made, policies, compiled);
     const { status, body } = made.answer;
@@ -87,30 +92,16 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     expect(annotations?.[ALLOW_REMOVAL_ANNOTATION]).toBe(allowRemoval);
   });
 
-  it('agree on a DaemonSet whose name is still to be generated: its beginning counts', async () => {
-    const policies: Policy[] = [
-      {
-        kind: 'TolerationPolicy',
-        name: 'cni',
-        spec: { mode: 'Mutate', daemonSets: { namespaces: ['*'], names: ['cni*'] } },
-      },
-    ];
-    await rig.register(webhookEntries(policies), compilePolicies(policies));
-    const create = async (generateName: string) => {
-      const labels = { app: 'a' };
-      const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'a' }] } };
-      const body = { metadata: { generateName }, spec: { selector: { matchLabels: labels }, template } };
-      const answer = await cp().request(developer, 'POST', '/apis/apps/v1/namespaces/default/daemonsets?dryRun=All', {
-        body,
-      });
-      expect(answer.status).toBe(201);
-      return { warnings: answer.warnings.length, calls: rig.takeCalls() };
-    };
-    expect(await create('cni-')).toEqual({
-      warnings: 2,
-      calls: [{ entry: 'tolerate.taintkeeper.dev', phase: 'mutate' }],
-    });
-    expect(await create('other-')).toEqual({ warnings: 0, calls: [] });
+  it.each(SENT_DAEMON_SET_CASES)('agree: $why', async ({ added, ...one }) => {
+    const policies = tolerationPolicies(one.policies);
+    const compiled = compilePolicies(policies);
+    const { daemonSets, request } = daemonSetRequest(one);
+    await prepare(cp(), [], daemonSets);
+    await rig.register(webhookEntries(policies), compiled);
+    const made = await make(cp(), request, [], rig);
+    if (!made) throw new Error('the API server does not take the DaemonSet');
+    check(made, policies, compiled);
+    expect(tolerationsOf(made.answer.body)).toEqual([...one.daemonSet.tolerations, ...added].map(withoutEmpty));
   });
 });
 
@@ -160,17 +151,13 @@ function entriesOf(calls: readonly Call[], phase: Call['phase']): string[] {
 function looks(object: unknown): object {
   const { metadata, spec } = object as {
     metadata: { annotations?: Readonly<Record<string, string>> };
-    spec: { taints?: object[]; template?: { spec: { tolerations?: object[] } } };
+    spec: { taints?: object[] };
   };
   // The API server counts templates of DaemonSets there, once more after mutation: one that is as it was again counts as none.
   const { 'deprecated.daemonset.template.generation': _, ...annotations } = metadata.annotations ?? {};
   return {
     annotations,
     taints: (spec.taints ?? []).map(withoutEmpty),
-    tolerations: (spec.template?.spec.tolerations ?? []).map(withoutEmpty),
+    tolerations: tolerationsOf(object),
   };
-}
-
-function withoutEmpty(item: object): object {
-  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== ''));
 }

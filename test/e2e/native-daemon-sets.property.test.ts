@@ -3,15 +3,16 @@ import { beforeAll, expect, it } from 'vitest';
 import { simulateAdmission } from '../../src/admission/simulate-admission.ts';
 import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
-import { translate } from '../../src/native/translate.ts';
 import type { DaemonSetSelection } from '../../src/policy/daemon-set-selection.ts';
 import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { developer } from '../control-plane/users.ts';
 import { isExploring, seed } from '../seed.ts';
 import { manifest } from '../unit/policy/policies.ts';
-import { scenario } from './native-daemon-set-cases.ts';
-import { check, make, store } from './native-daemon-set-requests.ts';
+import { make, prepare } from './dry-run-requests.ts';
+import { scenario } from './native-daemon-set-scenarios.ts';
+import { check, enforce } from './native-daemon-sets.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 
 /** Sets of policies, each of which takes the API server two seconds to take in: more of them with TAINTKEEPER_POLICY_SETS. */
@@ -39,12 +40,12 @@ describeWithControlPlane(
         await fc.assert(
           fc.asyncProperty(scenario(REQUESTS_PER_SET), async ({ policies, states, requests }) => {
             await enforce(rig, policies);
-            await store(cp(), states);
+            await prepare(cp(), [], states);
             const compiled = compilePolicies(policies);
             for (const request of requests) {
-              const made = await make(cp(), request);
+              const made = await make(cp(), request, []);
               if (made === undefined) continue;
-              const admission = simulateAdmission({ ...made.request, userInfo: {} }, compiled);
+              const admission = simulateAdmission(made.request, compiled);
               check(made, admission);
               for (const what of ['cases', ...new Set(admission.violations.map(outcomeText))]) {
                 tally.set(what, (tally.get(what) ?? 0) + 1);
@@ -90,23 +91,18 @@ describeWithControlPlane(
       const others = keys('other', size - required.length);
       const state = {
         labels: {},
-        annotations: {},
+        ignore: undefined,
         image: 'a',
         hostNetwork: false,
         tolerations: [...others, ...required],
       };
-      await store(cp(), [state]);
+      await prepare(cp(), [], [state]);
       for (const left of [others, [...others, ...required.slice(1)], []]) {
-        for (const what of ['create', 'update'] as const) {
-          const request = {
-            what,
-            by: 'name',
-            namespace: 'kube-system',
-            name: what === 'update' ? 'cni' : 'cni-n',
-          } as const;
-          const made = await make(cp(), { ...request, state: { ...state, tolerations: left } });
+        for (const what of ['DaemonSet creation', 'DaemonSet update'] as const) {
+          const request = { what, place: 0, state: { ...state, tolerations: left }, user: developer };
+          const made = await make(cp(), request, []);
           if (made === undefined) throw new Error('the API server does not take it');
-          const admission = simulateAdmission({ ...made.request, userInfo: {} }, compiled);
+          const admission = simulateAdmission(made.request, compiled);
           check(made, admission);
           if (left === others) expect(admission.violations.length).toBeGreaterThan(1);
         }
@@ -114,18 +110,6 @@ describeWithControlPlane(
     });
   },
 );
-
-/** Puts the policies in force. Gives how many tolerations a DaemonSet may have for the API server to evaluate them. */
-async function enforce(rig: NativeRig, policies: readonly Policy[]): Promise<number> {
-  const translations = policies.flatMap((policy) =>
-    policy.kind === 'RecoveryPolicy' ? [] : [translate(policy, { among: policies, mutates: true, purpose: 'Alone' })],
-  );
-  expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
-  await rig.enforce(translations.flatMap((translation) => translation.policies));
-  const limits = translations.flatMap((translation) => translation.limits);
-  const sizes = limits.map(({ message }) => Number(/with more than (\d+) tolerations$/.exec(message)?.[1]));
-  return Math.min(256, ...sizes);
-}
 
 function keys(prefix: string, count: number): Toleration[] {
   return Array.from({ length: count }, (_, index) => ({ key: `example.com/${prefix}-${index}`, operator: 'Exists' }));

@@ -16,7 +16,7 @@ import { inCase } from '../in-case.ts';
 import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
 import { OUTCOMES } from '../unit/conditions/expected-calls.ts';
 import { nodeScenario } from '../unit/conditions/scenarios.ts';
-import { type Made, make, prepare } from './match-conditions-requests.ts';
+import { type Made, make, prepare } from './dry-run-requests.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 
 /** As many sets of policies as one likes are tried with TAINTKEEPER_POLICY_SETS, which also prints what they led to. */
@@ -67,7 +67,7 @@ describeWithControlPlane(
             await native.enforce(translations.flatMap((translation) => translation.policies));
             const found: string[] = [];
             for (const generated of requests) {
-              const made = await make(cp(), { takeCalls: () => [] }, generated, nodes);
+              const made = await make(cp(), generated, nodes);
               found.push(...(made ? check(made, policies, options) : ['not taken by the API server']));
             }
             return found;

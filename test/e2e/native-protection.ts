@@ -3,7 +3,8 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin, developer, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { type DaemonSet, daemonSetPath, flannelManifest, MASTER } from './daemon-sets.ts';
+import { MASTER } from '../unit/judge/request/daemon-set-cases.ts';
+import { type DaemonSet, daemonSetPath, flannelManifest } from './daemon-sets.ts';
 import { type Attempt, attempt, GPU, type Node, path, type Taint, taintsOf } from './nodes.ts';
 
 const EFFECT_TIMEOUT_MS = 20_000;

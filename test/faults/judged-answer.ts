@@ -1,6 +1,7 @@
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Answer } from '../control-plane/rest.ts';
-import { MASTER, type Toleration } from '../e2e/daemon-sets.ts';
 import type { Taint } from '../e2e/nodes.ts';
+import { MASTER } from '../unit/judge/request/daemon-set-cases.ts';
 
 /** What is asked for. The first two remove a protected taint; the others are nobody's business but the requester's. */
 export type RequestKind = 'removal-denied' | 'removal-restored' | 'label' | 'own-taint' | 'daemon-set';

@@ -68,7 +68,9 @@ function refuseUnlessReplaceable(
 ): void {
   const secret = `Secret ${namespace}/${name}`;
   if (resourceVersion === undefined) {
-    throw new InputError([`${secret} not found. Is taintkeeper installed in namespace ${namespace}?`]);
+    throw new InputError([
+      `${secret} not found: check --namespace. With cert-manager or an existing Secret, the issuer of that certificate renews it.`,
+    ]);
   }
   const obstacle = rotationObstacle(files, names, now);
   if (obstacle) throw new InputError([`${secret}${obstacleText(obstacle, namespace)}`]);

@@ -1,8 +1,9 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../../certs/certificate-report.ts';
 import { readSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
+import { OWN_SECRET } from '../../cluster/own-names.ts';
 import { caBundleOf, readWebhooks } from '../../cluster/webhook-configurations.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
@@ -17,12 +18,17 @@ import { atSite, withClusterOptions } from './site.ts';
 export function statusCommand(exit: (code: number) => void): Command {
   return withClusterOptions(new Command('status'))
     .description('Show the CA, the serving certificate, and whether every webhook trusts it.')
+    .addOption(
+      new Option('--secret <name>', 'the Secret with the certificates, such as that of cert-manager').default(
+        OWN_SECRET,
+      ),
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',
       '\nExit code: 0 no problem, 1 a problem was found, 2 could not determine the state (connection or permission error).',
     )
-    .action((options: ClusterOptions & { output: OutputFormat }) =>
+    .action((options: ClusterOptions & { secret: string; output: OutputFormat }) =>
       atSite(options, async ({ client, ref, names }) => {
         const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
         const [{ files }, bundles] = await withProgress('asking the API server', reading);

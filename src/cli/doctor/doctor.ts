@@ -28,7 +28,6 @@ export function doctorCommand(exit: (code: number) => void): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(new Option('-n, --namespace <name>', "taintkeeper's namespace (default: where it is found)"))
-    .addOption(new Option('--secret <name>', 'the Secret with the certificates (default: as its Deployment says)'))
     .option('--all', 'show passing checks too')
     .addOption(outputOption())
     .addHelpText(
@@ -52,9 +51,9 @@ Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (co
     });
 }
 
-function examine({ namespace, secret, ...cluster }: DoctorOptions): Promise<CheckResult[]> {
+function examine({ namespace, ...cluster }: DoctorOptions): Promise<CheckResult[]> {
   const examineAt = async (client: UserClient) => {
-    const facts = await gatherFacts(client, await webSocketHandler(cluster), { namespace, secret });
+    const facts = await gatherFacts(client, await webSocketHandler(cluster), { namespace });
     return facts.installation === undefined ? runChecks([IS_INSTALLED], facts) : runChecks(CHECKS, facts);
   };
   return atCluster(cluster, examineAt, { namesServer: true });

@@ -27,15 +27,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
 
 /** Options without effect with `--cluster`, or without it. */
 const FILES_ONLY = ['policies', 'san'];
-const CLUSTER_ONLY = [
-  'kubeconfig',
-  'context',
-  'namespace',
-  'secret',
-  'defaultPolicies',
-  'ownerClusterRole',
-  'shutdownDelay',
-];
+const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'defaultPolicies', 'ownerClusterRole', 'shutdownDelay'];
 
 const DEFAULT_CERT_DIR = 'certs';
 
@@ -88,7 +80,6 @@ export function serveCommand(): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
-    .addOption(CLUSTER_OPTIONS.secret())
     .option('--default-policies <configmap>', 'a ConfigMap with default policies: each is created once')
     .option(
       '--owner-cluster-role <name>',

@@ -77,5 +77,5 @@ function missing({ installation, source }: Facts): string {
   const { namespace } = installation;
   return source.kind === 'files'
     ? `have its issuer create it; the replicas cannot start without it`
-    : `does it have another name (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
+    : `a replica creates it when it starts: kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
 }

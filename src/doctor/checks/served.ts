@@ -1,6 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
 import { rotationObstacle } from '../../certs/inspect.ts';
-import { OWN_SECRET } from '../../cluster/own-names.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf, type Installation } from '../installation.ts';
@@ -79,8 +78,7 @@ export function renewal(
   }
   // Also if there is no Secret.
   if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(installation)}`;
-  const other = source.secret === OWN_SECRET ? '' : ` --secret ${source.secret}`;
-  return `taintkeeper certs rotate --namespace ${namespace}${other}`;
+  return `taintkeeper certs rotate --namespace ${namespace}`;
 }
 
 function restart(installation: Installation): string {

@@ -145,27 +145,6 @@ describe('the patch has the fewest operations', () => {
   });
 });
 
-describe('a DaemonSet that runs', () => {
-  const old = daemonSet({ containers: [{ image: 'a:1' }] });
-  it.each([
-    { why: 'a new image', object: daemonSet({ containers: [{ image: 'a:2' }] }), patched: true },
-    {
-      why: 'a label of the DaemonSet',
-      object: daemonSet({ containers: [{ image: 'a:1' }] }, { new: 'label' }),
-      patched: false,
-    },
-    {
-      why: 'a removed toleration',
-      object: daemonSet({ containers: [{ image: 'a:1' }] }),
-      oldObject: daemonSet({ containers: [{ image: 'a:1' }], tolerations: [MASTER] }),
-      patched: true,
-    },
-  ])('is patched when its template changes: $why, $patched', ({ object, oldObject = old, patched }) => {
-    const { patch } = judgeRequest(daemonSetRequest({ object, oldObject }), 'mutate', policies);
-    expect(patch.length > 0).toBe(patched);
-  });
-});
-
 describe('what no policy is about is allowed untouched', () => {
   const removing = nodeRequest({ object: node({}), oldObject: node({ taints: [gpu] }) });
   it.each<[why: string, request: AdmissionRequest]>([

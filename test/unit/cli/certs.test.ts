@@ -120,7 +120,7 @@ describe('certs rotate writes nothing, and says what to do,', () => {
       what: 'if there is no Secret',
       data: async () => undefined,
       args: [],
-      says: 'not found. Is taintkeeper installed',
+      says: 'not found: check --namespace. With cert-manager or an existing Secret, the issuer of that certificate renews it.',
     },
     { what: 'if another issuer wrote it', data: foreignData, args: [], says: 'has no ca.key' },
     {

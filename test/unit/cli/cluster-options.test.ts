@@ -37,9 +37,9 @@ it.each([
     says: 'taintkeeper: --policies cannot be used with --cluster\n',
   },
   {
-    why: 'only a cluster has a Service and a Secret',
-    args: ['serve', '--namespace', 'x', '--secret', 'y'],
-    says: 'taintkeeper: --namespace needs --cluster\ntaintkeeper: --secret needs --cluster\n',
+    why: 'only a cluster has a Service and a ConfigMap',
+    args: ['serve', '--namespace', 'x', '--default-policies', 'y'],
+    says: 'taintkeeper: --namespace needs --cluster\ntaintkeeper: --default-policies needs --cluster\n',
   },
 ])('an option that would do nothing is refused: $why', async ({ args, says }) => {
   expect(await run(...args)).toEqual({ code: 2, stdout: '', stderr: says });

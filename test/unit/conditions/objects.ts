@@ -16,16 +16,22 @@ export function nodeObject(name: string, state: NodeState, live?: GeneratedObjec
   return replaced(live, { name, labels, annotations }, { ...live?.spec, taints });
 }
 
+const DELETED_AT = '2026-01-01T00:00:00Z';
+
+/** How an object is named, or its name is to begin. */
+export type Identity = { readonly name: string } | { readonly generateName: string };
+
 /** The DaemonSet in that state. What `live` has besides its spec stays. */
-export function daemonSetObject(name: string, state: DaemonSetState, live?: GeneratedObject): GeneratedObject {
-  const { labels, tolerations, ignore, image, hostNetwork } = state;
+export function daemonSetObject(identity: Identity, state: DaemonSetState, live?: GeneratedObject): GeneratedObject {
+  const { labels, tolerations, ignore, image, hostNetwork, deleting } = state;
   const selector = { app: 'a' };
   const annotations = ignore === undefined ? {} : { [IGNORE_ANNOTATION]: ignore };
   const template = {
     metadata: { labels: selector },
     spec: { containers: [{ name: 'c', image }], hostNetwork, tolerations },
   };
-  return replaced(live, { name, labels, annotations }, { selector: { matchLabels: selector }, template });
+  const metadata = { ...identity, labels, annotations, ...(deleting ? { deletionTimestamp: DELETED_AT } : {}) };
+  return replaced(live, metadata, { selector: { matchLabels: selector }, template });
 }
 
 function replaced(live: GeneratedObject | undefined, metadata: object, spec: GeneratedObject['spec']): GeneratedObject {
@@ -36,4 +42,18 @@ function replaced(live: GeneratedObject | undefined, metadata: object, spec: Gen
 export function taintsOf(node: unknown): readonly Taint[] {
   const { spec } = (node ?? {}) as { readonly spec?: { readonly taints?: readonly Taint[] } };
   return spec?.taints ?? [];
+}
+
+/** The tolerations of a DaemonSet's pods, without empty fields, which the API server leaves out. */
+export function tolerationsOf(daemonSet: unknown): object[] {
+  const { spec } = daemonSet as { readonly spec?: { readonly template?: { readonly spec: PodTolerations } } };
+  return (spec?.template?.spec.tolerations ?? []).map(withoutEmpty);
+}
+
+interface PodTolerations {
+  readonly tolerations?: readonly object[];
+}
+
+export function withoutEmpty(item: object): object {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== ''));
 }

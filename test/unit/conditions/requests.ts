@@ -9,6 +9,7 @@ export interface Target {
   readonly operation: WebhookOperation;
   /** Absent for a node. */
   readonly namespace?: string;
+  /** Empty while the API server has not made it. */
   readonly name: string;
 }
 
@@ -22,7 +23,7 @@ export function targetOf(generated: Request): Target {
       return { operation: 'UPDATE', ...at(DAEMON_SET_PLACES, generated.place) };
     case 'DaemonSet creation': {
       const { namespace, name } = at(DAEMON_SET_PLACES, generated.place);
-      return { operation: 'CREATE', namespace, name: `${name}-new` };
+      return { operation: 'CREATE', namespace, name: generated.generateName ? '' : `${name}-new` };
     }
   }
 }
@@ -39,8 +40,12 @@ export function sentObject(generated: Request, nodes: readonly NodeState[], live
       return nodeObject(name, edited(at(nodes, generated.node), generated.edit), live);
     case 'node creation':
       return nodeObject(name, generated.state);
-    default:
-      return daemonSetObject(name, generated.state, live);
+    case 'DaemonSet update':
+      return daemonSetObject({ name }, generated.state, live);
+    case 'DaemonSet creation': {
+      const generateName = `${at(DAEMON_SET_PLACES, generated.place).name}-`;
+      return daemonSetObject(generated.generateName ? { generateName } : { name }, generated.state);
+    }
   }
 }
 
@@ -79,7 +84,7 @@ function liveObject(generated: Request, nodes: readonly NodeState[], daemonSets:
   const { name } = targetOf(generated);
   const unnamed = { metadata: { uid: `uid-of-${name}` }, spec: {} };
   if (generated.what === 'node update') return nodeObject(name, at(nodes, generated.node), unnamed);
-  if (generated.what === 'DaemonSet update') return daemonSetObject(name, at(daemonSets, generated.place), unnamed);
+  if (generated.what === 'DaemonSet update') return daemonSetObject({ name }, at(daemonSets, generated.place), unnamed);
   return undefined;
 }
 
@@ -89,12 +94,13 @@ function at<T>(items: readonly T[], index: number): T {
   return item;
 }
 
-/** As an API server hands it out: without what is empty. */
-function stored(object: GeneratedObject): unknown {
-  return JSON.parse(JSON.stringify(object), (_key, value: unknown) => {
+/** As an API server hands it out: without the empty fields of the spec. Labels and annotations may be empty. */
+function stored({ metadata, spec }: GeneratedObject): unknown {
+  const written = JSON.parse(JSON.stringify(spec), (_key, value: unknown) => {
     const isEmpty = value === '' || value === false || (Array.isArray(value) && value.length === 0);
     return isEmpty ? undefined : value;
   });
+  return { metadata: JSON.parse(JSON.stringify(metadata)), spec: written };
 }
 
 /** Whether NodeRestriction refuses it: a node changes another node, taints, or something else than nodes. No condition needs to be exact there. */

@@ -284,6 +284,8 @@ export interface DaemonSetState {
   readonly ignore: string | undefined;
   readonly image: string;
   readonly hostNetwork: boolean;
+  /** Only an API server sets this: it is not among what is generated. */
+  readonly deleting?: true;
 }
 
 const daemonSetState: fc.Arbitrary<DaemonSetState> = fc.record({
@@ -306,7 +308,14 @@ export const DAEMON_SET_PLACES = [
 export type Request = { readonly user: User } & (
   | { readonly what: 'node update'; readonly node: number; readonly edit: NodeEdit }
   | { readonly what: 'node creation'; readonly state: NodeState }
-  | { readonly what: 'DaemonSet update' | 'DaemonSet creation'; readonly place: number; readonly state: DaemonSetState }
+  | { readonly what: 'DaemonSet update'; readonly place: number; readonly state: DaemonSetState }
+  | {
+      readonly what: 'DaemonSet creation';
+      readonly place: number;
+      readonly state: DaemonSetState;
+      /** The API server makes the name, after admission. */
+      readonly generateName?: true;
+    }
 );
 
 const NODES = 6;

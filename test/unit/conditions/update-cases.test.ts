@@ -3,13 +3,14 @@ import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { UPDATE_CASES } from '../judge/request/update-cases.ts';
 import { calledWebhooks } from './called-webhooks.ts';
+import { taintPolicies, updateRequest } from './case-requests.ts';
 import { countFits, expectedCalls } from './expected-calls.ts';
 import { isRefusedByNodeRestriction, unseenRequest } from './requests.ts';
-import { policiesOf, requestOf } from './update-cases.ts';
 
-it.each(UPDATE_CASES)('the webhooks are called, and no more than needed: $why', ({ update, isSilent, ...one }) => {
-  const policies = policiesOf(one);
-  const { node, request: generated } = requestOf(update);
+it.each(UPDATE_CASES)('the webhooks are called, and no more than needed: $why', (one) => {
+  const { update, isSilent } = one;
+  const policies = taintPolicies(one.policies);
+  const { node, request: generated } = updateRequest(update);
   const request = unseenRequest(generated, { nodes: [node], daemonSets: [] });
   if (isRefusedByNodeRestriction(request)) return;
   const called = calledWebhooks(webhookEntries(policies));

@@ -302,17 +302,6 @@ describe('the remedy of an expired certificate needs no leader', () => {
     expect(run(['serving certificate'], facts).map((check) => check.remedy)).toEqual([remedy]);
   });
 
-  it('names the Secret of another installation', () => {
-    const facts = wellFacts(expired, { replicas, secret: unknown('forbidden') });
-    const other = {
-      ...facts,
-      source: { ...facts.source, secret: 'tk-certs' },
-    };
-    expect(run(['serving certificate'], other as Facts).map((check) => check.remedy)).toEqual([
-      `${rotate} --secret tk-certs`,
-    ]);
-  });
-
   it('of a certificate for another name is a restart, because `certs rotate` refuses such a Secret', () => {
     const facts = wellFacts(misnamed, { replicas: served(greeted(misnamed)), secret: filesOf(misnamed) });
     expect(run(['certificate names'], facts)[0]?.remedy).toContain(

@@ -72,7 +72,7 @@ export function pod(name: string, changes: Partial<PodView> = {}): PodView {
       ['webhook', 8443],
       ['admin', 8080],
     ]),
-    certificates: { kind: 'secret', secret: 'taintkeeper-certs' },
+    certificates: undefined,
     ...changes,
   };
 }

@@ -89,22 +89,22 @@ it('takes what the manifests have where there is no Deployment', async () => {
 
 it('takes the last of several arguments, as the program does, and ignores those of sidecars', async () => {
   const twice = deployment(({ spec: { template } }) => {
-    template.spec.containers[0]?.args.push('--secret=first', '--secret=keeper-certs');
-    template.spec.containers.push({ args: ['--secret=sidecar'] });
+    template.spec.containers[0]?.args.push('--default-policies=first', '--default-policies=keeper-policies');
+    template.spec.containers.push({ args: ['--default-policies=sidecar'] });
   });
   const { search } = await find({ deployments: [twice], bound: ['taintkeeper'] });
-  expect(search.chosen).toMatchObject({ secret: 'keeper-certs' });
+  expect(search.chosen).toMatchObject({ defaultPolicies: 'keeper-policies' });
 });
 
 it('takes no shell code from a Deployment of another user, as a name or as a Helm release', async () => {
   const forged = deployment(({ metadata, spec: { template } }) => {
     metadata.namespace = 'tenant';
     metadata.annotations = { 'meta.helm.sh/release-name': 'x;reboot' };
-    template.spec.containers[0]?.args.push('--secret=../../x;reboot', '--default-policies=x;reboot');
+    template.spec.containers[0]?.args.push('--default-policies=x;reboot');
   });
   const { search } = await find({ deployments: [deployment(), forged], called: 'taintkeeper' });
   const [other] = search.unconfirmed;
-  expect(other).toMatchObject({ service: 'taintkeeper', secret: 'taintkeeper-certs', defaultPolicies: undefined });
+  expect(other).toMatchObject({ service: 'taintkeeper', defaultPolicies: undefined });
   expect(other && reinstall(other)).toBe("helm get manifest 'x;reboot' --namespace tenant | kubectl apply -f -");
 });
 

@@ -34,7 +34,6 @@ function podObject(name: string, args: string[] = [], status: PodObject['status'
 
 describe('a pod', () => {
   it.each([
-    { args: ['--secret=ours'], is: { kind: 'secret', secret: 'ours' } },
     { args: ['--cert-dir=/certs'], is: { kind: 'files', secret: 'from-cert-manager' } },
     { args: ['--cert-dir=/elsewhere'], is: { kind: 'files', secret: undefined } },
     { args: [], is: undefined },
@@ -46,7 +45,6 @@ describe('a pod', () => {
     const mounted = podObject('a', ['--cert-dir=/certs']);
     const volumes = [{ name: 'certs', secret: { secretName } }];
     expect(viewPod({ ...mounted, spec: { ...mounted.spec, volumes } }).certificates).toEqual({ kind: 'files' });
-    expect(viewPod(podObject('a', [`--secret=${secretName}`])).certificates).toBeUndefined();
   });
 
   it('says why it does not run', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
 import type { Path } from '../../../src/policy/problem.ts';
-import { scenario } from '../../e2e/native-daemon-set-cases.ts';
+import { scenario } from '../../e2e/native-daemon-set-scenarios.ts';
 import { POLICY_CASES } from '../../e2e/policy-cases.ts';
 import { SPECS } from '../../e2e/policy-generators.ts';
 import { taintPolicies, tolerationPolicies } from '../admission/generators.ts';

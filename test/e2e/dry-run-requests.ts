@@ -34,9 +34,11 @@ export async function prepare(
   }
   for (const [index, { namespace, name }] of DAEMON_SET_PLACES.entries()) {
     const state = states[index];
-    if (state) await store(cp, daemonSets(namespace), name, (live) => daemonSetObject(name, state, live));
+    if (state) await store(cp, daemonSets(namespace), name, (live) => daemonSetObject({ name }, state, live));
   }
 }
+
+const NO_WEBHOOKS = { takeCalls: () => [] };
 
 /**
  * Makes one request with dryRun. First the admin makes it, whom no webhook sees: so the object becomes known that the API
@@ -46,9 +48,9 @@ export async function prepare(
  */
 export async function make(
   cp: ControlPlane,
-  rig: Pick<EntryRig, 'takeCalls'>,
   generated: Request,
   nodes: readonly NodeState[],
+  rig: Pick<EntryRig, 'takeCalls'> = NO_WEBHOOKS,
 ): Promise<Made | undefined> {
   const { operation, namespace, name } = targetOf(generated);
   const collection = namespace === undefined ? NODES : daemonSets(namespace);
@@ -69,7 +71,14 @@ export async function make(
   const { user } = generated;
   const answer = await send({ 'Impersonate-User': user.name, 'Impersonate-Group': user.groups });
   const calls = rig.takeCalls();
-  return { request: admissionRequest(generated, { object: plain.body, oldObject }), answer, calls };
+  const object = 'generateName' in body.metadata ? unnamed(plain.body) : plain.body;
+  return { request: admissionRequest(generated, { object, oldObject }), answer, calls };
+}
+
+/** As in admission: the name is made afterwards. */
+function unnamed(object: StoredObject): StoredObject {
+  const { name: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 async function store(

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { IGNORE_ANNOTATION } from '../../src/judge/daemon-set-view.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
+import { developer } from '../control-plane/users.ts';
+import { DAEMON_SET_PLACES, type DaemonSetState, type Request } from '../unit/conditions/scenarios.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labels } from '../unit/policy/selector-cases.ts';
 import { readPolicy } from './policy-objects.ts';
@@ -58,26 +59,9 @@ const policies: fc.Arbitrary<Policy[]> = fc
   .array(policy, { minLength: 1, maxLength: NAMES.length })
   .map((specs) => specs.map((spec, index) => readPolicy(manifest('TolerationPolicy', NAMES[index] ?? '', spec))));
 
-export interface DaemonSetState {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly tolerations: readonly Toleration[];
-  readonly image: string;
-  readonly hostNetwork: boolean;
-}
-
-/** What there is of DaemonSets before the requests. */
-export const PLACES = [
-  { namespace: 'kube-system', name: 'cni' },
-  { namespace: 'kube-system', name: 'node-agent' },
-  { namespace: 'kube-public', name: 'ci' },
-  { namespace: 'default', name: 'cni-x' },
-  { namespace: 'default', name: 'other' },
-] as const;
-
-const annotations = fc.oneof(
-  { arbitrary: fc.constant<Record<string, string>>({}), weight: 6 },
-  { arbitrary: fc.constantFrom('true', 'false', '').map((text) => ({ [IGNORE_ANNOTATION]: text })), weight: 1 },
+const ignore = fc.oneof(
+  { arbitrary: fc.constant(undefined), weight: 6 },
+  { arbitrary: fc.constantFrom('true', 'false', ''), weight: 1 },
 );
 const image = fc.constantFrom('a', 'a', 'b');
 const hostNetwork = fc.constantFrom(true, true, false);
@@ -89,16 +73,16 @@ const some = fc.oneof(
 );
 const someTolerations = fc.array(some, { maxLength: 5 });
 
-const state = fc.record({ labels, annotations, image, hostNetwork, tolerations: someTolerations });
+const state = fc.record({ labels, ignore, image, hostNetwork, tolerations: someTolerations });
 type Drafted = typeof state extends fc.Arbitrary<infer T> ? T : never;
 
 const request = fc.record({
-  place: fc.nat(PLACES.length - 1),
+  place: fc.nat(DAEMON_SET_PLACES.length - 1),
   what: fc.oneof(
-    { arbitrary: fc.record({ create: fc.constantFrom('name', 'generateName'), state }), weight: 1 },
+    { arbitrary: fc.record({ create: state, isNamed: fc.boolean() }), weight: 1 },
     {
       arbitrary: fc.record({
-        update: fc.record({ labels, annotations, image, hostNetwork }),
+        update: fc.record({ labels, ignore, image, hostNetwork }),
         /** Which of the tolerations stay, bit by bit. */
         stay: fc.nat(0b11111),
         more: fc.oneof(
@@ -112,11 +96,6 @@ const request = fc.record({
 });
 type DraftedRequest = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
-export type Request = { readonly namespace: string; readonly name: string } & (
-  | { readonly what: 'create'; readonly by: 'name' | 'generateName'; readonly state: DaemonSetState }
-  | { readonly what: 'update'; readonly state: DaemonSetState }
-);
-
 export interface Scenario {
   readonly policies: readonly Policy[];
   /** One for each place. */
@@ -128,7 +107,7 @@ export const scenario = (requests: number): fc.Arbitrary<Scenario> =>
   fc
     .record({
       policies,
-      states: fc.array(state, { minLength: PLACES.length, maxLength: PLACES.length }),
+      states: fc.array(state, { minLength: DAEMON_SET_PLACES.length, maxLength: DAEMON_SET_PLACES.length }),
       requests: fc.array(request, { minLength: requests, maxLength: requests }),
     })
     .map((drafted) => {
@@ -148,20 +127,15 @@ function made(
   states: readonly DaemonSetState[],
   required: readonly Toleration[],
 ): Request {
-  const { namespace, name } = PLACES[place] ?? PLACES[0];
+  const user = developer;
   if ('create' in what) {
-    return {
-      what: 'create',
-      by: what.create as 'name',
-      namespace,
-      name: `${name}-n`,
-      state: written(what.state, required),
-    };
+    const named = what.isNamed ? {} : { generateName: true as const };
+    return { what: 'DaemonSet creation', place, state: written(what.create, required), user, ...named };
   }
   const { update, stay, more } = what;
   const kept = (states[place]?.tolerations ?? []).filter((_, index) => stay & (1 << index));
   const { tolerations } = written({ ...update, tolerations: more }, required);
-  return { what: 'update', namespace, name, state: { ...update, tolerations: [...kept, ...tolerations] } };
+  return { what: 'DaemonSet update', place, state: { ...update, tolerations: [...kept, ...tolerations] }, user };
 }
 
 function written({ tolerations, ...rest }: Drafted, required: readonly Toleration[]): DaemonSetState {
