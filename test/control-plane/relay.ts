@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { resetSocket } from './reset-socket.ts';
 
 /** Two sockets, of which each is sent what the other receives. Both must have been made with `allowHalfOpen`. */
 export interface Relay {
@@ -38,7 +39,7 @@ export function relay(one: Socket, other: Socket, onClosed: () => void): Relay {
       for (const direction of directions) direction.delay(ms);
     },
     reset: () => {
-      for (const socket of [one, other]) socket.resetAndDestroy();
+      for (const socket of [one, other]) resetSocket(socket);
     },
   };
 }
@@ -69,7 +70,7 @@ function join(from: Socket, to: Socket): Direction {
   function end(): void {
     if (fate === 'ended') to.end();
     else if (fate === 'closed') to.destroySoon();
-    else if (fate === 'reset') to.resetAndDestroy();
+    else if (fate === 'reset') resetSocket(to);
   }
 
   function later(pass: () => void): void {

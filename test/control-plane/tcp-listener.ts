@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Relay, relay } from './relay.ts';
+import { resetSocket } from './reset-socket.ts';
 
 /** A port whose connections are passed on to other ports. */
 export interface TcpListener {
@@ -31,8 +32,8 @@ export async function listenTcp(
     client.on('error', () => {});
     const upstream = await dial();
     if (!upstream || client.destroyed) {
-      client.resetAndDestroy();
-      upstream?.resetAndDestroy();
+      resetSocket(client);
+      if (upstream) resetSocket(upstream);
       return;
     }
     const made = relay(client, upstream, () => relays.delete(made));
@@ -47,7 +48,7 @@ export async function listenTcp(
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const made of relays) made.reset();
-      for (const client of clients) client.resetAndDestroy();
+      for (const client of clients) resetSocket(client);
       await closed;
     },
   };
