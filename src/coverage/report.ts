@@ -7,7 +7,8 @@ import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps } from './gap-policies.ts';
 import { gapsOf } from './gaps.ts';
-import { eachNode, groupNodes, type NodeGroup, traitsOf } from './node-groups.ts';
+import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
+import { traitsOf } from './node-traits.ts';
 import {
   NO_POLICY_WAITS,
   type PoliciesWaitingFor,

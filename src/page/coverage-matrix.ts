@@ -1,7 +1,8 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
-import { type NodeGroup as Alike, partlyText, startGrouping, traitsOf } from '../coverage/node-groups.ts';
+import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
+import { partlyText, traitsOf } from '../coverage/node-traits.ts';
 import { type PoliciesWaitingFor, policiesWaitingFor } from '../coverage/startup-deadlock.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';

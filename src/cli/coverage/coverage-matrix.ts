@@ -1,4 +1,4 @@
-import { partlyText } from '../../coverage/node-groups.ts';
+import { partlyText } from '../../coverage/node-traits.ts';
 import type { CoverageReport, ReportedCell, ReportedGroup } from '../../coverage/report.ts';
 import type { StateCell } from '../../explain/sections.ts';
 import { printable } from '../../kubernetes/text.ts';

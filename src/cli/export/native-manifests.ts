@@ -6,31 +6,14 @@ import { yamlText } from '../../files/printed-data.ts';
 import { InputError, makeDirectory, reasonOf } from '../../files/text-files.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { NativeManifest } from '../../native/native-policy.ts';
+import { purposeOf } from '../../native/native-purpose.ts';
 import type { ExportedPolicy, NativeCapabilities } from '../../native/translate.ts';
-import type { Policy } from '../../policy/policy.ts';
 import { asComments } from '../output/format.ts';
 
 /** The objects of a policy, and what they do not do. */
 export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
   readonly manifests: readonly NativeManifest[];
 }
-
-/** The purpose of an object, by the part of its name after the policy's. */
-const PURPOSES: Readonly<Record<string, string>> = {
-  protect: 'refuses updates of nodes that remove a protected taint',
-  report: 'reports updates of nodes that remove a protected taint',
-  restore: 'restores taints that an update of a node removes',
-  disallow: 'deletes the annotation allow-removal from a node that registers',
-  register: 'sets the required taints when a node registers',
-  select: 'sets the required taints when a change of labels makes the policy select a node',
-  'report-registration': 'reports a new node that lacks a required taint',
-  tolerate: 'adds tolerations to DaemonSets that are created, or whose pod template changes',
-  'report-tolerations': 'reports DaemonSets that lack tolerations',
-  'authorize-pods': 'asks who may tolerate, when a pod is created',
-  'warn-workloads': 'warns users who write a template of pods that may not',
-};
-
-const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotation of the node';
 
 /** A YAML stream for `kubectl apply`, with comments on the purpose of each object, and on what none of them does. */
 export function formatExport(exported: readonly ExportedManifests[], { version }: NativeCapabilities): string {
@@ -65,17 +48,6 @@ export function limitsOf({ source, limits }: ExportedManifests): string[] {
 
 function formatLimit({ field, message }: ExportedPolicy['limits'][number]): string {
   return `- ${field}: ${message}`;
-}
-
-function purposeOf(source: Policy, { kind, metadata: { name } }: NativeManifest): string {
-  if (kind.endsWith('Binding')) return 'puts the policy above in force';
-  const [part = ''] = name
-    .replace(/\.taintkeeper\.dev(\.static\.k8s\.io)?$/, '')
-    .split('.')
-    .slice(-1);
-  // Only a policy in mode Restore restores. In other modes, the mutation removes used entries of the annotation.
-  if (part === 'restore' && !(source.kind === 'TaintPolicy' && source.spec.mode === 'Restore')) return TIDIES;
-  return PURPOSES[part] ?? part;
 }
 
 const FOLDERS = { validating: 'ValidatingAdmissionPolicy', mutating: 'MutatingAdmissionPolicy' } as const;
