@@ -203,4 +203,23 @@ describe('a DaemonSet with very many tolerations', () => {
       expected,
     );
   });
+
+  it.each<{ why: string; daemonSet: Partial<DaemonSetView>; policies?: PolicySet; missing: string[] }>([
+    { why: 'what is missing is reported', daemonSet: {}, missing: ['master', 'control-plane'] },
+    {
+      why: 'nothing of what it tolerates',
+      daemonSet: { tolerations: [...many(300), MASTER] },
+      missing: ['control-plane'],
+    },
+    { why: 'nothing if it opts out', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'true' } }, missing: [] },
+    { why: 'nothing if it is being deleted', daemonSet: { deleting: true }, missing: [] },
+    { why: 'nothing if no policy selects it', daemonSet: { namespace: 'elsewhere' }, missing: [] },
+    { why: 'nothing if the policy does not patch', daemonSet: {}, policies: policy(), missing: [] },
+  ])('is not patched while it runs: $why', ({ daemonSet, policies = policy({ existing: 'Patch' }), missing }) => {
+    const decision = judgeRunningDaemonSet({ ...flannel, tolerations: many(300), ...daemonSet }, policies);
+    expect(decision.action).toBe('allow');
+    expect(decision.violations.map(({ subject, result }) => `${result} ${subject}`)).toEqual(
+      missing.map((role) => `Reported node-role.kubernetes.io/${role}:NoSchedule`),
+    );
+  });
 });
