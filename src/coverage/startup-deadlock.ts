@@ -12,10 +12,10 @@ export type PoliciesWaitingFor = (
 /** For callers that know no policies. */
 export const NO_POLICY_WAITS: PoliciesWaitingFor = () => [];
 
-/** Of policies that only report, none counts: they set no startup taint. */
+/** Policies in mode Audit do not count: they set no startup taint. With `--audit`, the taints that others have set still wait. */
 export function policiesWaitingFor(policies: readonly CompiledTaintPolicy[]): PoliciesWaitingFor {
   const waiting = policies
-    .filter(({ mode }) => mode !== 'Audit')
+    .filter(({ declared }) => declared !== 'Audit')
     .flatMap(({ name: policy, untilReady }) => untilReady.map(({ value }) => ({ policy, ...value })));
   return (daemonSet, taint) =>
     waiting

@@ -4,7 +4,7 @@ import { type StartupRequirement, startupTaintsOf } from '../judge/startup/start
 import { startupStep } from '../judge/startup/startup-step.ts';
 import { waitingText } from '../judge/startup/waiting-taint.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { declaredPolicies } from '../policy/policy-index.ts';
+import { enforcedWithoutAudit } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
 /** Why the startup taints of a node stay, in words. */
@@ -38,7 +38,7 @@ export function explainStartupTaints(
     ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
   );
   const daemonSets = sources.daemonSets();
-  const startup = startupTaintsOf(carried, declaredPolicies(policies, node.labels));
+  const startup = startupTaintsOf(carried, enforcedWithoutAudit(policies, node.labels));
   const leftOut =
     typeof daemonSets === 'string'
       ? []

@@ -7,7 +7,7 @@ import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
-import { declaredPolicies, enforcedPolicies, selectingPolicies } from '../policy/policy-index.ts';
+import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
@@ -106,7 +106,7 @@ export function policiesOnNode(
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = selectingPolicies(compiled, node.labels);
   const enforcing = enforcedPolicies(compiled, node.labels);
-  const settingStartup = declaredPolicies(compiled, node.labels);
+  const settingStartup = enforcedWithoutAudit(compiled, node.labels);
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
     if (by.length > 0) return { taint, state: 'protected', by };
@@ -147,7 +147,7 @@ function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]):
 
 /**
  * The policies that set the taint as a startup taint.
- * @param policies see {@link declaredPolicies}
+ * @param policies see {@link enforcedWithoutAudit}
  */
 function startupOf(
   taint: Taint,

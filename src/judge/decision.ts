@@ -81,7 +81,12 @@ export type Decision<Desired> = Findings &
   (
     | { readonly action: 'allow' }
     | { readonly action: 'deny'; readonly message: string }
-    | { readonly action: 'patch'; readonly desired: Desired }
+    | {
+        readonly action: 'patch';
+        readonly desired: Desired;
+        /** It is part of a process that is reported as a whole, such as a startup taint: this request alone is not recorded. */
+        readonly isRoutine?: true;
+      }
   );
 
 /** A node can carry thousands of taints; an audit event should stay readable. */
@@ -102,8 +107,9 @@ export function patch<Desired>(
   desired: Desired,
   violations: readonly Violation[],
   warnings: readonly string[],
+  { isRoutine = false } = {},
 ): Decision<Desired> {
-  return { action: 'patch', desired, ...findings(violations, warnings) };
+  return { action: 'patch', desired, ...(isRoutine ? { isRoutine } : {}), ...findings(violations, warnings) };
 }
 
 /** What there is to say of nearly all requests. */

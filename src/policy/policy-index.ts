@@ -29,7 +29,7 @@ export function enforcedPolicies(policies: Policies, labels: StringMap): Policie
  * The policies that would be enforced on such a node without `--audit`, each with its declared mode. What they have set on nodes is removed also while
  * `--audit` is set.
  */
-export function declaredPolicies(policies: Policies, labels: StringMap): Policies {
+export function enforcedWithoutAudit(policies: Policies, labels: StringMap): Policies {
   return enforcedPolicies(asDeclared(policies), labels);
 }
 

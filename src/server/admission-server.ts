@@ -47,7 +47,7 @@ export interface AdmissionServerOptions {
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
-  /** Called with every judged request, also dry runs, except those that `onCreation` is for. It must not throw. */
+  /** Called with every judged request that is recorded, also dry runs, except those of `onCreation`. It must not throw. */
   readonly onJudged?: (judged: JudgedRequest) => void;
   /**
    * Called with a request that creates an object, after it was allowed. The API server may refuse it afterwards, for example because the object
@@ -285,11 +285,10 @@ export function createAdmissionServer({
     }
 
     function record(judgement: Judgement): void {
+      if (isRoutine(judgement)) return;
       const judged = { phase, request, judgement, origin };
-      const object = onCreation && objectToCreate(request, judgement);
+      const object = onCreation && hasFindings(judgement) ? objectToCreate(request, judgement) : undefined;
       if (onCreation && object) {
-        // Each confirmation is a request to the API server.
-        if (judgement.decision.violations.length === 0) return;
         const withoutObject = kept(judged);
         onCreation({ object, judged, withoutObject, report: reportOf(withoutObject) });
         return;
@@ -311,6 +310,15 @@ export function createAdmissionServer({
       return { status: 500, body: internalError(request.uid) };
     }
   }
+}
+
+function isRoutine({ decision }: Judgement): boolean {
+  return decision.action === 'patch' && decision.isRoutine === true;
+}
+
+/** Whether there is something to record. */
+function hasFindings({ decision, patch }: Judgement): boolean {
+  return decision.violations.length > 0 || patch.length > 0;
 }
 
 /** The part of a judged request that can be kept. */

@@ -31,10 +31,13 @@ describe('helm', skipFor(obstacleToHelm()), () => {
     expect(stderr).toContain('/no/such/chart');
   });
 
-  it('renders, with the command of the install guide for audit mode, install.yaml with --audit', async () => {
+  it('renders, with the values of the install guide for audit mode, install.yaml with --audit', async () => {
     const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'install.md'), 'utf8');
-    const [, args = ''] = /^ *helm (template [\s\S]*?) \| kubectl apply -f -$/m.exec(guide) ?? [];
-    const { stdout } = await runHelm(args.replaceAll('\\\n', ' ').trim().split(/ +/));
+    const [, values = ''] = /`--values (\S*audit\S*)`/.exec(guide) ?? [];
+    const { stdout } = await runHelm([
+      ...['template', 'taintkeeper', 'manifests/chart', '--namespace', 'taintkeeper', '--skip-tests'],
+      ...['--set', 'image.repository=taintkeeper.invalid/taintkeeper,namespace.create=true', '--values', values],
+    ]);
     const withoutMarks = stdout
       .replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, '')
       .replaceAll(/^ *annotations:\n *helm\.sh\/resource-policy: keep\n/gm, '');

@@ -139,7 +139,7 @@ export function memoryAfterWrite(memory: NodeMemory, { drift, startup, ended }: 
   return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
-/** What has `afterReboot: SetAgain` of the taints that the node gets again, or waits with. */
+/** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
 function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>): StartupRequirement[] {
   return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }

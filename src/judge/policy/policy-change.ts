@@ -1,6 +1,6 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import { declaredPolicies } from '../../policy/policy-index.ts';
+import { enforcedWithoutAudit } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
@@ -41,6 +41,7 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 
 /**
  * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
+ * @param before compiled without `--audit`
  * @param after the other policies, and the changed one
  */
 export function losesStartupRule(
@@ -49,7 +50,9 @@ export function losesStartupRule(
   node: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
   const waiting = waitingTaints(before, node);
-  return waiting.length > 0 && endedStartupTaints(waiting, [before], declaredPolicies(after, node.labels)).length > 0;
+  return (
+    waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, node.labels)).length > 0
+  );
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */

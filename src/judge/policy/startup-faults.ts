@@ -30,9 +30,9 @@ export interface StartupSurroundings {
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
 
-/** The problems of a policy with startup taints, and of one that protects them. */
+/** The problems of a policy with startup taints, and of one that protects them. With `--audit` too: a trial is for finding them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
-  if (policy.mode === 'Audit') return [];
+  if (policy.declared === 'Audit') return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
     ...[policy, ...surroundings.others].flatMap((other) => conflictsBetween(policy, other)),
@@ -81,10 +81,10 @@ const MAX_NAMED = 3;
 
 /** @param daemonSets as many of the cluster as are known */
 export function startupNotes(
-  { mode, untilReady }: Pick<CompiledTaintPolicy, 'mode' | 'untilReady'>,
+  { declared, untilReady }: Pick<CompiledTaintPolicy, 'declared' | 'untilReady'>,
   daemonSets: readonly DaemonSetView[],
 ): StartupNotes {
-  if (mode === 'Audit') return { warnings: [], notes: [] };
+  if (declared === 'Audit') return { warnings: [], notes: [] };
   const waits = untilReady.flatMap(({ value: { taint, parts }, field }) =>
     parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
   );
@@ -116,7 +116,7 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
 
 /** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */
 function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
-  if (other.mode === 'Audit') return [];
+  if (other.declared === 'Audit') return [];
   const own = protectedBy(other, policy);
   const theirs = policy === other ? [] : protectedBy(policy, other);
   // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.

@@ -50,13 +50,13 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   const added = missing
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
+  // Of a startup taint the leader tells when it removes it. A record of each new node would cost two requests, and half of the Events.
+  const recorded = added.filter((one) => !isStartupTaint(one));
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
-    // Of a startup taint the leader tells when it removes it. A record of each new node would cost two requests, and half of the Events.
-    added
-      .filter((one) => !isStartupTaint(one))
-      .map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
+    recorded.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+    { isRoutine: recorded.length === 0 && allowRemoval === node.allowRemoval },
   );
 }
 

@@ -1,5 +1,5 @@
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { declaredPolicies, isProtectedBy } from '../../policy/policy-index.ts';
+import { enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
@@ -78,17 +78,25 @@ export function startupTaintsOf(
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
 export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
-  const selecting = declaredPolicies(policies, node.labels);
+  const selecting = enforcedWithoutAudit(policies, node.labels);
   const requirements = startupRequirements(selecting);
   if (requirements.length === 0) return [];
-  const values = valuesOf(node.taints);
+  return carriedAmong(requirements, valuesOf(node.taints), selecting);
+}
+
+/** Those of the requirements whose taints the node carries: see {@link isCarried}. */
+export function carriedAmong(
+  requirements: readonly StartupRequirement[],
+  values: ReadonlyMap<string, string>,
+  selecting: readonly CompiledTaintPolicy[],
+): StartupRequirement[] {
   return requirements.filter((requirement) => isCarried(requirement, values, selecting));
 }
 
 /**
  * Whether a node carries the taint of the requirement. Another policy that protects the taint wins. With another value, it is the taint of another writer.
  * @param values the taints of the node, as {@link valuesOf} gives them
- * @param selecting the policies that select the node, see {@link declaredPolicies}
+ * @param selecting the policies that select the node, see {@link enforcedWithoutAudit}
  */
 export function isCarried(
   requirement: StartupRequirement,

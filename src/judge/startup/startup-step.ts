@@ -1,5 +1,5 @@
 import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { declaredPolicies, enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
+import { enforcedPolicies, enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
@@ -8,6 +8,7 @@ import type { Blocker } from './blocker.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
 import { givenUpText, readyText } from './removal-reason.ts';
 import {
+  carriedAmong,
   isCarried,
   type StartupRequirement,
   type StartupTaints,
@@ -81,13 +82,13 @@ export function startupStep(
   policies: readonly CompiledTaintPolicy[],
   facts: StartupFacts,
 ): StartupStep {
-  const selecting = declaredPolicies(policies, node.labels);
+  const selecting = enforcedWithoutAudit(policies, node.labels);
   const requirements = startupRequirements(selecting);
   if (requirements.length + facts.awaited.length === 0) return NOTHING;
   const values = valuesOf(node.taints);
-  const carried = requirements.filter((requirement) => isCarried(requirement, values, selecting));
+  const carried = carriedAmong(requirements, values, selecting);
   const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
-  const settable = enforcedPolicies(policies, node.labels).length > 0 ? requirements : [];
+  const settable = startupRequirements(enforcedPolicies(policies, node.labels));
   const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
   const isDueAgain = ({ setsAgain }: StartupRequirement) => boot?.kind === 'SetAgain' && setsAgain;
@@ -110,7 +111,7 @@ export function startupStep(
 /** A node, with what decides about its startup taints. */
 interface Situation {
   readonly node: StoredNode;
-  /** The policies that select the node, see {@link declaredPolicies}. */
+  /** The policies that select the node, see {@link enforcedWithoutAudit}. */
   readonly selecting: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node, by the taint's identity. */
   readonly values: ReadonlyMap<string, string>;

@@ -2,7 +2,7 @@ import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { isStartupTaintKey } from '../../kubernetes/transient-taints.ts';
-import { declaredPolicies } from '../../policy/policy-index.ts';
+import { enforcedWithoutAudit } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 
 /** A startup taint that stays on a Ready node for longer is reported, in milliseconds. */
@@ -17,7 +17,7 @@ export function startupTaintsOn(
   policies: readonly CompiledTaintPolicy[],
 ): Taint[] {
   const ours = new Set(
-    declaredPolicies(policies, labels).flatMap(({ startup }) => startup.map(({ value }) => identity(value.taint))),
+    enforcedWithoutAudit(policies, labels).flatMap(({ startup }) => startup.map(({ value }) => identity(value.taint))),
   );
   return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
 }

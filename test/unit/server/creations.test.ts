@@ -87,14 +87,25 @@ it.each<[why: string, following: boolean, request: object, log: string]>([
   expect((await recorded()).log).toEqual([expect.stringContaining(log)]);
 });
 
-it.each([
-  { why: 'it has the taint', policies: POLICY, taints: [GPU], patched: false },
-  { why: 'it gets a startup taint, whose removal will be reported', policies: STARTUP, taints: [], patched: true },
-])(
-  'a request that creates an object without a finding is not followed: $why',
-  async ({ policies, taints, patched }) => {
-    const { mutate, creations, judged } = await serve(true, policies);
-    const { patch } = await mutate(nodeRequest({ object: { ...OBJECT, spec: { taints } } }));
-    expect([patch !== undefined, creations, judged]).toEqual([patched, [], []]);
+it('a request that creates an object without a finding is not followed', async () => {
+  const { mutate, creations, judged } = await serve(true);
+  await mutate(nodeRequest({ object: { ...OBJECT, spec: { taints: [GPU] } } }));
+  expect([creations, judged]).toEqual([[], ['CREATE']]);
+});
+
+it.each([true, false])(
+  'a startup taint of a new node is not recorded, its removal will be: followed %s',
+  async (following) => {
+    const { mutate, creations, judged, recorded } = await serve(following, STARTUP);
+    expect(await mutate(nodeRequest({ object: OBJECT }))).toMatchObject({ patchType: 'JSONPatch' });
+    expect([creations, judged, await recorded()]).toEqual([[], [], { log: [], counted: [] }]);
   },
 );
+
+it('an entry that a new node brings with it is deleted, and that is recorded', async () => {
+  const { mutate, creations } = await serve(true);
+  const annotations = { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' };
+  const object = { metadata: { name: 'n1', annotations }, spec: { taints: [GPU] } };
+  expect(await mutate(nodeRequest({ object }))).toMatchObject({ patchType: 'JSONPatch' });
+  expect(creations).toHaveLength(1);
+});
