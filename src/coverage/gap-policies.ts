@@ -1,4 +1,4 @@
-import { optsOut } from '../judge/daemon-set-view.ts';
+import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
@@ -30,6 +30,8 @@ export type LeftBecause =
   | { readonly kind: 'notAsked'; readonly keys: readonly string[] }
   /** The DaemonSet has the annotation that excludes it from policies. */
   | { readonly kind: 'optsOut' }
+  /** No policy adds tolerations to a DaemonSet with so many. */
+  | { readonly kind: 'tooManyTolerations' }
   /** No policy can name the DaemonSet or the taint, because the API server would not accept the name. */
   | { readonly kind: 'notValid' };
 
@@ -86,6 +88,7 @@ function leftBecause(
   inForce: readonly CompiledTolerationPolicy[],
 ): LeftBecause | undefined {
   if (optsOut(daemonSet)) return { kind: 'optsOut' };
+  if (hasTooManyTolerations(daemonSet)) return { kind: 'tooManyTolerations' };
   const giving = inForce.filter(({ mode, selectsDaemonSet }) => mode === 'Mutate' && selectsDaemonSet(daemonSet));
   const by = taints.map(
     (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,

@@ -1,5 +1,5 @@
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
-import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
+import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -159,7 +159,7 @@ function tolerationsOn(
     );
     return { toleration: formatToleration(toleration), state: by.length > 0 ? 'asked' : 'own', by };
   });
-  const { violations } = judgeDaemonSet.validate({ daemonSet: { ...daemonSet, tolerations: carried } }, compiled);
+  const violations = missingOnRunning({ ...daemonSet, tolerations: carried }, compiled);
   const missing = [...Map.groupBy(violations, ({ subject }) => subject)].map(
     ([toleration, of]): TolerationOnDaemon => ({
       toleration,

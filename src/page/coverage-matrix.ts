@@ -5,7 +5,7 @@ import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
 import { type PoliciesWaitingFor, policiesWaitingFor } from '../coverage/startup-deadlock.ts';
 import { optsOut } from '../judge/daemon-set-view.ts';
-import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
+import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
@@ -75,8 +75,7 @@ function remedyFor(
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
 function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
   const adding = tolerationPolicies.filter(({ mode }) => mode === 'Mutate');
-  const { violations } = judgeDaemonSet.validate({ daemonSet }, { tolerationPolicies: adding });
-  return violations.length > 0;
+  return missingOnRunning(daemonSet, { tolerationPolicies: adding }).length > 0;
 }
 
 function rowOf(

@@ -3,6 +3,7 @@ import type { ClusterPolicies } from '../cluster/policies.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { PolicyLoad } from '../files/policy-files.ts';
 import { printable } from '../kubernetes/text.ts';
+import { asksForNatives } from '../policy/backstop.ts';
 import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
@@ -15,24 +16,34 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
     return;
   }
   logPolicies(load.policies, audit, metrics, log);
-  for (const what of load.policies.flatMap(needsLeader)) log.warn(`${what}: it takes taintkeeper in a cluster`);
+  for (const what of load.policies.flatMap((policy) => needsLeader(policy, audit)))
+    log.warn(`${what}: run serve --cluster`);
 }
 
-/** What of a policy from a file has no effect, or one that only a leader ends. */
-function needsLeader(policy: Policy): string[] {
+/** What a policy from a file declares, and only a leader does. */
+function needsLeader(policy: Policy, audit: boolean): string[] {
   const title = `${policy.kind} ${policy.name}`;
+  const backstop = asksForNatives(policy) ? [`${title}: backstop: Native has no effect without a cluster`] : [];
   switch (policy.kind) {
     case 'RecoveryPolicy':
     case 'TolerationRestriction':
-      return [`${title} does nothing here`];
+      return [`${title} has no effect without a cluster`];
     case 'TaintPolicy':
-      return policy.spec.taints.flatMap(({ ensure }, index) =>
-        ensure === 'UntilReady'
-          ? `${title}: nothing here removes the taint of spec.taints[${index}] (ensure: UntilReady)`
-          : [],
-      );
+      return [
+        ...policy.spec.taints.flatMap(({ ensure }, index) =>
+          ensure === 'UntilReady' && policy.spec.mode !== 'Audit' && !audit
+            ? `${title}: without a cluster, nothing removes the taint of spec.taints[${index}] (ensure: UntilReady)`
+            : [],
+        ),
+        ...backstop,
+      ];
     case 'TolerationPolicy':
-      return [];
+      return [
+        ...(policy.spec.existing === 'Patch' && !audit
+          ? [`${title}: existing: Patch has no effect without a cluster`]
+          : []),
+        ...backstop,
+      ];
   }
 }
 

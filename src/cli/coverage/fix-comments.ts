@@ -2,7 +2,7 @@ import type { LeftGap } from '../../coverage/gap-policies.ts';
 import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
 import type { CoverageReport } from '../../coverage/report.ts';
 import type { FixableDaemonSet } from '../../coverage/workload.ts';
-import { IGNORE_ANNOTATION } from '../../judge/daemon-set-view.ts';
+import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../../judge/daemon-set-view.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
@@ -73,6 +73,8 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
       return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${shellWord(key)}`).join(' ')}`;
     case 'optsOut':
       return `${what}: it is annotated ${IGNORE_ANNOTATION}`;
+    case 'tooManyTolerations':
+      return `${what}: no policy adds a toleration to a DaemonSet with more than ${MAX_TOLERATIONS}`;
     case 'notValid':
       return `${what}: no policy can name this DaemonSet or this taint`;
   }

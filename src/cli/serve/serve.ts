@@ -52,7 +52,11 @@ export function serveCommand(): Command {
       'policy file, or directory of them (without subdirectories); watched; may be repeated (default: the built-in policies)',
       repeatable,
     )
-    .option('--audit', 'treat every policy as mode Audit: only report', false)
+    .option(
+      '--audit',
+      'policies only report, whatever their mode is; startup taints are still removed from ready nodes',
+      false,
+    )
     .option('--port <port>', 'port of the HTTPS listener; 0 takes a free one', parsePort, 8443)
     .option('--host <address>', 'address of the HTTPS listener', '0.0.0.0')
     .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)

@@ -208,7 +208,9 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
 
 it('a DaemonSet with more than 256 tolerations: policies add none to it', async () => {
   const told = 'it has more than 256 tolerations: no TolerationPolicy is applied to it';
-  expect((await explain(['daemonset', 'ns/a'], { [CROWDED_PATH]: CROWDED })).stdout).toContain(told);
+  const { stdout } = await explain(['daemonset', 'ns/a'], { [CROWDED_PATH]: CROWDED });
+  expect(stdout).toContain(told);
+  expect(stdout).toMatch(/^ *edge:NoSchedule +missing /m);
   const unselected = { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [], [CROWDED_PATH]: CROWDED };
   expect((await explain(['daemonset', 'ns/a'], unselected)).stdout).not.toContain(told);
 });

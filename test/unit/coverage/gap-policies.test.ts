@@ -132,6 +132,12 @@ describe('what is left as it is, and why', () => {
       because: { kind: 'optsOut' },
     },
     {
+      why: 'a DaemonSet with so many tolerations that policies add none',
+      given: { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' })) },
+      taints: [MASTER],
+      because: { kind: 'tooManyTolerations' },
+    },
+    {
       why: 'a name that would be a pattern',
       given: { name: 'a*' },
       taints: [MASTER],

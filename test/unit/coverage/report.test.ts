@@ -42,6 +42,7 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
     name: string,
     changes: Partial<TaintPolicySpec> = {},
     namespace = 'kube-system',
+    audit = false,
   ): PoliciesWaitingFor => {
     const readyWhen = { daemonSets: [{ namespace, name }] };
     const spec: TaintPolicySpec = {
@@ -49,12 +50,12 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
       taints: [{ ...NETWORK, ensure: 'UntilReady', readyWhen }],
       ...changes,
     };
-    return policiesWaitingFor(policySet({ taint: { 'wait-for-cni': spec } }).taintPolicies);
+    return policiesWaitingFor(policySet({ taint: { 'wait-for-cni': spec } }, { audit }).taintPolicies);
   };
   const nodes = [node('n', [NETWORK])];
 
-  it('has a gap: neither the taint is removed nor the DaemonSet started before the other', () => {
-    const report = reportCoverage({ ...options, nodes, waits: waitFor('agent') });
+  it.each([false, true])('has a gap: neither comes before the other. With --audit: %s', (audit) => {
+    const report = reportCoverage({ ...options, nodes, waits: waitFor('agent', {}, 'kube-system', audit) });
     expect(report).toMatchObject({
       gaps: [
         {

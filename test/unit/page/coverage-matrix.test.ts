@@ -187,6 +187,12 @@ it.each([
     policies: tolerating(CONTROL_PLANE.key),
     remedy: { command: 'kubectl rollout restart -n kube-system daemonset cni', nodes: 1 },
   },
+  {
+    why: 'one with so many tolerations that no policy adds any: only its owner can',
+    given: { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' })) },
+    policies: tolerating(CONTROL_PLANE.key),
+    remedy: undefined,
+  },
   { why: 'a daemon that is probably not meant for these nodes', given: {}, remedy: undefined },
   {
     why: 'one that opts out',

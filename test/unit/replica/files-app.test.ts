@@ -228,6 +228,17 @@ kind: RecoveryPolicy
 metadata: { name: reboots }
 spec: { daemonSets: { namespaces: [kube-system] } }
 `;
+const EXISTING = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: all }
+spec:
+  mode: Mutate
+  existing: Patch
+  backstop: Native
+  daemonSets: { namespaces: [kube-system] }
+  tolerations: [{ operator: Exists }]
+`;
 const STARTUP = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
@@ -240,19 +251,28 @@ spec:
 `;
 
 it.each([
-  { why: 'nothing reads pods', policy: RECOVERY, msg: 'RecoveryPolicy reboots does nothing here' },
+  { why: 'nothing reads pods', policy: RECOVERY, msgs: ['RecoveryPolicy reboots has no effect without a cluster'] },
   {
     why: 'nodes get the taint when they register, and keep it',
     policy: STARTUP,
-    msg: 'TaintPolicy wait: nothing here removes the taint of spec.taints[1] (ensure: UntilReady)',
+    msgs: ['TaintPolicy wait: without a cluster, nothing removes the taint of spec.taints[1] (ensure: UntilReady)'],
   },
-])('warns of a policy from a file that needs a leader: $why', async ({ policy, msg }) => {
+  { why: 'in mode Audit, nodes do not get the taint', policy: STARTUP.replace('Restore', 'Audit'), msgs: [] },
+  { why: 'with --audit, nodes do not get the taint', policy: STARTUP, audit: true, msgs: [] },
+  {
+    why: 'nothing writes DaemonSets and native policies',
+    policy: EXISTING,
+    msgs: [
+      'TolerationPolicy all: existing: Patch has no effect without a cluster',
+      'TolerationPolicy all: backstop: Native has no effect without a cluster',
+    ],
+  },
+])('warns of a policy from a file that needs a leader: $why', async ({ policy, audit = false, msgs }) => {
   const policies = join(temporaryDirectory(), 'policies.yaml');
   writeFileSync(policies, `${policy}---\n${taintPolicyYaml('Deny')}`);
-  const { log } = await start({ policyPaths: [policies] });
-  expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
-    { msg: `${msg}: it takes taintkeeper in a cluster` },
-  ]);
+  const { log } = await start({ policyPaths: [policies], audit });
+  const warnings = log.lines().filter(({ level }) => level === LEVEL.warn);
+  expect(warnings.map(({ msg }) => msg)).toEqual(msgs.map((msg) => `${msg}: run serve --cluster`));
 });
 
 describe('a start that fails', () => {

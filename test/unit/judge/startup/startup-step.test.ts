@@ -471,8 +471,8 @@ describe('a startup taint with a part that this version does not know', () => {
 });
 
 describe('what a policy with startup taints says on apply, and in its status', () => {
-  const faults = (of: Record<string, TaintPolicySpec>, name: string) => {
-    const all = policies(of);
+  const faults = (of: Record<string, TaintPolicySpec>, name: string, { audit = false } = {}) => {
+    const all = policySet({ taint: of }, { audit }).taintPolicies;
     const policy = all.find((one) => one.name === name);
     if (!policy) throw new Error('there is no such policy');
     const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
@@ -494,6 +494,12 @@ describe('what a policy with startup taints says on apply, and in its status', (
         warning,
         message: `spec.taints[0] of TaintPolicy exact protects startup taint ${NETWORK} (spec.taints[0] of TaintPolicy network), so the taint stays: remove the key from spec.taints[0]`,
       },
+    ]);
+  });
+
+  it('with --audit too: a trial is for finding that', () => {
+    expect(faults({ network: spec(), exact: exact() }, 'network', { audit: true })).toMatchObject([
+      { reason: 'StartupTaintProtected' },
     ]);
   });
 
