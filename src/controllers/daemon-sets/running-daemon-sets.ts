@@ -3,8 +3,8 @@ import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { hasTooManyTolerations } from '../../judge/daemon-set-view.ts';
+import { exemptionOf } from '../../judge/patch-blocked-by.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
-import { exemptionOf } from '../../judge/request/patch-blocked-by.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
@@ -72,9 +72,8 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
       const entries = [...daemonSets.entries()];
       const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
       for (const uid of given.keys()) {
-        const exemption = exemptions.get(uid);
         // When the owner opts in again, the tolerations are added again.
-        if (!exemptions.has(uid) || exemption === 'OptedOut' || exemption === 'OwnNamespace') given.delete(uid);
+        if (!exemptions.has(uid) || exemptions.get(uid) === 'Excluded') given.delete(uid);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         if (exemptions.get(entry.uid) !== undefined) return [];

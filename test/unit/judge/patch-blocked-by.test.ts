@@ -6,21 +6,21 @@ import {
   type PatchCandidate,
   type PatchConditions,
   patchBlockedBy,
-} from '../../../../src/judge/request/patch-blocked-by.ts';
+} from '../../../src/judge/patch-blocked-by.ts';
 
 const OPTED_OUT = { 'taintkeeper.dev/ignore': 'true' };
 
 it.each([
   { why: 'its pods may run anywhere', of: {}, exempt: undefined },
-  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exempt: 'OwnNamespace' },
-  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exempt: 'OptedOut' },
+  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exempt: 'Excluded' },
+  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exempt: 'Excluded' },
   {
     why: 'it is annotated and deleted: what was added is forgotten',
     of: { annotations: OPTED_OUT, deleting: true },
-    exempt: 'OptedOut',
+    exempt: 'Excluded',
   },
-  { why: 'it is deleted', of: { deleting: true }, exempt: 'Deleting' },
-  { why: 'the cache has an earlier version', of: {}, isKept: false, exempt: 'NotKept' },
+  { why: 'it is deleted', of: { deleting: true }, exempt: 'Unpatchable' },
+  { why: 'the cache has an earlier version', of: {}, isKept: false, exempt: 'Unpatchable' },
 ])('exemption $exempt of a DaemonSet: $why', ({ of, isKept = true, exempt }) => {
   const daemonSet = { namespace: 'kube-system', annotations: {}, deleting: false, ...of };
   expect(exemptionOf(daemonSet, { ownNamespace: 'taintkeeper', isKept })).toBe(exempt);
