@@ -12,7 +12,7 @@ export interface DaemonSetProblem extends StalledProblem {
   readonly note: string;
 }
 
-export interface ProblemFacts {
+interface ProblemFacts {
   readonly daemonSets: readonly RunningDaemonSet[];
   readonly stalledMs: number;
   blockedBy(daemonSet: RunningDaemonSet): PatchBlockedBy | undefined;

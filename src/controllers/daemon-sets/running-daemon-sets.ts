@@ -13,7 +13,7 @@ import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
-export interface RunningDaemonSetsOptions {
+interface RunningDaemonSetsOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Nodes;
@@ -27,7 +27,7 @@ export interface RunningDaemonSetsOptions {
   readonly stalledMs: number;
 }
 
-export interface RunningDaemonSets {
+interface RunningDaemonSets {
   /**
    * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
    * @param installation see {@link addedHere}
