@@ -1,6 +1,6 @@
-import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
 import type { Violation } from '../judge/decision.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { AdmissionRequest } from './admission-review.ts';
 import { judgeRequest } from './judge-request.ts';
