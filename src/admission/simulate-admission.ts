@@ -18,8 +18,8 @@ export interface Admission {
 }
 
 /**
- * What the API server would do with a request: it calls the webhooks, mutation first, then validation of the result. For `taintkeeper review`, and for
- * tests. The request does not change.
+ * What the API server would do with a request: it calls the webhooks, mutation first, then validation of the result. `taintkeeper review` calls it. The
+ * request does not change.
  * @throws MalformedObjectError
  */
 export function simulateAdmission(request: AdmissionRequest, policies: PolicySet): Admission {
