@@ -31,14 +31,14 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
     conditions: 'the same decisions as CEL expressions',
     coverage: 'where the cluster lacks daemon pods, and what closes the gaps',
-    'node-pools': 'which taints an autoscaler has to know of its node pools',
+    'node-pools': 'compares node pools with the taints of policies',
     recovery: 'which stuck daemon pods are deleted, and when a rollout is done',
   },
   {
     webhooks: 'which webhooks the policies need',
     native: 'policies as Validating- and MutatingAdmissionPolicies',
     objects: 'Nodes, DaemonSets and workloads as JSON: read and patched',
-    'role-migration': 'from the taint and label master to control-plane, in a safe order',
+    'role-migration': 'plans the migration from `master` to `control-plane`',
   },
   { admission: 'AdmissionReview in, AdmissionReview out' },
   { server: 'HTTPS, probes, metrics', files: 'YAML and JSON files, with positions' },
@@ -51,7 +51,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     replica: 'one replica, put together: with files, or in a cluster',
     doctor: 'the checks of `taintkeeper doctor`',
   },
-  { cli: 'the command line: a file or a folder for each command, whose rules are in a room below' },
+  { cli: 'the command line: a file or a folder for each command. Its rules are in lower rooms' },
 ];
 
 /** Rooms without any I/O, clock or chance. */

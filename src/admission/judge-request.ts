@@ -1,9 +1,9 @@
-import type { Operation } from 'fast-json-patch';
 import { allow, type Decision, type Phase } from '../judge/decision.ts';
 import type { DesiredNode } from '../judge/node-view.ts';
 import { judgeDaemonSet } from '../judge/request/daemon-set.ts';
 import { judgeNodeCreation } from '../judge/request/node-creation.ts';
 import { judgeNodeUpdate } from '../judge/request/node-update.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, type NodeObject, patchNode, viewNode, viewNodeBoot } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';

@@ -1,6 +1,6 @@
-import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
 import type { Violation } from '../judge/decision.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { AdmissionRequest } from './admission-review.ts';
 import { judgeRequest } from './judge-request.ts';
@@ -18,8 +18,8 @@ export interface Admission {
 }
 
 /**
- * What the API server would do with a request: it calls the webhooks, mutation first, then validation of the result. For `taintkeeper review`, and for
- * tests. The request does not change.
+ * What the API server would do with a request: it calls the webhooks, mutation first, then validation of the result. `taintkeeper review` calls it. The
+ * request does not change.
  * @throws MalformedObjectError
  */
 export function simulateAdmission(request: AdmissionRequest, policies: PolicySet): Admission {

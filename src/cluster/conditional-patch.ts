@@ -1,4 +1,4 @@
-import type { Operation } from 'fast-json-patch';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { ApiError, isNotFound } from './client/api-error.ts';
 import { findObject } from './client/find-object.ts';

@@ -16,7 +16,7 @@ export const IDENTITY: Expression = cel(80)`t.key + ":" + t.effect`;
 /** `key=value:Effect`, with the `=` also if there is no value. */
 export const EXACT_NAME: Expression = cel(175)`t.key + "=" + ${VALUE} + ":" + t.effect`;
 
-/** The same of a taint that is known. */
+/** {@link EXACT_NAME} of a known taint. */
 export function exactName({ key, value, effect }: Taint): string {
   return `${key}=${value ?? ''}:${effect}`;
 }

@@ -4,7 +4,7 @@ import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { labelKeysOf } from './node-groups.ts';
 
 /** What the nodes of a group have in common. */
-export interface NodeTraits {
+interface NodeTraits {
   /** From the labels `node-role.kubernetes.io/ROLE`. */
   readonly roles: readonly string[];
   readonly taints: readonly Taint[];

@@ -220,7 +220,7 @@ export function groupId(index: number): string {
 }
 
 /** The pods of a DaemonSet on virtual nodes, which stay Pending. */
-export interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {
+interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {
   readonly nodes: readonly string[];
   /** What leaves these nodes out. */
   readonly change: string;

@@ -2,7 +2,8 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { OWN_SECRET, OWN_SERVICE } from '../cluster/own-names.ts';
 import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
+import { RELEASE_ANNOTATION } from '../coverage/workload.ts';
+import { isDnsSubdomain, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 import { argument } from './serve-arguments.ts';
@@ -193,7 +194,7 @@ function viewInstallation({ metadata, spec }: Deployment): Installation {
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option('owner-cluster-role'),
-    helmRelease: metadata.annotations?.['meta.helm.sh/release-name'] ?? undefined,
+    helmRelease: own(metadata.annotations ?? {}, RELEASE_ANNOTATION),
   };
 }
 

@@ -37,7 +37,7 @@ const START_FAILURES: Readonly<Record<string, StartFailure>> = {
 };
 
 /** Certificates in a directory. `secret` is the Secret that is mounted there, if there is one. */
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly kind: 'files';
   readonly secret: string | undefined;
 }

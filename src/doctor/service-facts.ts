@@ -2,6 +2,7 @@ import type { StoredFiles } from '../certs/certificate-files.ts';
 import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type EndpointSlice, listEndpointSlices } from '../cluster/endpoint-slices.ts';
+import { OWN_SECRET } from '../cluster/own-names.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
@@ -57,7 +58,7 @@ export async function gatherService(
   ]);
   const podObjects = await readPods();
   const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
-  const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || declaredSource(own);
+  const source = pods.ok && pods.value.length > 0 ? runningSource(pods.value) : declaredSource(own);
   return {
     webhooks,
     service,
@@ -90,7 +91,12 @@ export async function gatherService(
   }
 }
 
-/** What the Deployment says of its certificates. */
+/** Where the pods read their certificates, which can be those of an earlier version of the Deployment. */
+function runningSource(pods: readonly PodView[]): CertificateSource {
+  return pods.find(({ certificates }) => certificates)?.certificates ?? { kind: 'secret', secret: OWN_SECRET };
+}
+
+/** Where new pods will read their certificates, by the Deployment. */
 function declaredSource(secret: Installation['secret']): CertificateSource {
   return secret === undefined ? { kind: 'files', secret } : { kind: 'secret', secret };
 }

@@ -8,7 +8,7 @@ import { enforcedWithoutAudit } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
 /** Why the startup taints of a node stay, in words. */
-export interface ExplainedStartupTaints {
+interface ExplainedStartupTaints {
   /** What they wait for, or why the leader removes them. */
   readonly text: string;
   /** The DaemonSets on the node that they do not wait for. */

@@ -33,7 +33,12 @@ export function hasTooManyTolerations({ tolerations }: Pick<DaemonSetView, 'tole
   return tolerations.length > MAX_TOLERATIONS;
 }
 
-/** Whether the DaemonSet is to be left alone in everything. */
+/** Whether the owner of the DaemonSet opted out, by {@link IGNORE_ANNOTATION}. */
 export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
   return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+}
+
+/** Whether no policy applies to the DaemonSet: it opted out, or is being deleted. */
+export function isLeftAlone(daemonSet: Pick<DaemonSetView, 'annotations' | 'deleting'>): boolean {
+  return daemonSet.deleting || optsOut(daemonSet);
 }

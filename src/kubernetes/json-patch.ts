@@ -11,9 +11,7 @@ export function pointerNames(pointer: string): string[] {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** An operation of a JSON patch (RFC 6902). */
-export interface Operation {
-  readonly op: 'add' | 'remove' | 'replace' | 'test';
-  readonly path: string;
-  readonly value?: unknown;
-}
+/** An operation of a JSON patch (RFC 6902), of those that taintkeeper writes. */
+export type Operation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set-view.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { tolerationFaults } from '../kubernetes/toleration.ts';
 import type { Problem } from '../policy/problem.ts';

@@ -1,4 +1,3 @@
-import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
@@ -10,7 +9,7 @@ import {
   validBootId,
 } from '../judge/node-boot.ts';
 import type { DesiredNode, NodeStatus, NodeView } from '../judge/node-view.ts';
-import { jsonPointer } from '../kubernetes/json-patch.ts';
+import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isReadyResource } from '../policy/ready-when.ts';

@@ -1,7 +1,7 @@
-import type { Operation } from 'fast-json-patch';
 import type { Static, TProperties, TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/label-selector.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';

@@ -1,6 +1,6 @@
-import jsonPatch, { type Operation } from 'fast-json-patch';
+import jsonPatch from 'fast-json-patch';
 import { isMap } from '../files/kubernetes-objects.ts';
-import { pointerNames } from '../kubernetes/json-patch.ts';
+import { type Operation, pointerNames } from '../kubernetes/json-patch.ts';
 import type { DecidedChange } from './state.ts';
 
 /** How much of a patch and of the changed values is kept, in characters of JSON. */

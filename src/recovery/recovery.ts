@@ -1,4 +1,4 @@
-import { type DaemonSetView, optsOut } from '../judge/daemon-set-view.ts';
+import { type DaemonSetView, isLeftAlone } from '../judge/daemon-set-view.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isDeparting } from '../kubernetes/transient-taints.ts';
 import type { CompiledRecoveryPolicy, RecoveryTimings } from '../policy/recovery-policy.ts';
@@ -24,7 +24,7 @@ export interface RecoveryScene {
  */
 export function isRecoverable({ pod, daemonSet, node }: RecoveryScene): boolean {
   if (pod.deleting || daemonSet?.uid !== pod.ownerUid) return false;
-  if (daemonSet.value.deleting || optsOut(daemonSet.value)) return false;
+  if (isLeftAlone(daemonSet.value)) return false;
   // A kubelet that shuts down gracefully sets Ready to False first.
   return node?.ready === true && !isDeparting(node.taints) && !isUnderPressure(node.taints);
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
 import { admin, developer } from '../control-plane/users.ts';
@@ -116,6 +116,25 @@ describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
       await apply({ ...again, metadata: { ...again.metadata, labels: { allowRemoval: 'v2' } } });
       expect((await get('kube-flannel', name)).metadata.generation).toBe(generation);
       expect(await tolerationsOf('kube-flannel', name)).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
+    });
+
+    it('a patch that removes a required toleration stores the rest of the patch, and restarts no pod', async () => {
+      const name = await created();
+      const { generation } = (await get('kube-flannel', name)).metadata;
+      const answer = await cp().request<DaemonSet>(developer, 'PATCH', daemonSetPath('kube-flannel', name), {
+        body: [
+          { op: 'add', path: '/metadata/annotations/example.com~1patched', value: 'true' },
+          { op: 'remove', path: `/spec/template/spec/tolerations/${FLANNEL_AFTER_PR_1907.length}` },
+        ],
+        contentType: JSON_PATCH,
+      });
+      expect(answer).toMatchObject({
+        status: 200,
+        warnings: [`TolerationPolicy cni added toleration ${MASTER.key}:NoSchedule`],
+      });
+      const stored = await get('kube-flannel', name);
+      expect(stored.metadata).toMatchObject({ generation, annotations: { 'example.com/patched': 'true' } });
+      expect(stored.spec.template.spec.tolerations).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
     });
 
     it('a DaemonSet from before taintkeeper is not restarted by a label, and gets the toleration with its next image', async () => {

@@ -1,8 +1,9 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import fc from 'fast-check';
-import jsonPatch, { type Operation } from 'fast-json-patch';
+import jsonPatch from 'fast-json-patch';
 import { applyPatch } from 'rfc6902';
 import { judgeRequest } from '../../src/admission/judge-request.ts';
+import type { Operation } from '../../src/kubernetes/json-patch.ts';
 import { keepPatch } from '../../src/page/patch-changes.ts';
 import * as generate from '../unit/admission/generators.ts';
 import { nodeCases, toNodeCase } from '../unit/admission/node-cases.ts';

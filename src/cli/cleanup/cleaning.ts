@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
-import { jsonPointer } from '../../kubernetes/json-patch.ts';
+import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { isHealthy } from '../../recovery/recovery.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 import { countCovered } from '../../scheduling/coverage.ts';

@@ -1,12 +1,11 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
-import { type PolicyObject, policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
+import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
-import { InputError } from '../../files/text-files.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
@@ -14,8 +13,8 @@ import type { PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
-import { installedPolicies } from '../cluster-options.ts';
 import type { CoverageInput } from './coverage-input.ts';
+import { policiesOfKind } from './policies-of-kind.ts';
 import { listWorkloads, pathsOf } from './workloads.ts';
 
 /** The number of parallel lists of pods. */
@@ -55,7 +54,7 @@ export async function readCluster(
   reading: ClusterReading,
 ): Promise<CoverageInput> {
   const [policies, workloads, nodes, ...lists] = await Promise.all([
-    readPolicies(client, reading.policies),
+    compiledPolicies(client, reading.policies),
     reading.workloads ? readOtherWorkloads(client, namespaces) : { value: [], notes: [] },
     listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), '')),
     ...pathsOf('apps/v1', 'daemonsets', namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
@@ -76,24 +75,17 @@ export async function readCluster(
   };
 }
 
-/** None if taintkeeper is not installed. */
-async function readPolicies(client: ApiClient, kinds: readonly PolicyKind[]): Promise<Noted<PolicySet>> {
-  const lists = await Promise.all(kinds.map((kind) => readKind(client, kind)));
-  const policies = lists.flatMap(({ value }) => value);
+/** The policies in force, compiled. None if taintkeeper is not installed. */
+async function compiledPolicies(client: ApiClient, kinds: readonly PolicyKind[]): Promise<Noted<PolicySet>> {
+  const lists = await Promise.all(kinds.map(async (kind) => ({ kind, ...(await policiesOfKind(client, kind)) })));
+  const policies = lists.flatMap(({ objects }) => objects);
+  const unread = lists.flatMap(({ kind, problem }) =>
+    problem === undefined ? [] : [`${kind.replace(/y$/, 'ies')} were not read: ${problem}`],
+  );
   return {
     value: compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }),
-    notes: [...lists.flatMap(({ notes }) => notes), ...notesOnUnusable(policies)],
+    notes: [...unread, ...notesOnUnusable(policies)],
   };
-}
-
-async function readKind(client: ApiClient, kind: PolicyKind): Promise<Noted<readonly PolicyObject[]>> {
-  try {
-    return { value: await installedPolicies(client, kind), notes: [] };
-  } catch (error) {
-    if (error instanceof InputError) return { value: [], notes: [] };
-    if (!(error instanceof ApiError)) throw error;
-    return { value: [], notes: [`${kind.replace(/y$/, 'ies')} were not read: ${error.message}`] };
-  }
 }
 
 async function readOtherWorkloads(

@@ -5,8 +5,8 @@ import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';
 import { namesIn } from '../output/table.ts';
 import type { RefusedDaemonSet } from './coverage-input.ts';
-import { matrixText } from './coverage-matrix.ts';
 import { type Findings, findingTables } from './finding-tables.ts';
+import { matrixText } from './matrix-text.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(

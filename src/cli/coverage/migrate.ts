@@ -13,7 +13,7 @@ import { withProgress } from '../output/stderr.ts';
 import { columns, namesIn } from '../output/table.ts';
 import { EXIT } from '../process.ts';
 import { filesOf, type SourceOptions, sourceCommand } from './input-source.ts';
-import { readMigrationCluster, readMigrationFiles } from './migration-facts.ts';
+import { readMigrationCluster, readMigrationFiles } from './read-migration.ts';
 
 interface MigrateOptions extends SourceOptions {
   readonly output: OutputFormat;

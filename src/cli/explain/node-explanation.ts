@@ -10,7 +10,7 @@ import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { NodePod } from '../../scheduling/intolerant-pods.ts';
 import { readFacts, readObject } from './explained-object.ts';
-import { readStartupSources } from './startup-sources.ts';
+import { readStartupSources } from './read-startup-sources.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {

@@ -22,6 +22,7 @@ import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-option
 import { repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
 import { tell, withProgress } from '../output/stderr.ts';
+import { exportNodePolicies } from './derived-node-policies.ts';
 import {
   type ExportedManifests,
   exportAsObject,
@@ -29,7 +30,6 @@ import {
   limitsOf,
   writeStaticManifests,
 } from './native-manifests.ts';
-import { exportNodePolicies } from './node-policies.ts';
 
 interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];

@@ -1,7 +1,7 @@
 import { printable } from '../../kubernetes/text.ts';
 
 /** The part of `process.stderr` that progress needs. */
-export interface ProgressStream {
+interface ProgressStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { ownUid } from '../../cluster/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
-import { type PatchBlockedBy, patchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
+import { type PatchBlockedBy, patchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';

@@ -1,6 +1,6 @@
 import { ADDED_ANNOTATION } from '../../judge/added-tolerations.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../../judge/daemon-set-view.ts';
-import { isAwaitingPatch, type PatchBlockedBy } from '../../judge/request/patch-blocked-by.ts';
+import { isAwaitingPatch, type PatchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { StalledProblem } from '../reports.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 
@@ -12,7 +12,7 @@ export interface DaemonSetProblem extends StalledProblem {
   readonly note: string;
 }
 
-export interface ProblemFacts {
+interface ProblemFacts {
   readonly daemonSets: readonly RunningDaemonSet[];
   readonly stalledMs: number;
   blockedBy(daemonSet: RunningDaemonSet): PatchBlockedBy | undefined;

@@ -3,8 +3,8 @@ import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { hasTooManyTolerations } from '../../judge/daemon-set-view.ts';
+import { exemptionOf } from '../../judge/patch-blocked-by.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
-import { exemptionOf } from '../../judge/request/patch-blocked-by.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
@@ -13,7 +13,7 @@ import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
-export interface RunningDaemonSetsOptions {
+interface RunningDaemonSetsOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Nodes;
@@ -27,7 +27,7 @@ export interface RunningDaemonSetsOptions {
   readonly stalledMs: number;
 }
 
-export interface RunningDaemonSets {
+interface RunningDaemonSets {
   /**
    * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
    * @param installation see {@link addedHere}
@@ -72,9 +72,8 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
       const entries = [...daemonSets.entries()];
       const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
       for (const uid of given.keys()) {
-        const exemption = exemptions.get(uid);
         // When the owner opts in again, the tolerations are added again.
-        if (!exemptions.has(uid) || exemption === 'OptedOut' || exemption === 'OwnNamespace') given.delete(uid);
+        if (!exemptions.has(uid) || exemptions.get(uid) === 'Excluded') given.delete(uid);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         if (exemptions.get(entry.uid) !== undefined) return [];

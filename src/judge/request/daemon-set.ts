@@ -13,8 +13,8 @@ import {
   type DaemonSetView,
   type DesiredDaemonSet,
   hasTooManyTolerations,
+  isLeftAlone,
   MAX_TOLERATIONS,
-  optsOut,
 } from '../daemon-set-view.ts';
 import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
 import * as outcomes from '../outcomes.ts';
@@ -58,10 +58,6 @@ function unjudged(
   if (!hasTooManyTolerations(daemonSet) && !(running && hasTooManyTolerations(running))) return undefined;
   const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
   return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
-}
-
-function isLeftAlone(daemonSet: DaemonSetView): boolean {
-  return daemonSet.deleting || optsOut(daemonSet);
 }
 
 /** The required tolerations that the DaemonSet lacks. */

@@ -33,7 +33,7 @@ export async function productReady(cluster: KubeadmCluster): Promise<void> {
 }
 
 /** What a user gets who tries to remove a taint; nothing is removed. */
-export function tryRemoval(
+function tryRemoval(
   cluster: KubeadmCluster,
   node: string,
   taint: string,

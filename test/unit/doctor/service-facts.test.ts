@@ -6,6 +6,12 @@ import { INSTALLATION } from './facts.ts';
 const FROM_FILES = { ...INSTALLATION, secret: undefined };
 const OWN = { kind: 'secret', secret: 'taintkeeper-certs' };
 
+const servingOwn = {
+  metadata: { name: 'b' },
+  spec: { containers: [{ args: ['serve', '--cluster'] }] },
+  status: { podIP: '10.0.0.2' },
+};
+
 const servingFiles = {
   metadata: { name: 'a' },
   spec: {
@@ -34,6 +40,12 @@ it.each<{ why: string; installation: typeof INSTALLATION; pods?: readonly object
     installation: FROM_FILES,
     pods: [],
     source: { kind: 'files', secret: undefined },
+  },
+  {
+    why: 'its own, if its Deployment was changed to files and its pods are still the earlier ones',
+    installation: FROM_FILES,
+    pods: [servingOwn],
+    source: OWN,
   },
 ])('where its certificates are: $why', async ({ installation, pods, source }) => {
   const api = await startFakeApi(({ path }, response) => {

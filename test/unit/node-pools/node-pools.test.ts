@@ -1,5 +1,6 @@
-import jsonPatch, { type Operation } from 'fast-json-patch';
+import jsonPatch from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../../src/kubernetes/json-patch.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { NodePool } from '../../../src/node-pools/node-pool.ts';
 import { lackText, poolCondition } from '../../../src/node-pools/pool-condition.ts';

@@ -1,5 +1,6 @@
 import jsonPatch from 'fast-json-patch';
 import { expect, it } from 'vitest';
+import type { Operation } from '../../../src/kubernetes/json-patch.ts';
 import { keepPatch } from '../../../src/page/patch-changes.ts';
 
 it.each<{ why: string; object: unknown; patched: unknown; changes: object[] }>([
@@ -35,7 +36,8 @@ it.each<{ why: string; object: unknown; patched: unknown; changes: object[] }>([
     changes: [{ path: '/spec', after: { taints: [] } }],
   },
 ])('says what changes: $why', ({ object, patched, changes }) => {
-  const kept = keepPatch(object, jsonPatch.compare(object as object, patched as object));
+  const patch = jsonPatch.compare(object as object, patched as object) as Operation[];
+  const kept = keepPatch(object, patch);
   expect(kept?.()).toEqual(changes);
 });
 

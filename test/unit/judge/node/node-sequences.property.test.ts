@@ -166,17 +166,20 @@ function checkUpdate({ cluster, specs }: World, by: Requester, before: StoredNod
 
 /**
  * A required taint that a request could remove is not set again, by any leader. Unless the request also removed its entry, or the taint is a startup
- * taint as well, which may be set late.
+ * taint as well and the node is registering, so that it may be set late.
  */
 function checkStaysOff({ cluster, specs }: World, before: StoredNode, stored: StoredNode): void {
   if (before.labels !== stored.labels) return;
   const { required, untilReady } = declared(specs, stored.labels);
   const ended = entriesOf(before.allowRemoval).filter((entry) => !entriesOf(stored.allowRemoval).includes(entry));
+  const isRegistering =
+    cluster.now - (stored.createdAt ?? 0) < REGISTRATION_MS &&
+    stored.taints.some((one) => textOf(one) === textOf(NOT_READY));
   const removed = before.taints.filter(
     (taint) =>
       required.some((one) => identityOf(one.taint) === identityOf(taint) && isMet(one, [taint])) &&
       !stored.taints.some((one) => identityOf(one) === identityOf(taint)) &&
-      !untilReady.some((one) => identityOf(one.taint) === identityOf(taint)) &&
+      !(isRegistering && untilReady.some((one) => identityOf(one.taint) === identityOf(taint))) &&
       !ended.includes(textOf(taint)),
   );
   const led = lead(withNode(cluster, stored), newLeader(cluster.policies)).cluster.nodes.get(stored.name);

@@ -1,6 +1,4 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isNotServed } from '../../cluster/client/api-error.ts';
-import { listPolicies } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { WORKLOAD_KINDS, type Workload } from '../../coverage/workload.ts';
 import { locateField, readDocuments } from '../../files/documents.ts';
@@ -12,6 +10,7 @@ import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts'
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
 import type { MigratingNode, MigrationFacts } from '../../role-migration/migration-facts.ts';
+import { policiesOfKind } from './policies-of-kind.ts';
 import { listWorkloads, readWorkload } from './workloads.ts';
 
 /**
@@ -70,7 +69,7 @@ export async function readMigrationCluster(client: ApiClient): Promise<Migration
   const [nodes, workloads, read] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readMigratingNode(object, [])),
     listWorkloads(client, WORKLOAD_KINDS),
-    Promise.all(ROLE_POLICIES.map((kind) => readPolicies(client, kind))),
+    Promise.all(ROLE_POLICIES.map((kind) => plannedPolicies(client, kind))),
   ]);
   return {
     nodes,
@@ -82,25 +81,19 @@ export async function readMigrationCluster(client: ApiClient): Promise<Migration
 
 const AGAIN = 'run the command again before you change anything';
 
-/** None if taintkeeper is not installed. */
-async function readPolicies(
+/** The policies of a kind that can be planned for. None if taintkeeper is not installed. */
+async function plannedPolicies(
   client: ApiClient,
   kind: PolicyKind,
 ): Promise<{ readonly policies: readonly Policy[]; readonly unread: readonly string[] }> {
-  try {
-    const objects = await listPolicies(client, [kind]);
-    return {
-      policies: objects.flatMap(({ result }) => (result.ok ? result.policy : [])),
-      unread: objects
-        .filter(({ result }) => !result.ok)
-        .map(({ name }) => `${kind} ${name} is not valid, and was left out: correct it, and ${AGAIN}`),
-    };
-  } catch (error) {
-    if (isNotServed(error)) return { policies: [], unread: [] };
-    if (!(error instanceof ApiError)) throw error;
-    return {
-      policies: [],
-      unread: [`${kind} objects could not be read (${error.message}): correct this, and ${AGAIN}`],
-    };
+  const { objects, problem } = await policiesOfKind(client, kind);
+  if (problem !== undefined) {
+    return { policies: [], unread: [`${kind} objects could not be read (${problem}): correct this, and ${AGAIN}`] };
   }
+  return {
+    policies: objects.flatMap(({ result }) => (result.ok ? result.policy : [])),
+    unread: objects
+      .filter(({ result }) => !result.ok)
+      .map(({ name }) => `${kind} ${name} is not valid, and was left out: correct it, and ${AGAIN}`),
+  };
 }

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   exemptionOf,
   isAwaitingPatch,
@@ -6,33 +6,35 @@ import {
   type PatchCandidate,
   type PatchConditions,
   patchBlockedBy,
-} from '../../../../src/judge/request/patch-blocked-by.ts';
+} from '../../../src/judge/patch-blocked-by.ts';
 
 const OPTED_OUT = { 'taintkeeper.dev/ignore': 'true' };
 
 it.each([
   { why: 'its pods may run anywhere', of: {}, exempt: undefined },
-  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exempt: 'OwnNamespace' },
-  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exempt: 'OptedOut' },
+  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exempt: 'Excluded' },
+  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exempt: 'Excluded' },
   {
     why: 'it is annotated and deleted: what was added is forgotten',
     of: { annotations: OPTED_OUT, deleting: true },
-    exempt: 'OptedOut',
+    exempt: 'Excluded',
   },
-  { why: 'it is deleted', of: { deleting: true }, exempt: 'Deleting' },
-  { why: 'the cache has an earlier version', of: {}, isKept: false, exempt: 'NotKept' },
+  { why: 'it is deleted', of: { deleting: true }, exempt: 'Unpatchable' },
+  { why: 'the cache has an earlier version', of: {}, isKept: false, exempt: 'Unpatchable' },
 ])('exemption $exempt of a DaemonSet: $why', ({ of, isKept = true, exempt }) => {
   const daemonSet = { namespace: 'kube-system', annotations: {}, deleting: false, ...of };
   expect(exemptionOf(daemonSet, { ownNamespace: 'taintkeeper', isKept })).toBe(exempt);
 });
 
-it.each<{
+interface PatchCase {
   why: string;
   of?: Partial<PatchCandidate>;
   when?: Partial<PatchConditions>;
   blockedBy: PatchBlockedBy | undefined;
   isAwaiting: boolean;
-}>([
+}
+
+const PATCH_CASES: readonly PatchCase[] = [
   { why: 'it is due', blockedBy: undefined, isAwaiting: true },
   {
     why: 'it has all tolerations, and is not healthy',
@@ -80,28 +82,24 @@ it.each<{
     blockedBy: 'NotPermitted',
     isAwaiting: true,
   },
-])('patch blocked by $blockedBy: $why', ({ of, when, blockedBy, isAwaiting }) => {
-  const candidate = {
-    lacks: ['gpu:NoSchedule'],
-    isUndone: false,
-    tooManyTolerations: false,
-    rollout: { stable: true, stalled: false },
-    ...of,
-  };
-  const conditions = { isRefused: false, isRollingOut: false, isPermitted: () => true, ...when };
-  expect(patchBlockedBy(candidate, conditions)).toBe(blockedBy);
+];
+
+const DUE: PatchCandidate = {
+  lacks: ['gpu:NoSchedule'],
+  isUndone: false,
+  tooManyTolerations: false,
+  rollout: { stable: true, stalled: false },
+};
+const PERMITTED: PatchConditions = { isRefused: false, isRollingOut: false, isPermitted: () => true };
+
+it.each(PATCH_CASES)('patch blocked by $blockedBy: $why', ({ of, when, blockedBy, isAwaiting }) => {
+  expect(patchBlockedBy({ ...DUE, ...of }, { ...PERMITTED, ...when })).toBe(blockedBy);
   expect(isAwaitingPatch(blockedBy)).toBe(isAwaiting);
 });
 
-it('asks for the right only if nothing else blocks the patch: the first question causes a request', () => {
-  const isPermitted = () => {
-    throw new Error('asked');
-  };
-  const candidate = {
-    lacks: ['gpu:NoSchedule'],
-    isUndone: false,
-    tooManyTolerations: false,
-    rollout: { stable: false, stalled: false },
-  };
-  expect(patchBlockedBy(candidate, { isRefused: false, isRollingOut: false, isPermitted })).toBe('Unstable');
+// The first question causes a request.
+it.each(PATCH_CASES)('the right is asked for last: $why', ({ of, when, blockedBy }) => {
+  const isPermitted = vi.fn(when?.isPermitted ?? PERMITTED.isPermitted);
+  patchBlockedBy({ ...DUE, ...of }, { ...PERMITTED, ...when, isPermitted });
+  expect(isPermitted).toHaveBeenCalledTimes(blockedBy === undefined || blockedBy === 'NotPermitted' ? 1 : 0);
 });

@@ -1,25 +1,21 @@
-import { type DaemonSetView, optsOut } from '../daemon-set-view.ts';
+import { type DaemonSetView, optsOut } from './daemon-set-view.ts';
 
-// Why is a running DaemonSet not patched? Some DaemonSets are exempt. The others are blocked by something, or due.
+// A running DaemonSet is exempt, blocked or due.
 
 /** Why a DaemonSet is exempt: it is not reported either, and no other DaemonSet waits for its rollout. */
-export type Exemption =
-  /** It is in the namespace of taintkeeper. */
-  | 'OwnNamespace'
-  | 'OptedOut'
-  | 'Deleting'
-  /** Its latest version is too large to be kept, and a patch would be refused because it names an earlier one. */
-  | 'NotKept';
+type Exemption =
+  /** Policies do not apply: it opted out, or is in the namespace of taintkeeper. */
+  | 'Excluded'
+  /** It is being deleted, or its latest version is too large for the cache. A patch would name an earlier version, and be refused. */
+  | 'Unpatchable';
 
 /** @param isKept whether the cache has the latest version of the DaemonSet */
 export function exemptionOf(
   daemonSet: Pick<DaemonSetView, 'namespace' | 'annotations' | 'deleting'>,
   { ownNamespace, isKept }: { readonly ownNamespace: string; readonly isKept: boolean },
 ): Exemption | undefined {
-  if (daemonSet.namespace === ownNamespace) return 'OwnNamespace';
-  if (optsOut(daemonSet)) return 'OptedOut';
-  if (daemonSet.deleting) return 'Deleting';
-  return isKept ? undefined : 'NotKept';
+  if (daemonSet.namespace === ownNamespace || optsOut(daemonSet)) return 'Excluded';
+  return daemonSet.deleting || !isKept ? 'Unpatchable' : undefined;
 }
 
 /** Why the leader does not add the missing tolerations to a DaemonSet that is not exempt. */
@@ -61,7 +57,7 @@ export interface PatchConditions {
 }
 
 /**
- * What prevents the leader from patching the DaemonSet now. What lasts until somebody changes the DaemonSet comes first.
+ * What prevents the leader from patching the DaemonSet now. Reasons that end only with a change of the DaemonSet come first.
  * @returns undefined if it is due
  */
 export function patchBlockedBy(
@@ -80,7 +76,7 @@ export function patchBlockedBy(
 
 const LASTING: readonly PatchBlockedBy[] = ['NothingMissing', 'RemovedAgain', 'TooManyTolerations'];
 
-/** Whether the leader will patch the DaemonSet without a change of its tolerations or annotations. */
+/** Whether it lacks tolerations that the leader will add once nothing blocks the patch. */
 export function isAwaitingPatch(blockedBy: PatchBlockedBy | undefined): boolean {
   return blockedBy === undefined || !LASTING.includes(blockedBy);
 }
