@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Runs every bench, one after the other, and prints what each prints under its name: the material for RESULTS.md. It takes some two hours, most of
- * them for scale.ts, scale-curve.ts and real-startup-taints.ts; those named as arguments are run alone. Some need root.
+ * Runs every bench, one after the other, and prints what each prints under its name: the material for RESULTS.md. It takes some three hours, most of
+ * them for scale.ts, scale-curve.ts, startup-nodes.ts and real-startup-taints.ts; those named as arguments are run alone. Some need root.
  *
  *     npm run bench [-- FILE ...]
  */
@@ -22,6 +22,7 @@ const BENCHES = [
   'coverage-cluster.ts',
   'native.ts',
   'startup-taints.ts',
+  'startup-nodes.ts',
   'real-startup-taints.ts',
   'busy-node.ts',
   'scale.ts',
