@@ -12,6 +12,7 @@ import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
+import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
 import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
@@ -32,7 +33,7 @@ export async function coverageMatrix(
   policies: Pick<PolicySet, 'taintPolicies' | 'tolerationPolicies'>,
 ): Promise<CoverageMatrix> {
   const waits = policiesWaitingFor(policies.taintPolicies);
-  const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, answerOf);
   const letOthersRun = longLoop();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -168,8 +169,4 @@ function describe({ nodes }: Group, daemonSets: readonly ClusterDaemonSet[]): No
     examples: nodes.slice(0, MAX_EXAMPLES).map(({ name }) => name),
     taints: [...taints.map(formatTaint), ...some(partly.taints)],
   };
-}
-
-function nameOf({ namespace, name }: ClusterDaemonSet): string {
-  return `${namespace}/${name}`;
 }
