@@ -20,7 +20,7 @@ export function eventsPage(): string {
       '[TaintkeeperEventsDropped](../runbooks/TaintkeeperEventsDropped.md) says so.',
     '- The Event of a request is written a second or more later, once the API server confirms that the object exists. There is none if the object was deleted since, if its name ' +
       'was generated, or if [a pod forged the request](../security.md#a-pod-that-reaches-the-webhook).',
-    '- A node that registers with a startup taint has no Event for it. The Event of the removal says when and why it ended.',
+    '- A node that registers with a startup taint of `ensure: UntilReady` has no Event for it. The Event of the removal says when and why it ended.',
     '',
   ].join('\n');
 }

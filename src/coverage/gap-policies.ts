@@ -51,6 +51,11 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
   readonly waiting: readonly Gap<DaemonSet, Node>[];
 }
 
+export interface FixOptions {
+  /** Whether policies will add the tolerations, and not the author of each DaemonSet. */
+  readonly byPolicies?: boolean;
+}
+
 /** How many DaemonSets one policy may name. */
 const MAX_NAMES = 64;
 
@@ -64,6 +69,7 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
   gaps: readonly Gap<DaemonSet, Node>[],
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[] = [],
+  { byPolicies = true }: FixOptions = {},
 ): CoverageFix<DaemonSet, Node> {
   const named = gaps.map((gap) => ({
     ...gap,
@@ -74,7 +80,7 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
   const waiting = named.filter(isWaiting);
   const considered = named.filter((gap) => !isWaiting(gap));
   const left = considered.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
-    const because = leftBecause(gap, keys, inForce);
+    const because = leftBecause(gap, keys, inForce, byPolicies);
     return because ? [{ gap, because }] : [];
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
@@ -86,9 +92,10 @@ function leftBecause(
   { daemonSet, taints }: Gap<FixableDaemonSet, SchedulingNode>,
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[],
+  byPolicies: boolean,
 ): LeftBecause | undefined {
   if (optsOut(daemonSet)) return { kind: 'optsOut' };
-  if (hasTooManyTolerations(daemonSet)) return { kind: 'tooManyTolerations' };
+  if (byPolicies && hasTooManyTolerations(daemonSet)) return { kind: 'tooManyTolerations' };
   const giving = inForce.filter(({ mode, selectsDaemonSet }) => mode === 'Mutate' && selectsDaemonSet(daemonSet));
   const by = taints.map(
     (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,

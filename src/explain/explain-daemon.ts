@@ -331,7 +331,7 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
     return remedy === undefined ? { command: rolloutCommandFor(explained) } : stepOf(remedy);
   }
   if (unasked.length > 0 && remedy !== undefined) return stepOf(remedy);
-  if (gaps.length > 0) {
+  if (gaps.length > 0 && missing.length > 0) {
     const auditing = [...new Set(missing.map(({ policy }) => policy))].join(', ');
     return {
       note: `TolerationPolicy ${auditing} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommandFor(explained)}`,

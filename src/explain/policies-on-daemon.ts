@@ -83,7 +83,7 @@ export function policiesOnDaemonSet(
   return {
     audit,
     optsOut: optsOut(daemonSet),
-    tooManyTolerations: asking.length > 0 && hasTooManyTolerations(daemonSet),
+    tooManyTolerations: hasTooManyTolerations(daemonSet),
     policies: declared.map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, declared, audit),
     places,

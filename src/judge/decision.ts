@@ -84,7 +84,7 @@ export type Decision<Desired> = Findings &
     | {
         readonly action: 'patch';
         readonly desired: Desired;
-        /** It is part of a process that is reported as a whole, such as a startup taint: this request alone is not recorded. */
+        /** The patch only sets startup taints, whose removal is reported: the request is not recorded. */
         readonly isRoutine?: true;
       }
   );

@@ -4,7 +4,7 @@ import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
 import { type PoliciesWaitingFor, policiesWaitingFor } from '../coverage/startup-deadlock.ts';
-import { optsOut } from '../judge/daemon-set-view.ts';
+import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
@@ -56,7 +56,12 @@ export async function coverageMatrix(
     const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
     const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
     const remedy = isMeant ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
-    rows.push({ ...row, ...(lacking ? { lacking } : {}), ...(remedy ? { remedy } : {}) });
+    rows.push({
+      ...row,
+      ...(lacking ? { lacking } : {}),
+      ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
+      ...(remedy ? { remedy } : {}),
+    });
   }
   return { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list };
 }

@@ -70,7 +70,12 @@ function gapProblem(row: CoverageRow, audit: boolean): UnrankedProblem {
 }
 
 /** The one remedy of a gap, which `taintkeeper explain` has, too. */
-function gapFix({ remedy, keptOff }: CoverageRow, audit: boolean): Fix | undefined {
+function gapFix(row: CoverageRow, audit: boolean): Fix | undefined {
+  const { remedy, keptOff, tooManyTolerations } = row;
+  if (tooManyTolerations) {
+    const command = `taintkeeper explain daemonset ${shellWord(nameOf(row))}`;
+    return { command, note: 'It has so many tolerations that no policy adds any.' };
+  }
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
   if (remedy === undefined) return undefined;
   const on = remedy.nodes === keptOff ? `all ${number(keptOff)}` : `${number(remedy.nodes)} of them`;

@@ -225,6 +225,8 @@ export interface CoverageRow {
   readonly critical?: true;
   /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
   readonly lacking?: true;
+  /** True if it has so many tolerations that no policy adds any. */
+  readonly tooManyTolerations?: true;
   /** True while its pods are being replaced. */
   readonly rollingOut?: true;
   /** What lets it run on the nodes that it is kept off, if it is probably meant to run there. */

@@ -20,7 +20,7 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
     log.warn(`${what}: run serve --cluster`);
 }
 
-/** What a policy from a file declares, and only a leader does. */
+/** Names the fields of a policy from a file that need a leader. */
 function needsLeader(policy: Policy, audit: boolean): string[] {
   const title = `${policy.kind} ${policy.name}`;
   const backstop = asksForNatives(policy) ? [`${title}: backstop: Native has no effect without a cluster`] : [];

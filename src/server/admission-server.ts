@@ -47,10 +47,10 @@ export interface AdmissionServerOptions {
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
-  /** Called with every judged request that is recorded, also dry runs, except those of `onCreation`. It must not throw. */
+  /** Called with every judged request, also dry runs, except routine ones and those of `onCreation`. It must not throw. */
   readonly onJudged?: (judged: JudgedRequest) => void;
   /**
-   * Called with a request that creates an object, after it was allowed. The API server may refuse it afterwards, for example because the object
+   * Called with a request that creates an object and has a violation or a patch, after it was allowed. The API server may refuse it afterwards, for example because the object
    * exists, so it decides when the request is recorded, and whether. Undefined: it is recorded as any other.
    */
   readonly onCreation?: (creation: JudgedCreation) => void;

@@ -74,7 +74,7 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
     case 'optsOut':
       return `${what}: it is annotated ${IGNORE_ANNOTATION}`;
     case 'tooManyTolerations':
-      return `${what}: no policy adds a toleration to a DaemonSet with more than ${MAX_TOLERATIONS}`;
+      return `${what}: no policy adds one to a DaemonSet with more than ${MAX_TOLERATIONS} tolerations: --as patch prints a patch`;
     case 'notValid':
       return `${what}: no policy can name this DaemonSet or this taint`;
   }

@@ -59,7 +59,9 @@ async function printFix(files: readonly string[], options: FixOptions): Promise<
   const policies = as === 'policies' ? (['TaintPolicy', 'TolerationPolicy'] as const) : (['TaintPolicy'] as const);
   const input = await readCoverage(files, options, { policies });
   const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
-  const fix = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
+  const fix = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies, {
+    byPolicies: as === 'policies',
+  });
   const form = FORMS[as](fix);
   const comments = fixComments(fix, form, { report, ...input });
   if (output === 'json') {

@@ -54,7 +54,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--audit',
-      'policies only report, whatever their mode is; startup taints are still removed from ready nodes',
+      'policies only report, whatever their mode is; with --cluster, startup taints are still removed from ready nodes',
       false,
     )
     .option('--port <port>', 'port of the HTTPS listener; 0 takes a free one', parsePort, 8443)

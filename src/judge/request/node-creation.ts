@@ -50,7 +50,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   const added = missing
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
-  // Of a startup taint the leader tells when it removes it. A record of each new node would cost two requests, and half of the Events.
+  // The leader reports the removal of a startup taint. A record of each new node would cost two requests, and half of the Events.
   const recorded = added.filter((one) => !isStartupTaint(one));
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },

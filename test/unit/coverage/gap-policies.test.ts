@@ -123,6 +123,13 @@ describe('the tolerations', () => {
 });
 
 describe('what is left as it is, and why', () => {
+  it('but a patch by its author closes the gap of a DaemonSet with so many tolerations that policies add none', () => {
+    const tolerations = Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' }));
+    const [daemonSets, nodes] = [[fixable('a', { tolerations })], [node('n', [MASTER])]];
+    const gaps = findGaps(daemonSets, groupNodes(daemonSets, nodes));
+    expect(fixGaps(gaps, [MASTER.key], [], { byPolicies: false })).toMatchObject({ closed: gaps, left: [] });
+  });
+
   it.each<{ why: string; given?: Partial<FixableDaemonSet>; taints: Taint[]; because: object }>([
     { why: 'a taint not asked for', taints: [GPU, MASTER], because: { kind: 'notAsked', keys: ['dedicated'] } },
     {

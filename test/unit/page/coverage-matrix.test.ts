@@ -157,6 +157,12 @@ function tolerating(...keys: string[]): PolicySet {
 
 const CLUSTER = [node('cp', [CONTROL_PLANE]), ...['g1', 'g2'].map((name) => node(name, [GPU])), node('w')];
 const CRITICAL = { isCritical: true };
+const CROWDED = { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' })) };
+
+it('says of a DaemonSet with so many tolerations that no policy adds any what it lacks', async () => {
+  const { daemonSets } = await coverageMatrix([daemonSet('cni', CROWDED)], CLUSTER, tolerating(GPU.key));
+  expect(daemonSets[0]).toMatchObject({ lacking: true, tooManyTolerations: true });
+});
 
 it.each([
   {
@@ -189,8 +195,8 @@ it.each([
   },
   {
     why: 'one with so many tolerations that no policy adds any: only its owner can',
-    given: { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' })) },
-    policies: tolerating(CONTROL_PLANE.key),
+    given: { ...CRITICAL, ...CROWDED },
+    policies: tolerating(CONTROL_PLANE.key, GPU.key),
     remedy: undefined,
   },
   { why: 'a daemon that is probably not meant for these nodes', given: {}, remedy: undefined },

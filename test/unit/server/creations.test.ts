@@ -102,7 +102,7 @@ it.each([true, false])(
   },
 );
 
-it('an entry that a new node brings with it is deleted, and that is recorded', async () => {
+it('an entry that a new node brings with it is deleted, and that is followed', async () => {
   const { mutate, creations } = await serve(true);
   const annotations = { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' };
   const object = { metadata: { name: 'n1', annotations }, spec: { taints: [GPU] } };
