@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkExplained } from './explained.ts';
 
 interface AnnotationMeaning {
   readonly on: string;
@@ -46,12 +47,7 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
 
 /** The reference page of annotations. @throws Error where src has other ones */
 export function annotationsPage(): string {
-  const named = new Set(namesInSource());
-  const missing = [...named].filter((name) => !Object.hasOwn(ANNOTATIONS, name));
-  const gone = Object.keys(ANNOTATIONS).filter((name) => !named.has(name));
-  if (missing.length > 0) throw new Error(`scripts/annotations-page.ts does not explain: ${missing.join(', ')}`);
-  if (gone.length > 0)
-    throw new Error(`scripts/annotations-page.ts explains what src does not have: ${gone.join(', ')}`);
+  checkExplained('scripts/annotations-page.ts', Object.keys(ANNOTATIONS), [...new Set(namesInSource())]);
   return [
     '# Annotations\n',
     'Annotations of taintkeeper have the prefix `taintkeeper.dev/`. [Security](../security.md#the-annotation-allow-removal) says who can write that of a ' +

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readBuiltinPolicies } from '../src/files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../src/files/policy-files.ts';
 import { webhookEntries } from '../src/webhooks/entries.ts';
+import { checkExplained } from './explained.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -29,22 +30,22 @@ const REQUESTS: Readonly<Record<string, string>> = {
 export async function webhooksPage(): Promise<string> {
   const examples = await readPolicyFiles(EXAMPLES.map((file) => join(ROOT, file)));
   const entries = webhookEntries(parsePolicies([...(await readBuiltinPolicies()), ...examples]));
-  const rows = entries.map(({ name, operations, resource, failurePolicy }) => {
-    const short = name.replace('.taintkeeper.dev', '');
-    const requests = REQUESTS[short];
-    if (requests === undefined) throw new Error(`scripts/webhooks-page.ts does not explain ${short}`);
-    return { short, text: `| \`${short}\` | ${operations.join(', ')} ${resource} | ${requests} | ${failurePolicy} |` };
-  });
-  const gone = Object.keys(REQUESTS).filter((name) => !rows.some(({ short }) => short === name));
-  if (gone.length > 0)
-    throw new Error(`scripts/webhooks-page.ts explains webhooks that no policy needs: ${gone.join(', ')}`);
+  const webhooks = entries.map(({ name, ...entry }) => ({ name: name.replace('.taintkeeper.dev', ''), ...entry }));
+  checkExplained(
+    'scripts/webhooks-page.ts',
+    Object.keys(REQUESTS),
+    webhooks.map(({ name }) => name),
+  );
   return [
     '# Webhooks\n',
     'The leader registers only the webhooks that the policies need. The API server evaluates their match conditions itself, so a request that no policy concerns passes even if ' +
       'taintkeeper [does not answer](../availability.md). The full name ends with `.taintkeeper.dev`.\n',
     '| webhook | requests | which of them | `failurePolicy` |',
     '| --- | --- | --- | --- |',
-    ...rows.map(({ text }) => text),
+    ...webhooks.map(
+      ({ name, operations, resource, failurePolicy }) =>
+        `| \`${name}\` | ${operations.join(', ')} ${resource} | ${REQUESTS[name]} | ${failurePolicy} |`,
+    ),
     '',
     'Beside any of these, the leader registers `advise`, which [warns](../operating.md#warnings-at-apply) of mistakes in TaintPolicies. It never refuses, and its ' +
       '`failurePolicy` is `Ignore`.\n',
