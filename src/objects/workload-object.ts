@@ -210,7 +210,7 @@ export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, nam
  * An installed DaemonSet, from parsed JSON. `path` is its place in its document, and `namespace` is used if it names none.
  * @throws MalformedObjectError
  */
-export function viewInstalledDaemonSet(value: unknown, path: Path, namespace = 'default'): InstalledDaemonSet {
+export function viewInstalledDaemonSet(value: unknown, path: Path, namespace: string): InstalledDaemonSet {
   const { annotations, labels } = viewDaemonSet(asDaemonSet(value, path), namespace, '');
   const { priorityClass, writes } = viewPriority(value, path);
   return {

@@ -3,8 +3,7 @@ import type { ClusterPolicies } from '../cluster/policies.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { PolicyLoad } from '../files/policy-files.ts';
 import { printable } from '../kubernetes/text.ts';
-import { asksForNatives } from '../policy/backstop.ts';
-import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
+import { modeOf, type Policy, type PolicyKind, type TaintPolicy } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 
@@ -23,28 +22,25 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
 /** Names the fields of a policy from a file that need a leader. */
 function needsLeader(policy: Policy, audit: boolean): string[] {
   const title = `${policy.kind} ${policy.name}`;
-  const backstop = asksForNatives(policy) ? [`${title}: backstop: Native has no effect without a cluster`] : [];
-  switch (policy.kind) {
-    case 'RecoveryPolicy':
-    case 'TolerationRestriction':
-      return [`${title} has no effect without a cluster`];
-    case 'TaintPolicy':
-      return [
-        ...policy.spec.taints.flatMap(({ ensure }, index) =>
-          ensure === 'UntilReady' && policy.spec.mode !== 'Audit' && !audit
-            ? `${title}: without a cluster, nothing removes the taint of spec.taints[${index}] (ensure: UntilReady)`
-            : [],
-        ),
-        ...backstop,
-      ];
-    case 'TolerationPolicy':
-      return [
-        ...(policy.spec.existing === 'Patch' && !audit
-          ? [`${title}: existing: Patch has no effect without a cluster`]
-          : []),
-        ...backstop,
-      ];
+  if (policy.kind === 'RecoveryPolicy' || policy.kind === 'TolerationRestriction') {
+    return [`${title} has no effect without a cluster`];
   }
+  const withoutEffect = [
+    ...(policy.kind === 'TolerationPolicy' && policy.spec.existing === 'Patch' && !audit ? ['existing: Patch'] : []),
+    ...(policy.spec.backstop === 'Native' ? ['backstop: Native'] : []),
+  ];
+  return [
+    ...(policy.kind === 'TaintPolicy' && policy.spec.mode !== 'Audit' && !audit ? lastingStartupTaints(policy) : []),
+    ...withoutEffect.map((field) => `${title}: ${field} has no effect without a cluster`),
+  ];
+}
+
+function lastingStartupTaints({ name, spec }: TaintPolicy): string[] {
+  return spec.taints.flatMap(({ ensure }, index) =>
+    ensure === 'UntilReady'
+      ? `TaintPolicy ${name}: without a cluster, nothing removes the taint of spec.taints[${index}] (ensure: UntilReady)`
+      : [],
+  );
 }
 
 /** Logs and counts the cluster's policies after a change. A broken one is logged once, however often the others change. */

@@ -125,14 +125,18 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     // A refusal delays only the same patch.
     for (const [uid, { added }] of refusals) if (missing.get(uid) !== added) refusals.delete(uid);
     const isRollingOut = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
-    const blockedBy = (daemonSet: RunningDaemonSet) =>
-      patchBlockedBy(daemonSet, {
-        isRefused: (refusals.get(daemonSet.entry.uid)?.until ?? now) > now,
-        isRollingOut,
-        isPermitted: () => rights.permits('patchDaemonSets'),
-      });
-    const next = found.find((daemonSet) => blockedBy(daemonSet) === undefined);
-    report(found, blockedBy, now - began < EARLIER_MS);
+    const blockedBy = new Map(
+      found.map((daemonSet) => [
+        daemonSet,
+        patchBlockedBy(daemonSet, {
+          isRefused: (refusals.get(daemonSet.entry.uid)?.until ?? now) > now,
+          isRollingOut,
+          isPermitted: () => rights.permits('patchDaemonSets'),
+        }),
+      ]),
+    );
+    const next = found.find((daemonSet) => blockedBy.get(daemonSet) === undefined);
+    report(blockedBy, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     if (next) {
       sent = { daemonSet: next, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
@@ -193,15 +197,10 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   }
 
   /** @param mayRepeat whether the earlier leader may have reported a problem */
-  function report(
-    found: readonly RunningDaemonSet[],
-    blockedBy: (daemonSet: RunningDaemonSet) => PatchBlockedBy | undefined,
-    mayRepeat: boolean,
-  ): void {
+  function report(blockedBy: ReadonlyMap<RunningDaemonSet, PatchBlockedBy | undefined>, mayRepeat: boolean): void {
     const next = daemonSetProblems({
-      daemonSets: found,
-      stalledMs: STALLED_MS,
       blockedBy,
+      stalledMs: STALLED_MS,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
       otherWriter: ({ entry }) => otherWriters.get(entry.uid) ?? '',
       patchedBy: ({ entry }) =>

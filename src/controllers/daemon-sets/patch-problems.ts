@@ -13,9 +13,9 @@ export interface DaemonSetProblem extends StalledProblem {
 }
 
 interface ProblemFacts {
-  readonly daemonSets: readonly RunningDaemonSet[];
+  /** What keeps each DaemonSet from being patched. */
+  readonly blockedBy: ReadonlyMap<RunningDaemonSet, PatchBlockedBy | undefined>;
   readonly stalledMs: number;
-  blockedBy(daemonSet: RunningDaemonSet): PatchBlockedBy | undefined;
   /** The message of the API server, if it refused the last patch. It may be about to get the patch again. */
   refusal(daemonSet: RunningDaemonSet): string | undefined;
   /** The writer that removed the tolerations again, in words. */
@@ -28,13 +28,14 @@ type Report = (policies: readonly string[], note: (policy: string) => string, mo
 
 /** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
-  const { daemonSets, stalledMs } = facts;
-  const waiting = new Set(daemonSets.filter((daemonSet) => isAwaitingPatch(facts.blockedBy(daemonSet))));
-  const awaited = [...new Set([...waiting].flatMap(policiesOf))];
+  const { stalledMs } = facts;
+  const daemonSets = [...facts.blockedBy];
+  const waiting = daemonSets.filter(([, blockedBy]) => isAwaitingPatch(blockedBy));
+  const awaited = [...new Set(waiting.flatMap(([daemonSet]) => policiesOf(daemonSet)))];
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
-  return daemonSets.flatMap((daemonSet) => {
+  return daemonSets.flatMap(([daemonSet, blockedBy]) => {
     const found: DaemonSetProblem[] = [];
-    tell(daemonSet, (policies, note, more) => {
+    tell(daemonSet, blockedBy, (policies, note, more) => {
       for (const policy of new Set(policies)) {
         const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
         found.push({
@@ -50,9 +51,8 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
     return found;
   });
 
-  function tell(daemonSet: RunningDaemonSet, report: Report): void {
+  function tell(daemonSet: RunningDaemonSet, blockedBy: PatchBlockedBy | undefined, report: Report): void {
     const { rollout, patched } = daemonSet;
-    const blockedBy = facts.blockedBy(daemonSet);
     if (blockedBy === 'RemovedAgain') {
       const note = (policy: string) =>
         `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
@@ -69,7 +69,7 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
       report([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
     }
-    if (!waiting.has(daemonSet)) return;
+    if (!isAwaitingPatch(blockedBy)) return;
     const refusal = facts.refusal(daemonSet);
     if (refusal !== undefined) {
       const note = (policy: string) =>

@@ -124,21 +124,17 @@ function wordingOfLoss(
 ): Omit<RecordedEvent, 'regarding'> {
   const { blockedBy } = loss;
   const taint = formatTaint(loss.taint);
-  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter });
-  switch (blockedBy) {
-    case undefined:
-      return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
-    case 'Conflict': {
-      const note = `pauses setting taint ${taint}: ${why}`;
-      return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };
-    }
-    default: {
-      const common = { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint' } as const;
-      if (carried === undefined) {
-        return { ...common, note: `reports missing taint ${taint}: ${why}` };
-      }
-      const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${why}; to change it: taintkeeper explain node ${node}`;
-      return { ...common, note };
-    }
+  if (blockedBy === undefined) {
+    return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
   }
+  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter });
+  if (blockedBy === 'Conflict') {
+    const note = `pauses setting taint ${taint}: ${why}`;
+    return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };
+  }
+  const note =
+    carried === undefined
+      ? `reports missing taint ${taint}: ${why}`
+      : `reports taint ${formatTaint(carried)} in place of ${taint}: ${why}; to change it: taintkeeper explain node ${node}`;
+  return { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint', note };
 }
