@@ -26,19 +26,22 @@ export function enforcedPolicies(policies: Policies, labels: StringMap): Policie
 }
 
 /**
- * The policies that would be enforced on such a node without `--audit`, each with its declared mode. What they have set on nodes is removed also while
- * `--audit` is set.
+ * The policies that would be enforced on such a node without `--audit`. What they have set on nodes is removed also while `--audit` is set.
  */
 export function enforcedWithoutAudit(policies: Policies, labels: StringMap): Policies {
-  return enforcedPolicies(asDeclared(policies), labels);
+  return enforcedWithoutAuditAmong(selectingPolicies(policies, labels));
 }
 
-const asDeclared = oncePer((policies: Policies): Policies => {
-  const isAsDeclared = policies.every(({ mode, declared }) => mode === declared);
-  return isAsDeclared ? policies : policies.map((policy) => ({ ...policy, mode: policy.declared }));
-});
+/** Those of a list that do more than report. The same list object each time. */
+export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
 
-const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
+/** Those that would without `--audit`: copies, of which only the mode is as declared. The list of {@link enforcedAmong} where `--audit` is not set. */
+export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies => {
+  if (policies.every(({ mode, declared }) => mode === declared)) return enforcedAmong(policies);
+  return policies
+    .filter(({ declared }) => declared !== 'Audit')
+    .map((policy) => ({ ...policy, mode: policy.declared }));
+});
 
 const selectionFrom = oncePer((policies: Policies) => {
   const byLabel = new Map<string, Map<string, number[]>>();

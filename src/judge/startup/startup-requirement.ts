@@ -79,9 +79,7 @@ export function startupTaintsOf(
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
 export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
   const selecting = enforcedWithoutAudit(policies, node.labels);
-  const requirements = startupRequirements(selecting);
-  if (requirements.length === 0) return [];
-  return carriedAmong(requirements, valuesOf(node.taints), selecting);
+  return carriedAmong(startupRequirements(selecting), valuesOf(node.taints), selecting);
 }
 
 /** Those of the requirements whose taints the node carries: see {@link isCarried}. */

@@ -1,5 +1,10 @@
 import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { enforcedPolicies, enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.ts';
+import {
+  enforcedAmong,
+  enforcedWithoutAuditAmong,
+  isProtectedBy,
+  selectingPolicies,
+} from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
@@ -82,13 +87,14 @@ export function startupStep(
   policies: readonly CompiledTaintPolicy[],
   facts: StartupFacts,
 ): StartupStep {
-  const selecting = enforcedWithoutAudit(policies, node.labels);
+  const inAnyMode = selectingPolicies(policies, node.labels);
+  const selecting = enforcedWithoutAuditAmong(inAnyMode);
   const requirements = startupRequirements(selecting);
   if (requirements.length + facts.awaited.length === 0) return NOTHING;
   const values = valuesOf(node.taints);
   const carried = carriedAmong(requirements, values, selecting);
   const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
-  const settable = startupRequirements(enforcedPolicies(policies, node.labels));
+  const settable = startupRequirements(enforcedAmong(inAnyMode));
   const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
   const isDueAgain = ({ setsAgain }: StartupRequirement) => boot?.kind === 'SetAgain' && setsAgain;
@@ -111,7 +117,7 @@ export function startupStep(
 /** A node, with what decides about its startup taints. */
 interface Situation {
   readonly node: StoredNode;
-  /** The policies that select the node, see {@link enforcedWithoutAudit}. */
+  /** The policies that select the node, see {@link enforcedWithoutAuditAmong}. */
   readonly selecting: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node, by the taint's identity. */
   readonly values: ReadonlyMap<string, string>;
