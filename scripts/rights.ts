@@ -50,7 +50,17 @@ const NAMES: Readonly<Record<NonNullable<NeededRule['named']>, string>> = {
 };
 
 /** The rights that it needs in the whole cluster, and in its own namespace, as a table. */
-export const neededRights = (where: keyof typeof NEEDED_RULES) => neededTable(NEEDED_RULES[where]);
+export function neededRights(where: keyof typeof NEEDED_RULES): string {
+  const rules: readonly NeededRule[] = NEEDED_RULES[where];
+  return table(
+    ['group', 'resources', 'verbs', 'named', 'why'],
+    rules.map((rule) => [
+      ...cells(rule),
+      rule.named ? code(NAMES[rule.named]) : '',
+      rule.only === 'defaultPolicies' ? `${rule.why} (not with \`defaultPolicies=false\`)` : rule.why,
+    ]),
+  );
+}
 
 /** The rights that a value of the chart grants, as a table. */
 export const optionalRights = () =>
@@ -61,17 +71,6 @@ export const optionalRights = () =>
       return [grant.for, ...cells(rule), code(rule.value), code(`manifests/rights/${grant.file}`)];
     }),
   );
-
-function neededTable(rules: readonly NeededRule[]): string {
-  return table(
-    ['group', 'resources', 'verbs', 'named', 'why'],
-    rules.map((rule) => [
-      ...cells(rule),
-      rule.named ? code(NAMES[rule.named]) : '',
-      rule.only === 'defaultPolicies' ? `${rule.why} (not with \`defaultPolicies=false\`)` : rule.why,
-    ]),
-  );
-}
 
 function cells({ group, resources, verbs }: Rule): string[] {
   return [group === '' ? 'core' : code(group), resources.join(', '), verbs.join(', ')];

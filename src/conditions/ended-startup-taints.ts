@@ -5,7 +5,16 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
 import { isProtected, matchesIdentity } from './protected-taints.ts';
-import { among, EXACT_NAME, exactName, IDENTITY, isOneOfNames, NAMES_AFTER, TAINTS_BEFORE } from './taints.ts';
+import {
+  among,
+  EXACT_NAME,
+  exactName,
+  IDENTITY,
+  identityName,
+  isOneOfNames,
+  NAMES_AFTER,
+  TAINTS_BEFORE,
+} from './taints.ts';
 
 /** The policies that set startup taints which the leader removes, and that a node can leave by its labels. */
 export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
@@ -52,10 +61,7 @@ function isWaiting(policies: readonly CompiledTaintPolicy[]): Expression {
   const taints = policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
   const names = (anyValue: boolean) => taints.filter((one) => one.anyValue === anyValue).map(({ taint }) => taint);
   return any([
-    isOneOfNames(
-      IDENTITY,
-      names(true).map(({ key, effect }) => `${key}:${effect}`),
-    ),
+    isOneOfNames(IDENTITY, names(true).map(identityName)),
     isOneOfNames(EXACT_NAME, names(false).map(exactName)),
   ]);
 }

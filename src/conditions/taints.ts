@@ -13,6 +13,11 @@ export const VALUE = '(has(t.value) ? t.value : "")';
 /** `key:Effect`, the identity of a taint `t` on a node. As an entry of an annotation, it names the taint with any value. */
 export const IDENTITY: Expression = cel(80)`t.key + ":" + t.effect`;
 
+/** {@link IDENTITY} of a known taint. */
+export function identityName({ key, effect }: Taint): string {
+  return `${key}:${effect}`;
+}
+
 /** `key=value:Effect`, with the `=` also if there is no value. */
 export const EXACT_NAME: Expression = cel(175)`t.key + "=" + ${VALUE} + ":" + t.effect`;
 

@@ -1,5 +1,5 @@
 import { isLabelValue, isQualifiedName } from './label-selector.ts';
-import { NEW_ROLE, OLD_ROLE } from './roles.ts';
+import { ROLE_TAINT_KEYS } from './roles.ts';
 import { REPELLING_EFFECTS, TAINT_EFFECTS, type Taint } from './taint.ts';
 
 /** A toleration in a pod template (core/v1). Unknown fields are kept unchanged. */
@@ -152,7 +152,7 @@ export interface TaintRange {
 }
 
 /** By convention, these taints have no value, so `Exists` matches them, and so does `Equal` without a value. */
-const WITHOUT_VALUE: readonly string[] = [OLD_ROLE, NEW_ROLE];
+const WITHOUT_VALUE: readonly string[] = ROLE_TAINT_KEYS;
 
 /** The taints that a toleration matches and that can keep a daemon off a node: none for PreferNoSchedule. */
 export function rangesOf({ key, operator, value, effect }: Toleration): TaintRange[] {

@@ -9,6 +9,7 @@ import {
   EXACT_NAME,
   exactName,
   IDENTITY,
+  identityName,
   isOneOfNames,
   notAmong,
   REMOVES_TAINTS,
@@ -110,12 +111,6 @@ function isRequiredAndLost(required: readonly EnsuredTaint[]): Expression {
   const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
   return any([
     isOneOfNames(EXACT_NAME, exact.map(exactName)),
-    all([
-      isOneOfNames(
-        IDENTITY,
-        withAnyValue.map(({ key, effect }) => `${key}:${effect}`),
-      ),
-      notAmong(IDENTITY, 'afterIds'),
-    ]),
+    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, 'afterIds')]),
   ]);
 }

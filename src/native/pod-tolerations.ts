@@ -25,7 +25,7 @@ import {
 import { givenEffects } from '../kubernetes/toleration.ts';
 
 /*
- * Which pods, or templates of pods, need authorization, in CEL: the same as askedKeys of ../coverage/authorization.ts.
+ * Which pods, or templates of pods, need authorization, in CEL: the same as askedKeys of ../judge/request/pod-authorization.ts.
  */
 
 /** The place of the pod spec in an object: in the object itself, or in the template of a workload. */
@@ -68,7 +68,7 @@ const IS_PERSON = 'isPerson';
 /** Limits the cost. A pod with more owner references counts as one of a controller. */
 const MAX_OWNERS = 16;
 
-/** `isPerson` of ../coverage/authorization.ts. The API server evaluates it once, and only if the service account is not authorized. */
+/** `isPerson` of ../judge/request/pod-authorization.ts. The API server evaluates it once, and only if the service account is not authorized. */
 const isPerson: Variable = {
   name: IS_PERSON,
   definition: all([

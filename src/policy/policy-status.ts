@@ -6,6 +6,7 @@ import { harmOfCondition, worstFirst } from './harm.ts';
 import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';
+import { MAX_POLICY_TOLERATIONS } from './toleration-policy.ts';
 
 /** How many violators a status names: enough for diagnosis, and few enough to keep the object small. */
 export const MAX_VIOLATORS = 10;
@@ -38,8 +39,6 @@ const MAX_NAMESPACE_LENGTH = 63;
 const MAX_NAME_LENGTH = 253;
 const MAX_UID_LENGTH = 128;
 
-/** Of one DaemonSet: as many as one policy can ask for. */
-const MAX_TOLERATIONS = 64;
 const MAX_TOLERATION_LENGTH = 512;
 
 /** Length of all patched DaemonSets as JSON: 256 with usual names and tolerations need two thirds of it. */
@@ -82,7 +81,7 @@ const PatchedDaemonSetSchema = Type.Object({
   }),
   tolerations: Type.Array(Type.String({ maxLength: MAX_TOLERATION_LENGTH }), {
     description: 'What was added to it, as `key=value:Effect`.',
-    maxItems: MAX_TOLERATIONS,
+    maxItems: MAX_POLICY_TOLERATIONS,
   }),
   installation: Type.Optional(
     Type.String({
@@ -270,7 +269,7 @@ function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
       name.length <= MAX_NAME_LENGTH &&
       Math.max(uid.length, installation.length) <= MAX_UID_LENGTH;
     const tolerations = one.tolerations.filter((text) => text.length <= MAX_TOLERATION_LENGTH);
-    return fits && tolerations.length > 0 ? [{ ...one, tolerations: tolerations.slice(-MAX_TOLERATIONS) }] : [];
+    return fits && tolerations.length > 0 ? [{ ...one, tolerations: tolerations.slice(-MAX_POLICY_TOLERATIONS) }] : [];
   });
   let left = MAX_PATCHED_LENGTH;
   const last = valid
