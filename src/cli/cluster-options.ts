@@ -28,9 +28,7 @@ export const CLUSTER_OPTIONS = {
  * A client for the cluster that the options name, and taintkeeper's namespace in it. Nothing is sent yet.
  * @throws InputError
  */
-export async function openCluster(
-  options: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace'>,
-): Promise<{ client: ApiClient; namespace: string }> {
+export async function openCluster(options: ClusterOptions): Promise<{ client: ApiClient; namespace: string }> {
   const client = await open(options);
   return { client, namespace: namespaceFor(options, client) };
 }

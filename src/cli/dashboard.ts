@@ -28,7 +28,7 @@ function openBrowser(url: string): void {
   opener.unref();
 }
 
-interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace'> {
+interface DashboardOptions extends ClusterOptions {
   readonly port: number;
   readonly open: boolean;
 }

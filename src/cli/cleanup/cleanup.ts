@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { count } from '../../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
@@ -11,9 +12,7 @@ import { type Cleaned, type CleaningOptions, clean, DRY_RUNS } from './cleaning.
 import { refuseWhileInstalled } from './installed.ts';
 import { findLeftovers } from './leftovers.ts';
 
-interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface CleanupOptions extends ClusterChoice, Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
   readonly timeout: number;
   readonly output: OutputFormat;
 }
