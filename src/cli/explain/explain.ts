@@ -9,7 +9,7 @@ import { EXIT } from '../process.ts';
 import { readDaemonSetExplanation, readPodExplanation } from './daemon-explanation.ts';
 import { readNodeExplanation } from './node-explanation.ts';
 import { type PrintedExplanation, printDaemon, printNode } from './printed-explanation.ts';
-import { refuseUnselected, UNSELECTED_RESOURCES, type UnselectedKind } from './unselected-workload.ts';
+import { refuseUnselected, UNSELECTED_KINDS, type UnselectedKind } from './unselected-workload.ts';
 
 interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;
@@ -64,7 +64,7 @@ function kindOf(text: string): Kind | UnselectedKind {
 }
 
 function isUnselected(kind: string): kind is UnselectedKind {
-  return Object.hasOwn(UNSELECTED_RESOURCES, kind);
+  return UNSELECTED_KINDS.some((one) => one === kind);
 }
 
 type Explain = (client: ApiClient, name: string, output: OutputFormat) => Promise<PrintedExplanation>;

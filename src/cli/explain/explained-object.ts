@@ -62,7 +62,13 @@ export async function readObject(client: ApiClient, path: string, what: string):
 }
 
 /** Of the API server, by the kind's word on the command line. */
-const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;
+const RESOURCES = {
+  daemonset: '/apis/apps/v1/namespaces',
+  deployment: '/apis/apps/v1/namespaces',
+  statefulset: '/apis/apps/v1/namespaces',
+  replicaset: '/apis/apps/v1/namespaces',
+  pod: '/api/v1/namespaces',
+} as const;
 
 export function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedName): string {
   return `${RESOURCES[kind]}/${encodeURIComponent(namespace)}/${kind}s/${encodeURIComponent(name)}`;

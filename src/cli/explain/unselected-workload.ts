@@ -6,15 +6,11 @@ import { InputError } from '../../files/text-files.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
-import { readObject } from './explained-object.ts';
+import { pathOf, readObject } from './explained-object.ts';
 
 /** Workloads that no policy selects, by their word on the command line. */
-export const UNSELECTED_RESOURCES = {
-  deployment: 'deployments',
-  statefulset: 'statefulsets',
-  replicaset: 'replicasets',
-} as const;
-export type UnselectedKind = keyof typeof UNSELECTED_RESOURCES;
+export const UNSELECTED_KINDS = ['deployment', 'statefulset', 'replicaset'] as const;
+export type UnselectedKind = (typeof UNSELECTED_KINDS)[number];
 
 /** How many pods a message names. */
 const MAX_PODS = 5;
@@ -26,8 +22,8 @@ export async function refuseUnselected(
   { namespace, name }: NamespacedName,
 ): Promise<never> {
   const place = `${kind} ${namespace}/${name}`;
-  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${UNSELECTED_RESOURCES[kind]}/${encodeURIComponent(name)}`;
-  const { spec } = (await readObject(client, path, place)) as { readonly spec: { readonly selector: LabelSelector } };
+  const object = await readObject(client, pathOf(kind, { namespace, name }), place);
+  const { spec } = object as { readonly spec: { readonly selector: LabelSelector } };
   const pods = await listObjects(
     client,
     `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
