@@ -1,6 +1,7 @@
 import { Document, type YAMLMap } from 'yaml';
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type TaintPolicy } from '../policy/policy.ts';
+import type { TaintRule } from '../policy/taint-rule.ts';
 import { KUBECTL_YAML } from './documents.ts';
 import { yamlText } from './printed-data.ts';
 
@@ -19,20 +20,20 @@ export function policiesAsObject(policies: readonly TaintPolicy[]): object {
 /**
  * The policy as YAML for `kubectl apply`, with comments.
  * @param notes the lines above it
- * @param notesOnRule the lines above the rule of that index in `spec.taints`; none: no comment
+ * @param notesOnRule the lines above a rule of `spec.taints`; none: no comment
  */
 export function policyText(
   policy: TaintPolicy,
   notes: readonly string[],
-  notesOnRule: (index: number) => readonly string[],
+  notesOnRule: (rule: TaintRule, index: number) => readonly string[],
 ): string {
   const document = new Document(manifestOf(policy), KUBECTL_YAML);
   document.commentBefore = commentText(notes);
-  for (const index of policy.spec.taints.keys()) {
-    const lines = notesOnRule(index);
+  for (const [index, rule] of policy.spec.taints.entries()) {
+    const lines = notesOnRule(rule, index);
     if (lines.length === 0) continue;
-    const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
-    rule.commentBefore = commentText(lines);
+    const item = document.getIn(['spec', 'taints', index], true) as YAMLMap;
+    item.commentBefore = commentText(lines);
   }
   return yamlText(document);
 }

@@ -15,9 +15,9 @@ function formatOne(derived: DerivedPolicy): string {
     `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
     ...notesOn(derived).map(capitalized),
   ];
-  return policyText(policy, notes, (index) => {
+  return policyText(policy, notes, ({ effect }, index) => {
     const at = taints[index]?.at ?? '';
-    const evicts = policy.spec.taints[index]?.effect === 'NoExecute' && policy.spec.mode !== 'Audit';
+    const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit';
     return [at, ...(evicts ? NO_EVICTION : [])];
   });
 }

@@ -63,10 +63,8 @@ function refuse(policies: readonly TaintPolicy[]): void {
 
 function formatOne(node: NodeView, derived: NodePolicy, policy: TaintPolicy): string {
   const notes = [`The taints of Node ${node.name}; written by taintkeeper export.`, ...notesOn({ node, derived })];
-  return policyText(policy, notes, (index) =>
-    policy.spec.taints[index]?.effect === 'NoExecute'
-      ? ['Only a node that registers gets it, because it evicts pods.']
-      : [],
+  return policyText(policy, notes, ({ effect }) =>
+    effect === 'NoExecute' ? ['Only a node that registers gets it, because it evicts pods.'] : [],
   );
 }
 
