@@ -4,6 +4,7 @@ import { type RotationObstacle, rotationObstacle, servingFault } from '../../cer
 import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
 import { readSecret, type SecretRef, type SecretState, writeSecret } from '../../cluster/certificate-secret.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
+import { OWN_SECRET } from '../../cluster/own-names.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { parseSeconds } from '../options.ts';
@@ -22,7 +23,7 @@ export function rotateCommand(): Command {
     .option('--timeout <seconds>', 'how long to wait until the new serving certificate is in force', parseSeconds, 120)
     .addHelpText('after', '\nExit code: 0 replaced, 2 could not replace it.')
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
-      atSite(options, async (site) => {
+      atSite({ ...options, secret: OWN_SECRET }, async (site) => {
         const steps = await withProgress('asking the API server', beginRotation(site, options.ca));
         process.stdout.write(steps.map((step) => `${step}\n`).join(''));
         if (!options.ca) return;

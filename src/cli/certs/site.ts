@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SecretRef } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { OWN_SECRET, OWN_SERVICE } from '../../cluster/own-names.ts';
+import { OWN_SERVICE } from '../../cluster/own-names.ts';
 import { serverName } from '../../cluster/service-endpoint.ts';
 import { atCluster, CLUSTER_OPTIONS, type ClusterOptions, namespaceFor } from '../cluster-options.ts';
 
@@ -23,16 +23,15 @@ export function withClusterOptions(command: Command): Command {
 
 /**
  * Runs the work, and closes the connections. Refusals of the cluster, and missing answers, become an InputError.
- * @param options.secret the Secret with the certificates, if it is not taintkeeper's own
+ * @param options.secret the Secret with the certificates
  */
 export function atSite(
-  options: ClusterOptions & { readonly secret?: string },
+  options: ClusterOptions & { readonly secret: string },
   work: (site: Site) => Promise<void>,
 ): Promise<void> {
-  const { secret = OWN_SECRET } = options;
   return atCluster(options, (client) => {
     const namespace = namespaceFor(options, client);
     const service = { namespace, name: OWN_SERVICE };
-    return work({ client, ref: { namespace, name: secret }, names: [serverName(service)] });
+    return work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] });
   });
 }
