@@ -6,7 +6,7 @@ import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
 import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps } from './gap-policies.ts';
-import { gapsOf } from './gaps.ts';
+import { findGaps } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
 import {
@@ -109,11 +109,13 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   options: ReportOptions<DaemonSet, Node>,
 ): CoverageReport {
   const { nodes, placements, grouped, onlyGaps, waits = NO_POLICY_WAITS } = options;
-  const gaps = gapsOf(options).filter(({ passing }) => !(passing && onlyGaps));
+  const groupsOfAll = groupNodes(options.daemonSets, nodes);
+  const gaps = findGaps(options.daemonSets, groupsOfAll, waits).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
   const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS);
-  const groups = grouped ? groupNodes(daemonSets, nodes) : eachNode(daemonSets, nodes);
+  const grouping = grouped ? groupNodes : eachNode;
+  const groups = grouped && !onlyGaps ? groupsOfAll : grouping(daemonSets, nodes);
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
       const { roles, taints, labels, partly } = traitsOf(nodes, daemonSets);
