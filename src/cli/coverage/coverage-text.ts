@@ -50,5 +50,5 @@ function summary({ gaps, closable, askable }: CoverageReport, look: Look): strin
           askable.length > 0 ? `; for ${named} add ${asking}` : ''
         }`
       : `where DaemonSets should run there, coverage fix ${asking || '--taint KEY'} prints the policies for it`;
-  return `${lasting.length} ${lasting.length === 1 ? 'gap' : 'gaps'}: ${advice}\n`;
+  return `${count(lasting.length, 'gap')}: ${advice}\n`;
 }

@@ -1,6 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Document } from 'yaml';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError, makeDirectory, reasonOf } from '../../files/text-files.ts';
@@ -25,12 +24,11 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
       ];
       if (manifests.length === 0) return [asComments(heading)];
       return manifests.map((manifest, index) => {
-        const document = new Document(manifest, KUBECTL_YAML);
         const lines = [
           ...(index === 0 ? [...heading, ''] : []),
           `${source.kind} ${source.name}: ${purposeOf(source, manifest)}`,
         ];
-        return `${asComments(lines)}${yamlText(document)}`;
+        return `${asComments(lines)}${yamlText(manifest, KUBECTL_YAML)}`;
       });
     })
     .join('---\n');

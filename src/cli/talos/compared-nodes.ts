@@ -1,6 +1,6 @@
 import { EVICTS } from '../../judge/blocked.ts';
 import { parseTaint } from '../../kubernetes/taint.ts';
-import { printable, shellWord } from '../../kubernetes/text.ts';
+import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../../talos/assignment.ts';
 import { ownLabels } from '../../talos/declaration.ts';
 import type { DriftFinding } from '../../talos/drift.ts';
@@ -73,7 +73,7 @@ function tableOf(drift: Drift, look: Look): string {
   const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look), '\n'] : []),
-    `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
+    `${count(compared.length, 'node')} compared, ${compared.length - drifted.length} as declared\n`,
     ...(claims.length > 0 ? [`claimed: ${CLAIMED}\n`] : []),
     ...takenByRole(drift, look).map((line) => `${printable(line)}\n`),
     ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
