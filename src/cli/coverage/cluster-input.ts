@@ -1,13 +1,13 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
+import { listNodes } from '../../cluster/nodes.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
-import { asNode, viewNode } from '../../objects/node-object.ts';
 import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
@@ -56,7 +56,7 @@ export async function readCluster(
   const [policies, workloads, nodes, ...lists] = await Promise.all([
     compiledPolicies(client, reading.policies),
     reading.workloads ? readOtherWorkloads(client, namespaces) : { value: [], notes: [] },
-    listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), '')),
+    listNodes(client),
     ...pathsOf('apps/v1', 'daemonsets', namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
   const live = lists.flat();

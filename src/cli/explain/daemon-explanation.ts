@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { listDaemonPods, podStateOf } from '../../cluster/daemon-pods.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listNodes } from '../../cluster/nodes.ts';
 import {
   type DaemonExplanation,
   explainDaemonSet,
@@ -12,9 +12,7 @@ import {
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
-import { asNode, viewNode } from '../../objects/node-object.ts';
 import { controllerOf } from '../../objects/workload-object.ts';
-import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import type { Placement } from '../../scheduling/placement.ts';
 import { pathOf, readFacts, readObject } from './explained-object.ts';
 
@@ -44,10 +42,6 @@ export async function readPodExplanation(client: ApiClient, place: NamespacedNam
   const owner =
     controller?.kind === 'DaemonSet' ? await readOwner(client, { ...place, name: controller.name }) : undefined;
   return explainPod(object, place, owner, podStateOf(object), { ...facts, nodes });
-}
-
-function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
-  return listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), ''));
 }
 
 /** Undefined if it was deleted: then no policy selects its pods. */
