@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { listDaemonPods, podStateOf } from '../../cluster/daemon-pods.ts';
 import { listNodes } from '../../cluster/nodes.ts';
@@ -14,7 +13,7 @@ import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { controllerOf } from '../../objects/workload-object.ts';
 import type { Placement } from '../../scheduling/placement.ts';
-import { pathOf, readFacts, readObject } from './explained-object.ts';
+import { pathOf, readFacts, readObject, unlessForbidden } from './explained-object.ts';
 
 /** The kinds of policies about DaemonSets and their pods. */
 const DAEMON_POLICIES = ['TolerationPolicy', 'RecoveryPolicy'] as const;
@@ -25,10 +24,10 @@ export async function readDaemonSetExplanation(client: ApiClient, place: Namespa
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
     readFacts(client, DAEMON_POLICIES, { kind: 'DaemonSet', ...place }),
-    readPlacement(client, place, object),
+    unlessForbidden(readPlacement(client, place, object), 'its pods were not read'),
   ]);
   const notes = [...facts.notes, ...pods.notes];
-  return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.placement });
+  return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.value });
 }
 
 /** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
@@ -50,18 +49,8 @@ async function readOwner(client: ApiClient, place: NamespacedName): Promise<Daem
   return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
 }
 
-/** Where the pods of a DaemonSet are, or why that could not be read. @throws ApiError */
-async function readPlacement(
-  client: ApiClient,
-  { namespace }: NamespacedName,
-  object: unknown,
-): Promise<{ readonly placement: Placement | undefined; readonly notes: readonly string[] }> {
+/** Where the pods of a DaemonSet are. @throws ApiError */
+async function readPlacement(client: ApiClient, { namespace }: NamespacedName, object: unknown): Promise<Placement> {
   const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
-  try {
-    const placement = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
-    return { placement, notes: [] };
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return { placement: undefined, notes: [`its pods were not read: ${error.message}`] };
-  }
+  return listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
 }

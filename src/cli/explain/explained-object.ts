@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { runsInAudit } from '../../cluster/policy-object.ts';
 import type { NamespacedName } from '../../explain/explain-daemon.ts';
@@ -51,6 +51,26 @@ async function readEvents(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { events: [], notes: [`Events were not read: ${error.message}`] };
+  }
+}
+
+/** A part of an explanation, or a note on why it was not read. */
+interface ReadPart<T> {
+  readonly value: T | undefined;
+  readonly notes: readonly string[];
+}
+
+/**
+ * What is read, or a note if the user may not read it: the rest is explained without it.
+ * @param note what was not read
+ * @throws ApiError for another reason
+ */
+export async function unlessForbidden<T>(reading: Promise<T>, note: string): Promise<ReadPart<T>> {
+  try {
+    return { value: await reading, notes: [] };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { value: undefined, notes: [`${note}: ${error.message}`] };
   }
 }
 

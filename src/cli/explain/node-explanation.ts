@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isForbidden } from '../../cluster/client/api-error.ts';
 import { projectNode } from '../../cluster/cluster-objects.ts';
 import { listNodePods } from '../../cluster/node-pods.ts';
 import { policiesInForce } from '../../cluster/policy-object.ts';
@@ -8,8 +7,7 @@ import { explainStartupTaints } from '../../explain/explain-startup-taints.ts';
 import type { Facts } from '../../explain/sections.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
-import type { NodePod } from '../../scheduling/intolerant-pods.ts';
-import { readFacts, readObject } from './explained-object.ts';
+import { readFacts, readObject, unlessForbidden } from './explained-object.ts';
 import { readStartupSources } from './read-startup-sources.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
@@ -17,12 +15,12 @@ export async function readNodeExplanation(client: ApiClient, name: string): Prom
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
   const [facts, pods] = await Promise.all([
     readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name }),
-    readPods(client, name),
+    unlessForbidden(listNodePods(client, name), 'its pods were not read'),
   ]);
   const startup = await readStartupTaints(client, object, facts);
   return explainNode(object, name, {
     ...facts,
-    pods: pods.pods,
+    pods: pods.value,
     notes: [...facts.notes, ...pods.notes, ...startup.notes],
     now: client.now().getTime(),
     ...(startup.text === undefined ? {} : { startup: startup.text }),
@@ -39,24 +37,10 @@ async function readStartupTaints(
   const node = projectNode(object);
   const carried = carriedStartup(node, taintPolicies);
   if (carried.length === 0) return { notes: [] };
-  try {
-    const sources = await readStartupSources(client, node.name, carried);
-    return explainStartupTaints(node, carried, taintPolicies, sources, client.now().getTime());
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return { notes: [`what startup taints wait for was not read: ${error.message}`] };
-  }
-}
-
-/** The pods of a node, or why they could not be read. @throws ApiError */
-async function readPods(
-  client: ApiClient,
-  name: string,
-): Promise<{ readonly pods: readonly NodePod[] | undefined; readonly notes: readonly string[] }> {
-  try {
-    return { pods: await listNodePods(client, name), notes: [] };
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return { pods: undefined, notes: [`its pods were not read: ${error.message}`] };
-  }
+  const { value: sources, notes } = await unlessForbidden(
+    readStartupSources(client, node.name, carried),
+    'what startup taints wait for was not read',
+  );
+  if (sources === undefined) return { notes };
+  return explainStartupTaints(node, carried, taintPolicies, sources, client.now().getTime());
 }
