@@ -1,4 +1,5 @@
 import { type AdmissionRequest, decodeReview } from '../admission/admission-review.ts';
+import { objectTitle } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
@@ -133,5 +134,5 @@ function requestFor(kind: 'Node' | 'DaemonSet', object: Record<string, unknown>,
 }
 
 function identify({ resource, namespace, name }: AdmissionRequest): string {
-  return [resource.resource, namespace, name].filter((part) => part !== undefined).join('/');
+  return objectTitle({ resource: resource.resource, namespace, name });
 }

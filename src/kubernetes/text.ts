@@ -23,6 +23,18 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
+/** `nodes/n1`, `daemonsets/kube-system/flannel`. A part that is undefined is left out. */
+export function objectTitle({ resource, namespace, name }: TitledObject): string {
+  return [resource, namespace, name].filter((part) => part !== undefined).join('/');
+}
+
+interface TitledObject {
+  /** Plural, such as `nodes`. */
+  readonly resource: string;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
 /** The text with control, format and surrogate characters escaped as `\u{…}`: harmless in headers and terminals. */
 export function printable(text: string): string {
   // Nearly every text needs no replacement, and the check takes a tenth of the time of a replacement.

@@ -1,13 +1,13 @@
 import type { Level } from '../../explain/sections.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { count, printable } from '../../kubernetes/text.ts';
+import { count, objectTitle, printable } from '../../kubernetes/text.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';
 import { columns, type TableCell } from '../output/table.ts';
 import type { Cleaned, CleaningOptions } from './cleaning.ts';
-import { addedTo, titleOf, waitingOn } from './leftovers.ts';
+import { addedTo, waitingOn } from './leftovers.ts';
 
 type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
@@ -41,7 +41,7 @@ function tableOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, lo
   if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
-    const title = printable(titleOf(leftover));
+    const title = printable(objectTitle(leftover));
     const added = addedTo(leftover).map(formatToleration);
     const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
     return [
@@ -51,7 +51,7 @@ function tableOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, lo
     ];
   });
   const problems = cleaned.flatMap(({ leftover, problem }) =>
-    problem === undefined ? [] : [`${printable(titleOf(leftover))}: ${printable(problem)}\n`],
+    problem === undefined ? [] : [`${printable(objectTitle(leftover))}: ${printable(problem)}\n`],
   );
   const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
   return [

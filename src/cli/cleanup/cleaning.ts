@@ -4,6 +4,7 @@ import { isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
+import { objectTitle } from '../../kubernetes/text.ts';
 import { isHealthy } from '../../recovery/recovery.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 import { countCovered } from '../../scheduling/coverage.ts';
@@ -14,7 +15,6 @@ import {
   type Leftovers,
   readDaemonSet,
   readNode,
-  titleOf,
 } from './leftovers.ts';
 
 export const DRY_RUNS = ['none', 'client', 'server'] as const;
@@ -57,7 +57,7 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
       continue;
     }
     if (options.dryRun !== 'client') await takeToken(() => writes);
-    options.onProgress(titleOf(leftover));
+    options.onProgress(objectTitle(leftover));
     try {
       await cleanObject(client, leftover, leftovers, options);
       cleaned.push({ leftover, result: 'removed' });
@@ -87,7 +87,7 @@ async function cleanObject(
   });
   const rolls = tolerations && first.tolerations.length > 0 && dryRun === 'none';
   if (!rolls || after === undefined || after.resource === 'nodes') return;
-  onProgress(`waiting until the pods of ${titleOf(after)} are replaced`);
+  onProgress(`waiting until the pods of ${objectTitle(after)} are replaced`);
   await rolledOut(client, after, unreadyNodes, rolloutTimeoutMs);
 }
 

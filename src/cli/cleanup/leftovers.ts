@@ -58,11 +58,6 @@ export function readDaemonSet(object: unknown): LeftOnDaemonSet {
   return { resource: 'daemonsets', namespace, name, value, ...leftOnDaemonSet(annotations, tolerations) };
 }
 
-/** `nodes/n1`, `daemonsets/kube-system/flannel` */
-export function titleOf({ resource, namespace, name }: Leftover): string {
-  return [resource, namespace, name].filter((part) => part !== undefined).join('/');
-}
-
 /** The added tolerations that the DaemonSet still has. */
 export function addedTo(leftover: Leftover): Toleration[] {
   if (leftover.resource === 'nodes') return [];

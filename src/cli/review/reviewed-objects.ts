@@ -5,7 +5,7 @@ import { yamlText } from '../../files/printed-data.ts';
 import type { Violation } from '../../judge/decision.ts';
 import { type Outcome, outcomeText } from '../../judge/outcomes.ts';
 import { pointerNames } from '../../kubernetes/json-patch.ts';
-import { printable } from '../../kubernetes/text.ts';
+import { objectTitle, printable } from '../../kubernetes/text.ts';
 import { OUTPUT_FORMATS } from '../options.ts';
 import { asAnnotations, asSarif, type CiResult, placeIn } from '../output/ci-results.ts';
 import { formatAs } from '../output/format.ts';
@@ -95,8 +95,8 @@ const HEADINGS = ['OBJECT', 'OPERATION', 'RESULT', 'POLICY', 'WHAT'];
 
 function table({ reviewed, others }: Review, patched: boolean, look: Look): string {
   const rows = reviewed.flatMap((each) => {
-    const { resource, namespace, name, operation, admission, refusals } = each;
-    const object = printable(nameOf({ resource, namespace, name }));
+    const { operation, admission, refusals } = each;
+    const object = printable(objectTitle(each));
     const violations = admission.violations.map((one) => [one.policy, violationText(one)]);
     const decided = violations.length > 0 ? violations : annotated(admission.patch).map((what) => ['', what]);
     const findings = [...refusals.map((refusal) => ['', printable(refusalText(refusal))]), ...decided];
@@ -115,10 +115,6 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
           .map(({ admission }) => `---\n${yamlText(admission.object, KUBECTL_YAML)}`)
       : []),
   ].join('');
-}
-
-function nameOf({ resource, namespace, name }: Pick<ReviewedObject, 'resource' | 'namespace' | 'name'>): string {
-  return [resource, namespace, name].filter((part) => part !== undefined).join('/');
 }
 
 /** Allowed exceptions are notes. */
@@ -154,7 +150,7 @@ function results({ place, admission, refusals, ...object }: ReviewedObject): CiR
       ...placeIn(refusal.place),
       level: 'error',
       rule: VALIDATION,
-      subject: nameOf(object),
+      subject: objectTitle(object),
       text: refusalText(refusal),
       properties: { field: refusal.field },
     }),
@@ -166,7 +162,7 @@ function results({ place, admission, refusals, ...object }: ReviewedObject): CiR
       ...placeIn(place),
       level: levelOf(violation),
       rule: `${policyKind} ${policy}`,
-      subject: nameOf(object),
+      subject: objectTitle(object),
       text: refusal ?? violationText(violation),
       properties: { field, mode, change, result, audit: String(audit) },
     };
