@@ -11,9 +11,10 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { PolicySet } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { collectDistinct } from './distinct.ts';
@@ -80,9 +81,13 @@ function remedyFor(
 
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
 function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
-  const adding = tolerationPolicies.filter(({ mode }) => mode === 'Mutate');
-  return missingOnRunning(daemonSet, { tolerationPolicies: adding }).length > 0;
+  return missingOnRunning(daemonSet, { tolerationPolicies: mutating(tolerationPolicies) }).length > 0;
 }
+
+/** The same list each time: {@link missingOnRunning} keeps what a list of policies requires. */
+const mutating = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
+  policies.filter(({ mode }) => mode === 'Mutate'),
+);
 
 function rowOf(
   daemonSet: ClusterDaemonSet,
