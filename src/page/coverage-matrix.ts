@@ -56,11 +56,12 @@ export async function coverageMatrix(
     const row = rowOf(daemonSet, index, all, shown.length, answers.indexOf);
     const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
     const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
-    const remedy = isMeant ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
+    // No policy adds tolerations to a DaemonSet with so many.
+    const remedy =
+      isMeant && !row.tooManyTolerations ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
     rows.push({
       ...row,
       ...(lacking ? { lacking } : {}),
-      ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
       ...(remedy ? { remedy } : {}),
     });
   }
@@ -114,6 +115,7 @@ function rowOf(
     desired: status.desired,
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
+    ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
     ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
     ...(daemonSet.isCritical ? { critical: true } : {}),
     ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
