@@ -2,7 +2,8 @@ import { rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import { hasGap, nameOf } from './coverage-problems.ts';
+import { daemonSetName } from '../policy/ready-when.ts';
+import { hasGap } from './coverage-problems.ts';
 import type { Refusals } from './decision-log.ts';
 import type { Fix, Place } from './state.ts';
 import {
@@ -107,7 +108,7 @@ function missingBy(policy: Registered['policies'][number], place: Place, led: Le
             },
           ];
     case 'TolerationPolicy': {
-      const gaps = new Set(led?.coverage.daemonSets.filter(hasGap).map(nameOf));
+      const gaps = new Set(led?.coverage.daemonSets.filter(hasGap).map(daemonSetName));
       const others = violators.filter((one) => !gaps.has(one));
       const unlisted = violating - (violators.length - others.length);
       if (unlisted === 0) return [];
