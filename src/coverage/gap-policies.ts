@@ -4,6 +4,7 @@ import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { MAX_NAME_PATTERNS } from '../policy/schema.ts';
 import {
   MAX_POLICY_TOLERATIONS,
   type PolicyToleration,
@@ -55,9 +56,6 @@ export interface FixOptions {
   /** Whether policies will add the tolerations, and not the author of each DaemonSet. */
   readonly byPolicies?: boolean;
 }
-
-/** How many DaemonSets one policy may name. */
-const MAX_NAMES = 64;
 
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
@@ -129,7 +127,7 @@ function tolerationPolicies(
   names: readonly string[],
   tolerations: readonly PolicyToleration[],
 ): TolerationPolicyManifest[] {
-  const parts = chunks(names, MAX_NAMES).flatMap((names) =>
+  const parts = chunks(names, MAX_NAME_PATTERNS).flatMap((names) =>
     chunks(tolerations, MAX_POLICY_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
   );
   return parts.map(({ names, tolerations }) => ({
