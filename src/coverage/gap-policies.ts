@@ -52,22 +52,18 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
   readonly waiting: readonly Gap<DaemonSet, Node>[];
 }
 
-export interface FixOptions {
-  /** Whether policies will add the tolerations, and not the author of each DaemonSet. */
-  readonly byPolicies?: boolean;
-}
-
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
  * @param keys of the taints that may be tolerated; `*` stands for any characters, and then covers no transient taint. A transient taint that is named
  *   is tolerated wherever it keeps the DaemonSet off, also beside permanent ones.
  * @param inForce policies whose requirements are left out
+ * @param options.byPolicies whether policies will add the tolerations, and not the author of each DaemonSet
  */
 export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   gaps: readonly Gap<DaemonSet, Node>[],
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[] = [],
-  { byPolicies = true }: FixOptions = {},
+  { byPolicies = true }: { readonly byPolicies?: boolean } = {},
 ): CoverageFix<DaemonSet, Node> {
   const named = gaps.map((gap) => ({
     ...gap,
