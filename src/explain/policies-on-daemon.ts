@@ -54,6 +54,8 @@ export interface PoliciesOnDaemon {
   readonly audit: boolean;
   /** It opts out by annotation. */
   readonly optsOut: boolean;
+  /** The DaemonSet is being deleted. */
+  readonly deleting: boolean;
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
   readonly policies: readonly PolicyOnDaemon[];
@@ -84,6 +86,7 @@ export function policiesOnDaemonSet(
   return {
     audit,
     optsOut: optsOut(daemonSet),
+    deleting: daemonSet.deleting,
     tooManyTolerations: hasTooManyTolerations(daemonSet),
     policies: declared.map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, compiled),
@@ -109,6 +112,7 @@ export function policiesOnPod(
   return {
     audit,
     optsOut: owner !== undefined && optsOut(owner),
+    deleting: owner?.deleting === true,
     // The explanation of the DaemonSet says so.
     tooManyTolerations: false,
     policies: owner ? declared.map((policy) => onDaemon(policy, owner, audit)) : [],
