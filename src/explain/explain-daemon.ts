@@ -318,14 +318,14 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
     };
   }
-  if (explained.tooManyTolerations && gaps.length > 0) {
+  const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
+  const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
+  if (explained.tooManyTolerations && (gaps.length > 0 || missingBy.length > 0)) {
     return {
       note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
     };
   }
   if (explained.audit && gaps.length > 0) return { note: `${AUDIT_ADDS_NONE}: end audit mode, or ${ADD_IT_THERE}` };
-  const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
-  const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
   if (missingBy.length > 0) {
     const isPatched = policies.some(
       ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),

@@ -205,6 +205,11 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
       next: 'remove tolerations that its pods do not need, until it has 256 at most, or add the toleration to the DaemonSet',
     },
     {
+      where: 'it has so many tolerations that policies add none, and no taint keeps it off at present',
+      more: { [DAEMON_SET_PATH]: CROWDED, '/api/v1/nodes': [node('n2', [])] },
+      next: 'remove tolerations that its pods do not need, until it has 256 at most, or add the toleration to the DaemonSet',
+    },
+    {
       where: 'it is being deleted, so that policies leave it alone',
       more: { [DAEMON_SET_PATH]: DELETED },
       next: 'nothing: it is being deleted',
