@@ -68,13 +68,16 @@ function gapProblem(row: CoverageRow, audit: boolean): UnrankedProblem {
   };
 }
 
+/** For a DaemonSet to which policies add nothing. @param daemonSet `NAMESPACE/NAME` */
+export function explainTooMany(daemonSet: string): Fix {
+  const command = `taintkeeper explain daemonset ${shellWord(daemonSet)}`;
+  return { command, note: 'It has so many tolerations that no policy adds any.' };
+}
+
 /** The one remedy of a gap, which `taintkeeper explain` has, too. */
 function gapFix(row: CoverageRow, audit: boolean): Fix | undefined {
   const { remedy, keptOff, tooManyTolerations } = row;
-  if (tooManyTolerations) {
-    const command = `taintkeeper explain daemonset ${shellWord(daemonSetName(row))}`;
-    return { command, note: 'It has so many tolerations that no policy adds any.' };
-  }
+  if (tooManyTolerations) return explainTooMany(daemonSetName(row));
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
   if (remedy === undefined) return undefined;
   const on = remedy.nodes === keptOff ? `all ${number(keptOff)}` : `${number(remedy.nodes)} of them`;
