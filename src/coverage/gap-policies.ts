@@ -4,6 +4,7 @@ import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { MAX_NAME_PATTERNS } from '../policy/schema.ts';
 import {
   MAX_POLICY_TOLERATIONS,
   type PolicyToleration,
@@ -51,25 +52,18 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
   readonly waiting: readonly Gap<DaemonSet, Node>[];
 }
 
-export interface FixOptions {
-  /** Whether policies will add the tolerations, and not the author of each DaemonSet. */
-  readonly byPolicies?: boolean;
-}
-
-/** How many DaemonSets one policy may name. */
-const MAX_NAMES = 64;
-
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
  * @param keys of the taints that may be tolerated; `*` stands for any characters, and then covers no transient taint. A transient taint that is named
  *   is tolerated wherever it keeps the DaemonSet off, also beside permanent ones.
  * @param inForce policies whose requirements are left out
+ * @param options.byPolicies whether policies will add the tolerations, and not the author of each DaemonSet
  */
 export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   gaps: readonly Gap<DaemonSet, Node>[],
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[] = [],
-  { byPolicies = true }: FixOptions = {},
+  { byPolicies = true }: { readonly byPolicies?: boolean } = {},
 ): CoverageFix<DaemonSet, Node> {
   const named = gaps.map((gap) => ({
     ...gap,
@@ -129,7 +123,7 @@ function tolerationPolicies(
   names: readonly string[],
   tolerations: readonly PolicyToleration[],
 ): TolerationPolicyManifest[] {
-  const parts = chunks(names, MAX_NAMES).flatMap((names) =>
+  const parts = chunks(names, MAX_NAME_PATTERNS).flatMap((names) =>
     chunks(tolerations, MAX_POLICY_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
   );
   return parts.map(({ names, tolerations }) => ({

@@ -233,6 +233,9 @@ export function formatDaemon(explained: DaemonExplanation): FormattedExplanation
         lines: [
           ...podLines(explained),
           ...(optsOut ? [`it is annotated ${IGNORE_ANNOTATION}: policies leave it alone`] : []),
+          ...(explained.deleting
+            ? [`${kind === 'pod' ? 'its DaemonSet' : 'it'} is being deleted: policies leave it alone`]
+            : []),
           ...(explained.tooManyTolerations
             ? [`it has more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy is applied to it`]
             : []),
@@ -309,19 +312,20 @@ const ADD_IT_THERE = 'add the toleration to the DaemonSet';
 function nextOfDaemonSet(explained: DaemonExplanation): Step {
   const { namespace, name, tolerations, policies, gaps, waiting, unasked, optsOut, missingPods, problems, remedy } =
     explained;
+  if (explained.deleting) return { note: 'nothing: it is being deleted' };
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
     };
   }
-  if (explained.tooManyTolerations && gaps.length > 0) {
+  const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
+  const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
+  if (explained.tooManyTolerations && (gaps.length > 0 || missingBy.length > 0)) {
     return {
       note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
     };
   }
   if (explained.audit && gaps.length > 0) return { note: `${AUDIT_ADDS_NONE}: end audit mode, or ${ADD_IT_THERE}` };
-  const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
-  const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
   if (missingBy.length > 0) {
     const isPatched = policies.some(
       ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),
@@ -342,6 +346,9 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
     return {
       command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,
     };
+  }
+  if (gaps.length > 0) {
+    return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
   }
   if (waiting.length > 0) {
     const toRun = explained.audit

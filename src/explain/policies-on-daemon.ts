@@ -8,7 +8,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
+import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -54,7 +54,9 @@ export interface PoliciesOnDaemon {
   readonly audit: boolean;
   /** It opts out by annotation. */
   readonly optsOut: boolean;
-  /** TolerationPolicies select it, but are not applied because of the number of its tolerations. */
+  /** The DaemonSet is being deleted. */
+  readonly deleting: boolean;
+  /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
@@ -77,15 +79,17 @@ export function policiesOnDaemonSet(
   { audit = false }: { readonly audit?: boolean } = {},
 ): PoliciesOnDaemon {
   const declared = policies.filter(isForDaemonSets);
+  const compiled = compilePolicies(declared, { audit });
   const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, true);
-  const asking = askingFor(daemonSet, compilePolicies(declared, { audit }));
+  const asking = askingFor(daemonSet, compiled);
   const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
   return {
     audit,
     optsOut: optsOut(daemonSet),
+    deleting: daemonSet.deleting,
     tooManyTolerations: hasTooManyTolerations(daemonSet),
     policies: declared.map((policy) => onDaemon(policy, daemonSet, audit)),
-    tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, declared, audit),
+    tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, compiled),
     places,
     gaps,
     waiting,
@@ -108,11 +112,12 @@ export function policiesOnPod(
   return {
     audit,
     optsOut: owner !== undefined && optsOut(owner),
+    deleting: owner?.deleting === true,
     // The explanation of the DaemonSet says so.
     tooManyTolerations: false,
     policies: owner ? declared.map((policy) => onDaemon(policy, owner, audit)) : [],
     tolerations: owner
-      ? tolerationsOn(owner, pod.tolerations, declared, audit)
+      ? tolerationsOn(owner, pod.tolerations, compilePolicies(declared, { audit }))
       : pod.tolerations.map((toleration) => ({ toleration: formatToleration(toleration), state: 'own', by: [] })),
     ...placesFor(compilePodCoverage(pod), nodes, owner !== undefined),
     unasked: [],
@@ -146,10 +151,8 @@ function unmetBy({ spec: { daemonSets } }: ExplainedPolicy, daemonSet: Selectabl
 function tolerationsOn(
   daemonSet: DaemonSetView,
   carried: readonly Toleration[],
-  declared: readonly ExplainedPolicy[],
-  audit: boolean,
+  compiled: PolicySet,
 ): TolerationOnDaemon[] {
-  const compiled = compilePolicies(declared, { audit });
   const asking = askingFor(daemonSet, compiled);
   const found = carried.map((toleration): TolerationOnDaemon => {
     const by = asking.flatMap(({ name, mode, tolerations }) =>
@@ -170,7 +173,7 @@ function tolerationsOn(
   return [...found, ...missing];
 }
 
-function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: ReturnType<typeof compilePolicies>) {
+function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: PolicySet) {
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 

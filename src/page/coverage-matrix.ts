@@ -11,9 +11,10 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { PolicySet } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { collectDistinct } from './distinct.ts';
@@ -55,11 +56,12 @@ export async function coverageMatrix(
     const row = rowOf(daemonSet, index, all, shown.length, answers.indexOf);
     const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
     const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
-    const remedy = isMeant ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
+    // No policy adds tolerations to a DaemonSet with so many.
+    const remedy =
+      isMeant && !row.tooManyTolerations ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
     rows.push({
       ...row,
       ...(lacking ? { lacking } : {}),
-      ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
       ...(remedy ? { remedy } : {}),
     });
   }
@@ -80,9 +82,13 @@ function remedyFor(
 
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
 function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
-  const adding = tolerationPolicies.filter(({ mode }) => mode === 'Mutate');
-  return missingOnRunning(daemonSet, { tolerationPolicies: adding }).length > 0;
+  return missingOnRunning(daemonSet, { tolerationPolicies: mutating(tolerationPolicies) }).length > 0;
 }
+
+/** The same list each time: {@link missingOnRunning} keeps what a list of policies requires. */
+const mutating = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
+  policies.filter(({ mode }) => mode === 'Mutate'),
+);
 
 function rowOf(
   daemonSet: ClusterDaemonSet,
@@ -109,6 +115,7 @@ function rowOf(
     desired: status.desired,
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
+    ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
     ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
     ...(daemonSet.isCritical ? { critical: true } : {}),
     ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),

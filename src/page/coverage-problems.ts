@@ -1,10 +1,9 @@
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
+import { daemonSetName } from '../policy/ready-when.ts';
 import type { CoverageRow, Fix } from './state.ts';
 import { count, daemonSetAt, type Led, MAX_CAUSES, number, type UnrankedProblem } from './unranked-problem.ts';
 
-/** The name of the DaemonSet: `NAMESPACE/NAME`. */
-export const nameOf = ({ namespace, name }: CoverageRow) => `${namespace}/${name}`;
 const isKeptOff = ({ keptOff, optsOut }: CoverageRow) => keptOff > 0 && !optsOut;
 /** That a pool's own taint keeps a DaemonSet off is mostly intended: the tab shows it, and it is no problem. */
 export const hasGap = (row: CoverageRow) => isKeptOff(row) && (row.critical === true || row.lacking === true);
@@ -45,7 +44,7 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
             count: rolling.length,
             text: `${count(rolling.length, 'DaemonSet')} ${rolling.length === 1 ? 'is' : 'are'} rolling out`,
             place: { tab: 'coverage', filters: { show: 'unavailable' } },
-            names: rolling.map(nameOf),
+            names: rolling.map(daemonSetName),
             nameAt: daemonSetAt,
           } satisfies UnrankedProblem,
         ]),
@@ -56,7 +55,7 @@ const harmOfGap = ({ critical }: CoverageRow): Harm => (critical ? 'NodesWithout
 
 function gapProblem(row: CoverageRow, audit: boolean): UnrankedProblem {
   const { runs, keptOff, critical } = row;
-  const name = nameOf(row);
+  const name = daemonSetName(row);
   return {
     harm: harmOfGap(row),
     count: keptOff,
@@ -69,13 +68,16 @@ function gapProblem(row: CoverageRow, audit: boolean): UnrankedProblem {
   };
 }
 
+/** For a DaemonSet to which policies add nothing. @param daemonSet `NAMESPACE/NAME` */
+export function explainTooMany(daemonSet: string): Fix {
+  const command = `taintkeeper explain daemonset ${shellWord(daemonSet)}`;
+  return { command, note: 'It has so many tolerations that no policy adds any.' };
+}
+
 /** The one remedy of a gap, which `taintkeeper explain` has, too. */
 function gapFix(row: CoverageRow, audit: boolean): Fix | undefined {
   const { remedy, keptOff, tooManyTolerations } = row;
-  if (tooManyTolerations) {
-    const command = `taintkeeper explain daemonset ${shellWord(nameOf(row))}`;
-    return { command, note: 'It has so many tolerations that no policy adds any.' };
-  }
+  if (tooManyTolerations) return explainTooMany(daemonSetName(row));
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
   if (remedy === undefined) return undefined;
   const on = remedy.nodes === keptOff ? `all ${number(keptOff)}` : `${number(remedy.nodes)} of them`;
@@ -94,9 +96,9 @@ function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): Unra
     {
       harm: 'Reported',
       count: rows.length,
-      text: `${isOne ? `${nameOf(first)} tolerates` : `${count(rows.length, 'DaemonSet')} tolerate`} one of the two names of the control plane's taint`,
-      place: isOne ? daemonSetAt(nameOf(first)) : { tab: 'coverage', filters: { show: 'tainted' } },
-      names: isOne ? [] : rows.map(nameOf),
+      text: `${isOne ? `${daemonSetName(first)} tolerates` : `${count(rows.length, 'DaemonSet')} tolerate`} one of the two names of the control plane's taint`,
+      place: isOne ? daemonSetAt(daemonSetName(first)) : { tab: 'coverage', filters: { show: 'tainted' } },
+      names: isOne ? [] : rows.map(daemonSetName),
       nameAt: daemonSetAt,
       why: 'kept off nodes',
       fix: isOne ? gapFix(first, audit) : LIST_GAPS,
@@ -119,10 +121,13 @@ function unavailableProblem(harm: Harm, rows: readonly CoverageRow[]): UnrankedP
       count: Math.max(...rows.map(({ unavailable }) => unavailable)),
       text:
         second === undefined
-          ? `${nameOf(first)} has ${number(first.unavailable)} of ${count(first.desired, 'pod')} unavailable`
+          ? `${daemonSetName(first)} has ${number(first.unavailable)} of ${count(first.desired, 'pod')} unavailable`
           : `${count(rows.length, 'DaemonSet')} have pods unavailable`,
-      place: second === undefined ? daemonSetAt(nameOf(first)) : { tab: 'coverage', filters: { show: 'unavailable' } },
-      names: second === undefined ? [] : rows.map(nameOf),
+      place:
+        second === undefined
+          ? daemonSetAt(daemonSetName(first))
+          : { tab: 'coverage', filters: { show: 'unavailable' } },
+      names: second === undefined ? [] : rows.map(daemonSetName),
       nameAt: daemonSetAt,
       fix: { command: fix, note: '' },
     },

@@ -2,7 +2,8 @@ import { rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import { hasGap, nameOf } from './coverage-problems.ts';
+import { daemonSetName } from '../policy/ready-when.ts';
+import { explainTooMany, hasGap } from './coverage-problems.ts';
 import type { Refusals } from './decision-log.ts';
 import type { Fix, Place } from './state.ts';
 import {
@@ -107,7 +108,9 @@ function missingBy(policy: Registered['policies'][number], place: Place, led: Le
             },
           ];
     case 'TolerationPolicy': {
-      const gaps = new Set(led?.coverage.daemonSets.filter(hasGap).map(nameOf));
+      const rows = led?.coverage.daemonSets ?? [];
+      const gaps = new Set(rows.filter(hasGap).map(daemonSetName));
+      const tooMany = new Set(rows.filter((row) => row.tooManyTolerations).map(daemonSetName));
       const others = violators.filter((one) => !gaps.has(one));
       const unlisted = violating - (violators.length - others.length);
       if (unlisted === 0) return [];
@@ -117,7 +120,7 @@ function missingBy(policy: Registered['policies'][number], place: Place, led: Le
           count: unlisted,
           text: `TolerationPolicy ${name}: tolerations are missing on ${number(unlisted)} of ${count(matched, 'DaemonSet')}`,
           names: withNames(others),
-          fix: mode === 'Mutate' ? addTolerations(name, others, spec) : undefined,
+          fix: mode === 'Mutate' ? addTolerations(name, withNames(others), tooMany, spec) : undefined,
         },
       ];
     }
@@ -139,10 +142,21 @@ function violatorAt(kind: PolicyKind, name: string): Place | undefined {
   return kind === 'TaintPolicy' ? nodeAt(name) : daemonSetAt(name);
 }
 
-/** For DaemonSets that no taint keeps off at present. */
-function addTolerations(policy: string, daemonSets: readonly string[], spec: string): Fix | undefined {
-  const [first, second] = daemonSets;
-  if (first !== undefined && second === undefined) {
+/**
+ * For DaemonSets that no taint keeps off at present.
+ * @param daemonSets those that are not known by name are empty
+ * @param tooMany those with so many tolerations that no policy adds any
+ */
+function addTolerations(
+  policy: string,
+  daemonSets: readonly string[],
+  tooMany: ReadonlySet<string>,
+  spec: string,
+): Fix | undefined {
+  const [first, second] = daemonSets.filter((one) => !tooMany.has(one));
+  const [any = ''] = daemonSets;
+  if (first === undefined) return explainTooMany(any);
+  if (first !== '' && second === undefined) {
     const [namespace = '', name = ''] = first.split('/');
     return { command: rolloutCommandFor({ namespace, name }), note: 'Adds them, and replaces its pods.' };
   }

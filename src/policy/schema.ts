@@ -112,9 +112,12 @@ export const LabelValue = (description: string) =>
 
 export const EffectSchema = (description: string) => Type.Enum([...TAINT_EFFECTS], { description });
 
+/** How many names or patterns a field of a policy may have. */
+export const MAX_NAME_PATTERNS = 64;
+
 /** A list of names, each of which may contain `*`. */
 export const NamePatterns = (description: string, options: { default?: string[] } = {}) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 253 }), { description, maxItems: 64, ...options });
+  Type.Array(Type.String({ minLength: 1, maxLength: 253 }), { description, maxItems: MAX_NAME_PATTERNS, ...options });
 
 // The default is 8, and some of TypeBox's errors repeat others.
 Settings.Set({ maxErrors: 100 });

@@ -8,7 +8,7 @@ import {
 } from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { deploymentOf } from '../installation.ts';
+import { restart } from '../installation.ts';
 import type { PodView } from '../pod-view.ts';
 import { renewal, servedBy } from './served.ts';
 
@@ -70,12 +70,11 @@ function hasStarted({ cannotStart, ip }: PodView): boolean {
 
 function replacedByLeader({ installation, source }: Facts): string {
   const { namespace } = installation;
-  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
+  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`;
 }
 
 function missing({ installation, source }: Facts): string {
-  const { namespace } = installation;
   return source.kind === 'files'
     ? `have its issuer create it; the replicas cannot start without it`
-    : `a replica creates it when it starts: kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
+    : `a replica creates it when it starts: ${restart(installation)}`;
 }

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { rotationObstacle } from '../../certs/inspect.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { deploymentOf, type Installation } from '../installation.ts';
+import { restart } from '../installation.ts';
 import type { Way } from '../replica-facts.ts';
 
 /** The certificates that one replica serves. */
@@ -79,10 +79,6 @@ export function renewal(
   // Also if there is no Secret.
   if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(installation)}`;
   return `taintkeeper certs rotate --namespace ${namespace}`;
-}
-
-function restart(installation: Installation): string {
-  return `kubectl rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
 }
 
 /** Describes items with the same trait together: `a, b are late; c is early`. */

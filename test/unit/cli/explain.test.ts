@@ -66,7 +66,11 @@ const OBJECTS: Readonly<Record<string, object>> = {
   },
 };
 
-const CROWDED_PATH = '/apis/apps/v1/namespaces/ns/daemonsets/a';
+const DAEMON_SET_PATH = '/apis/apps/v1/namespaces/ns/daemonsets/a';
+const DELETED = {
+  metadata: { namespace: 'ns', name: 'a', uid: 'u', deletionTimestamp: '2026-01-05T03:04:05Z' },
+  spec: { selector: { matchLabels: { app: 'a' } }, template: { spec: {} } },
+};
 const CROWDED = {
   metadata: { namespace: 'ns', name: 'a', uid: 'u' },
   spec: {
@@ -197,8 +201,31 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
     },
     {
       where: 'it has so many tolerations that policies add none',
-      more: { [CROWDED_PATH]: CROWDED },
+      more: { [DAEMON_SET_PATH]: CROWDED },
       next: 'remove tolerations that its pods do not need, until it has 256 at most, or add the toleration to the DaemonSet',
+    },
+    {
+      where: 'it has so many tolerations that policies add none, and no taint keeps it off at present',
+      more: { [DAEMON_SET_PATH]: CROWDED, '/api/v1/nodes': [node('n2', [])] },
+      next: 'remove tolerations that its pods do not need, until it has 256 at most, or add the toleration to the DaemonSet',
+    },
+    {
+      where: 'it is being deleted, so that policies leave it alone',
+      more: { [DAEMON_SET_PATH]: DELETED },
+      next: 'nothing: it is being deleted',
+    },
+    {
+      where: 'it is being deleted, and no policy asks for the toleration',
+      more: { [DAEMON_SET_PATH]: DELETED, '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [] },
+      next: 'nothing: it is being deleted',
+    },
+    {
+      where: 'no policy can name the value of the taint',
+      more: {
+        '/api/v1/nodes': [node('n1', [{ ...EDGE, value: 'not valid' }])],
+        '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [],
+      },
+      next: 'no policy can name it or the taint: if it is meant to run there, add the toleration to the DaemonSet',
     },
   ])('$where', async ({ more, next }) => {
     const { stdout } = await explain(['daemonset', 'ns/a'], more);
@@ -208,11 +235,22 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
 
 it('a DaemonSet with more than 256 tolerations: policies add none to it', async () => {
   const told = 'it has more than 256 tolerations: no TolerationPolicy is applied to it';
-  const { stdout } = await explain(['daemonset', 'ns/a'], { [CROWDED_PATH]: CROWDED });
+  const { stdout } = await explain(['daemonset', 'ns/a'], { [DAEMON_SET_PATH]: CROWDED });
   expect(stdout).toContain(told);
   expect(stdout).toMatch(/^ *edge:NoSchedule +missing /m);
-  const unselected = { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [], [CROWDED_PATH]: CROWDED };
+  const unselected = { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [], [DAEMON_SET_PATH]: CROWDED };
   expect((await explain(['daemonset', 'ns/a'], unselected)).stdout).toMatch(/^next: remove tolerations that /m);
+});
+
+it('a DaemonSet that is being deleted, and its pod: it lacks nothing, and the reason is given', async () => {
+  const more = { [DAEMON_SET_PATH]: DELETED };
+  const { code, stdout } = await explain(['daemonset', 'ns/a'], more);
+  expect(code).toBe(1);
+  expect(stdout).toContain('it is being deleted: policies leave it alone');
+  expect(stdout).not.toContain('missing');
+  expect((await explain(['pod', 'ns/a-2'], more)).stdout).toContain(
+    'its DaemonSet is being deleted: policies leave it alone',
+  );
 });
 
 it('a pod with resource claims: taints of devices are not covered', async () => {

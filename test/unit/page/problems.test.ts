@@ -421,6 +421,34 @@ it.each([
   expect(found?.names).toEqual(violators.map((text) => ({ text, place: { tab: 'coverage', object: text } })));
 });
 
+describe('DaemonSets that no taint keeps off, where one has so many tolerations that policies add none', () => {
+  const crowded = row('a', { lacking: true, tooManyTolerations: true });
+  it.each<{ why: string; others: readonly CoverageRow[]; command: unknown }>([
+    { why: 'are explained if it is the only one', others: [], command: 'taintkeeper explain daemonset ns/a' },
+    {
+      why: 'are explained if the others have as many',
+      others: [row('b', { lacking: true, tooManyTolerations: true })],
+      command: 'taintkeeper explain daemonset ns/a',
+    },
+    {
+      why: 'lead to the rollout of the only other one',
+      others: [row('b', { lacking: true })],
+      command: 'kubectl rollout restart -n ns daemonset b',
+    },
+    {
+      why: 'are patched if there are several others',
+      others: [row('b', { lacking: true }), row('c', { lacking: true })],
+      command: expect.stringContaining('"existing":"Patch"'),
+    },
+  ])('$why', ({ others, command }) => {
+    const rows = [crowded, ...others];
+    const violators = rows.map(({ namespace, name }) => `${namespace}/${name}`);
+    const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', violating: rows.length } as const;
+    const [found] = problemsOf({ policies: [{ ...policy, violators }] }, ledWith(nodesWith(['kk']), rows));
+    expect(found?.fix?.command).toEqual(command);
+  });
+});
+
 it('leads from a denied component to its decisions, and to the nodes only where there are nodes', () => {
   const refusals = [{ user: 'system:node:n1', count: 1, policies: ['p'], objects: ['n1'] }];
   expect(problemsOf({}, LED, refusals)).toMatchObject([
