@@ -302,6 +302,8 @@ export const DAEMON_SET_PLACES = [
   { namespace: 'kube-public', name: 'csi' },
   { namespace: 'default', name: 'cni-x' },
   { namespace: 'default', name: 'other' },
+  // The asterisk of a pattern c*i matches nothing here.
+  { namespace: 'kube-public', name: 'ci' },
 ] as const;
 
 /** One request. Which node or DaemonSet an update is about, is a number: as many as there are stand ready. */
