@@ -248,9 +248,11 @@ describe('a section has what its commands need, for a reader who comes by a link
 
     it.each(concerned)('$path, $heading', ({ text, found }) => {
       // A command in the text can be the link itself.
-      const ends = found
-        .map((command) => text.indexOf(command))
-        .map((begin, index) => begin + (found[index] ?? '').length);
+      const ends = found.map((command) => {
+        const begin = text.indexOf(command);
+        expect(begin, command).toBeGreaterThanOrEqual(0);
+        return begin + command.length;
+      });
       expect(text.search(link)).toBeGreaterThanOrEqual(0);
       expect(text.search(link)).toBeLessThanOrEqual(Math.min(...ends) + 1);
     });
