@@ -47,6 +47,11 @@ export const FLANNEL_AFTER_PR_1907: readonly Toleration[] = [
   { key: 'node-role.kubernetes.io/etcd', operator: 'Exists', effect: 'NoExecute' },
 ];
 
+/** So many tolerations, each of a key of its own. */
+export function manyTolerations(count: number): Toleration[] {
+  return Array.from({ length: count }, (_, index) => ({ key: `example.com/${index}`, operator: 'Exists' }));
+}
+
 const CNI: CaseDaemonSet = {
   namespace: 'kube-system',
   name: 'cni',
