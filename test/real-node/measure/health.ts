@@ -58,10 +58,26 @@ export function watchHealth(cluster: RealCluster): HealthWatch {
   };
 }
 
+interface Leader {
+  /** As the Lease names it. */
+  readonly holder: string;
+  readonly pod: Pod;
+}
+
+/** The replica that leads, if one does. */
+async function leader(cluster: RealCluster): Promise<Leader | undefined> {
+  const holder = await leaseHolder(cluster);
+  const pod = (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name));
+  return holder !== undefined && pod ? { holder, pod } : undefined;
+}
+
+function anyLeader(cluster: RealCluster): Promise<Leader> {
+  return waitUntil(() => leader(cluster), { timeoutMs: TIMEOUT_MS, otherwise: () => 'no replica leads' });
+}
+
 /** The node of the replica that leads, if one does. */
 export async function leaderNode(cluster: RealCluster): Promise<string | undefined> {
-  const holder = await leaseHolder(cluster);
-  return (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name))?.spec.nodeName;
+  return (await leader(cluster))?.pod.spec.nodeName;
 }
 
 /**
@@ -69,15 +85,11 @@ export async function leaderNode(cluster: RealCluster): Promise<string | undefin
  * @returns what waits until another process leads
  */
 export async function killLeader(cluster: RealCluster): Promise<() => Promise<void>> {
-  const killed = await waitUntil(() => leaseHolder(cluster), {
-    timeoutMs: TIMEOUT_MS,
-    otherwise: () => 'no replica leads',
-  });
-  const { metadata, spec } = (await productPods(cluster)).find((pod) => killed.startsWith(pod.metadata.name)) ?? {};
-  const node = cluster.nodes.find(({ name }) => name === spec?.nodeName);
-  if (!node) throw new Error(`${killed} leads, and has no pod on a node`);
+  const { holder: killed, pod } = await anyLeader(cluster);
+  const node = cluster.nodes.find(({ name }) => name === pod.spec.nodeName);
+  if (!node) throw new Error(`${killed} leads, and its pod is on no node`);
   // Two replicas on one node differ by their host name, which containerd puts into the environment.
-  const pids = `grep --files-with-matches --text 'HOSTNAME=${metadata?.name}' /proc/[0-9]*/environ | cut --delimiter=/ --fields=3`;
+  const pids = `grep --files-with-matches --text 'HOSTNAME=${pod.metadata.name}' /proc/[0-9]*/environ | cut --delimiter=/ --fields=3`;
   await node.run(['sh', '-c', `kill -KILL $(${pids})`]);
   return async () => {
     const isAnother = async () => ![undefined, killed].includes(await leaseHolder(cluster)) || undefined;
@@ -87,10 +99,7 @@ export async function killLeader(cluster: RealCluster): Promise<() => Promise<vo
 
 /** Has the replica on this node lead: that of the other node is asked to stop, gives the Lease back, and is started again. */
 export async function leadFrom(cluster: RealCluster, node: string): Promise<void> {
-  const first = await waitUntil(() => leaderNode(cluster), {
-    timeoutMs: TIMEOUT_MS,
-    otherwise: () => 'no replica leads',
-  });
+  const first = (await anyLeader(cluster)).pod.spec.nodeName;
   if (first === node) return;
   await cluster.nodes.find(({ name }) => name === first)?.run(['pkill', '-TERM', '-f', 'taintkeeper.cjs serve']);
   await waitUntil(async () => ((await leaderNode(cluster)) === node ? true : undefined), {
