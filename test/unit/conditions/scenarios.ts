@@ -281,7 +281,9 @@ export const policies: fc.Arbitrary<Policy[]> = fc
 export interface DaemonSetState {
   readonly labels: Readonly<Record<string, string>>;
   readonly tolerations: readonly Toleration[];
-  readonly ignore: string | undefined;
+  /** The value of the annotation `taintkeeper.dev/ignore`. */
+  readonly ignore?: string | undefined;
+  /** Another image is another template. */
   readonly image: string;
   readonly hostNetwork: boolean;
   /** Only an API server sets this: it is not among what is generated. */
