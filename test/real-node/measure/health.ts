@@ -80,20 +80,27 @@ export async function leaderNode(cluster: RealCluster): Promise<string | undefin
   return (await leader(cluster))?.pod.spec.nodeName;
 }
 
-/**
- * Sends SIGKILL to the process that leads, and to no other.
- * @returns what waits until another process leads
- */
-export async function killLeader(cluster: RealCluster): Promise<() => Promise<void>> {
+export interface KilledLeader {
+  /** Whether no other process has led since: the Lease still names this one. */
+  isLast(): Promise<boolean>;
+  /** Waits until another process leads. */
+  nextLeads(): Promise<void>;
+}
+
+/** Sends SIGKILL to the process that leads, and to no other. */
+export async function killLeader(cluster: RealCluster): Promise<KilledLeader> {
   const { holder: killed, pod } = await anyLeader(cluster);
   const node = cluster.nodes.find(({ name }) => name === pod.spec.nodeName);
   if (!node) throw new Error(`${killed} leads, and its pod is on no node`);
   // Two replicas on one node differ by their host name, which containerd puts into the environment.
   const pids = `grep --files-with-matches --text 'HOSTNAME=${pod.metadata.name}' /proc/[0-9]*/environ | cut --delimiter=/ --fields=3`;
   await node.run(['sh', '-c', `kill -KILL $(${pids})`]);
-  return async () => {
-    const isAnother = async () => ![undefined, killed].includes(await leaseHolder(cluster)) || undefined;
-    await waitUntil(isAnother, { timeoutMs: TIMEOUT_MS, otherwise: () => `no replica leads after ${killed}` });
+  return {
+    isLast: async () => (await lease(cluster)).holderIdentity === killed,
+    async nextLeads() {
+      const isAnother = async () => ![undefined, killed].includes(await leaseHolder(cluster)) || undefined;
+      await waitUntil(isAnother, { timeoutMs: TIMEOUT_MS, otherwise: () => `no replica leads after ${killed}` });
+    },
   };
 }
 
@@ -143,12 +150,13 @@ async function isRolledOut(cluster: RealCluster): Promise<boolean> {
 
 /** Who holds the Lease, and has renewed it lately. */
 async function leaseHolder(cluster: RealCluster): Promise<string | undefined> {
-  const { body } = await cluster.request<{ spec?: { holderIdentity?: string; renewTime?: string } }>(
-    admin,
-    'GET',
-    `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/taintkeeper`,
-  );
-  const { holderIdentity, renewTime } = body.spec ?? {};
+  const { holderIdentity, renewTime } = await lease(cluster);
   const isRecent = renewTime !== undefined && Date.now() - Date.parse(renewTime) < RENEWED_WITHIN_MS;
   return isRecent ? holderIdentity : undefined;
+}
+
+async function lease(cluster: RealCluster): Promise<{ holderIdentity?: string; renewTime?: string }> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/taintkeeper`;
+  const { body } = await cluster.request<{ spec?: Awaited<ReturnType<typeof lease>> }>(admin, 'GET', path);
+  return body.spec ?? {};
 }
