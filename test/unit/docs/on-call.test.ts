@@ -93,7 +93,7 @@ describe('the pages quote what taintkeeper prints', () => {
 /** What to do by the first row that quotes a part of the message. A last row without a text is for all others. */
 function firstMatch(rows: readonly Row[], message: string): string | undefined {
   const matches = (text: string) => {
-    const parts = text.split(/…|\bPOLICY\b/).map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const parts = text.split(/…|\bPOLICY\b/).map((part) => RegExp.escape(part.trim()));
     return new RegExp(parts.join('.*')).test(message);
   };
   const [, , ...below] = rows;
