@@ -31,14 +31,10 @@ export function hasTest(path: string, title: string): boolean {
   });
   return titles.some((found) => {
     if (found === title) return true;
-    const pattern = found.split(PLACEHOLDER).map(escaped).join('(.+)');
+    const pattern = found.split(PLACEHOLDER).map(RegExp.escape).join('(.+)');
     const [, ...filled] = new RegExp(`^${pattern}$`).exec(title) ?? [];
     return filled.length > 0 && filled.every((text = '') => literals.has(text));
   });
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** `it` of `it(…)`, `it.each(…)(…)` and `it.each<T>(…)(…)`. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { INSTALL } from '../../scripts/chart.ts';
 import { COMMAND_RIGHTS, type CommandRights, type RoleRule } from '../../src/cli/command-rights.ts';
+import { grantRules } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE } from '../control-plane/replicas.ts';
 import { succeeded } from '../control-plane/rest.ts';
@@ -134,13 +135,12 @@ describeWithControlPlane('the rights that are listed for a command', NATIVE, (cp
     await create('/api/v1/namespaces', { metadata: { name: 'apps' } });
     await createPod('apps', 'app', []);
     const metadata = { name: 'operator' };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: operator.name }];
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: 'operator' };
-    await create(`${RBAC}/clusterroles`, { metadata, rules: [] });
-    await create(`${RBAC}/clusterrolebindings`, { metadata, subjects, roleRef: { ...roleRef, kind: 'ClusterRole' } });
+    const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: operator.name };
+    await grantRules(cp(), metadata.name, subject, []);
     const inNamespace = `${RBAC}/namespaces/${NAMESPACE}`;
     await create(`${inNamespace}/roles`, { metadata, rules: [] });
-    await create(`${inNamespace}/rolebindings`, { metadata, subjects, roleRef: { ...roleRef, kind: 'Role' } });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name };
+    await create(`${inNamespace}/rolebindings`, { metadata, subjects: [subject], roleRef });
   });
 
   describe.each(Object.entries(RUNS))('%s', (command, args) => {

@@ -22,6 +22,7 @@ describeWithControlPlane(
 
     describe.each(groups.map((alike) => ({ alike, first: alike[0]?.why })))('$first, and others', ({ alike }) => {
       const policies = tolerationPolicies(alike[0]?.policies ?? {});
+      const compiled = compilePolicies(policies);
       beforeAll(async () => {
         await enforce(native, policies);
       });
@@ -31,7 +32,7 @@ describeWithControlPlane(
         await prepare(cp(), [], daemonSets);
         const made = await make(cp(), request, []);
         if (!made) throw new Error('the API server does not take the DaemonSet');
-        check(made, simulateAdmission(made.request, compilePolicies(policies)));
+        check(made, simulateAdmission(made.request, compiled));
         expect(tolerationsOf(made.answer.body)).toEqual([...one.daemonSet.tolerations, ...added].map(withoutEmpty));
       });
     });

@@ -90,8 +90,8 @@ describe('a real node that registers with a taint of readyWhen.csiDrivers', skip
 
   it('keeps it while the driver does not run: under the next leader, and without a CSINode', async () => {
     await waitsFor('it has not registered on the node');
-    const nextLeads = await killLeader(cluster);
-    await nextLeads();
+    const killed = await killLeader(cluster);
+    await killed.nextLeads();
     await kubectl(cluster, ['delete', 'csinode', machine.name]);
     await waitsFor('the node has no CSINode; if that stays so, restart the kubelet of the node');
     await machine.service('kubelet').stop();
@@ -100,18 +100,21 @@ describe('a real node that registers with a taint of readyWhen.csiDrivers', skip
   });
 
   it('loses it when the driver registers, though no replica leads at that time, and not earlier', async () => {
-    await killLeader(cluster);
+    const uid = nodes[0]?.[0].metadata.uid;
+    const killed = await killLeader(cluster);
     driver.start();
-    const untainted = await waitUntil(() => nodes.find(([node]) => !isTainted(node)), {
+    const isRegistered = ({ metadata, spec }: CsiNode) =>
+      metadata.ownerReferences?.some((owner) => owner.uid === uid) && spec.drivers?.some(({ name }) => name === DRIVER);
+    const [, registered] = await waitUntil(() => csiNodes.find(([csiNode]) => isRegistered(csiNode)), {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => `the CSINode of ${machine.name} does not have the driver:\n${driver.log()}`,
+    });
+    expect(await killed.isLast()).toBe(true);
+    const [untainted, version] = await waitUntil(() => nodes.find(([node]) => !isTainted(node)), {
       timeoutMs: TIMEOUT_MS,
       otherwise: () => `${machine.name} keeps its taint:\n${driver.log()}`,
     });
-    const [{ metadata }, version] = untainted;
-    const registered = csiNodes.find(
-      ([csiNode]) =>
-        csiNode.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) &&
-        csiNode.spec.drivers?.some(({ name }) => name === DRIVER),
-    );
-    expect(registered?.[1]).toBeLessThan(version);
+    expect(untainted.metadata.uid).toBe(uid);
+    expect(registered).toBeLessThan(version);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { INSTALL } from '../../scripts/chart.ts';
+import { INSTALL, renderChart } from '../../scripts/chart.ts';
 import { lockedVersion } from '../control-plane/go-modules.ts';
 import { HELM, helmPath, obstacleToHelm, runHelm } from '../control-plane/helm.ts';
 import { skipFor } from '../skip-for.ts';
@@ -34,11 +34,8 @@ describe('helm', skipFor(obstacleToHelm()), () => {
   it('renders, with the values of the install guide for audit mode, install.yaml with --audit', async () => {
     const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'install.md'), 'utf8');
     const [, values = ''] = /`--values (\S*audit\S*)`/.exec(guide) ?? [];
-    const { stdout } = await runHelm([
-      ...['template', 'taintkeeper', 'manifests/chart', '--namespace', 'taintkeeper', '--skip-tests'],
-      ...['--set', 'image.repository=taintkeeper.invalid/taintkeeper,namespace.create=true', '--values', values],
-    ]);
-    const withoutMarks = stdout
+    const rendered = await renderChart(['--skip-tests', '--set', 'namespace.create=true', '--values', values]);
+    const withoutMarks = rendered
       .replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, '')
       .replaceAll(/^ *annotations:\n *helm\.sh\/resource-policy: keep\n/gm, '');
     const [notice = ''] = readFileSync(INSTALL, 'utf8').split('---\n');

@@ -58,39 +58,55 @@ export function watchHealth(cluster: RealCluster): HealthWatch {
   };
 }
 
-/** The node of the replica that leads, if one does. */
-export async function leaderNode(cluster: RealCluster): Promise<string | undefined> {
-  const holder = await leaseHolder(cluster);
-  return (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name))?.spec.nodeName;
+interface Leader {
+  /** As the Lease names it. */
+  readonly holder: string;
+  readonly pod: Pod;
 }
 
-/**
- * Sends SIGKILL to the process that leads, and to no other.
- * @returns what waits until another process leads
- */
-export async function killLeader(cluster: RealCluster): Promise<() => Promise<void>> {
-  const killed = await waitUntil(() => leaseHolder(cluster), {
-    timeoutMs: TIMEOUT_MS,
-    otherwise: () => 'no replica leads',
-  });
-  const { metadata, spec } = (await productPods(cluster)).find((pod) => killed.startsWith(pod.metadata.name)) ?? {};
-  const node = cluster.nodes.find(({ name }) => name === spec?.nodeName);
-  if (!node) throw new Error(`${killed} leads, and has no pod on a node`);
+/** The replica that leads, if one does. */
+async function leader(cluster: RealCluster): Promise<Leader | undefined> {
+  const holder = await leaseHolder(cluster);
+  const pod = (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name));
+  return holder !== undefined && pod ? { holder, pod } : undefined;
+}
+
+function anyLeader(cluster: RealCluster): Promise<Leader> {
+  return waitUntil(() => leader(cluster), { timeoutMs: TIMEOUT_MS, otherwise: () => 'no replica leads' });
+}
+
+/** The node of the replica that leads, if one does. */
+export async function leaderNode(cluster: RealCluster): Promise<string | undefined> {
+  return (await leader(cluster))?.pod.spec.nodeName;
+}
+
+export interface KilledLeader {
+  /** Whether no other process has led since: the Lease still names this one. */
+  isLast(): Promise<boolean>;
+  /** Waits until another process leads. */
+  nextLeads(): Promise<void>;
+}
+
+/** Sends SIGKILL to the process that leads, and to no other. */
+export async function killLeader(cluster: RealCluster): Promise<KilledLeader> {
+  const { holder: killed, pod } = await anyLeader(cluster);
+  const node = cluster.nodes.find(({ name }) => name === pod.spec.nodeName);
+  if (!node) throw new Error(`${killed} leads, and its pod is on no node`);
   // Two replicas on one node differ by their host name, which containerd puts into the environment.
-  const pids = `grep --files-with-matches --text 'HOSTNAME=${metadata?.name}' /proc/[0-9]*/environ | cut --delimiter=/ --fields=3`;
+  const pids = `grep --files-with-matches --text 'HOSTNAME=${pod.metadata.name}' /proc/[0-9]*/environ | cut --delimiter=/ --fields=3`;
   await node.run(['sh', '-c', `kill -KILL $(${pids})`]);
-  return async () => {
-    const isAnother = async () => ![undefined, killed].includes(await leaseHolder(cluster)) || undefined;
-    await waitUntil(isAnother, { timeoutMs: TIMEOUT_MS, otherwise: () => `no replica leads after ${killed}` });
+  return {
+    isLast: async () => (await lease(cluster)).holderIdentity === killed,
+    async nextLeads() {
+      const isAnother = async () => ![undefined, killed].includes(await leaseHolder(cluster)) || undefined;
+      await waitUntil(isAnother, { timeoutMs: TIMEOUT_MS, otherwise: () => `no replica leads after ${killed}` });
+    },
   };
 }
 
 /** Has the replica on this node lead: that of the other node is asked to stop, gives the Lease back, and is started again. */
 export async function leadFrom(cluster: RealCluster, node: string): Promise<void> {
-  const first = await waitUntil(() => leaderNode(cluster), {
-    timeoutMs: TIMEOUT_MS,
-    otherwise: () => 'no replica leads',
-  });
+  const first = (await anyLeader(cluster)).pod.spec.nodeName;
   if (first === node) return;
   await cluster.nodes.find(({ name }) => name === first)?.run(['pkill', '-TERM', '-f', 'taintkeeper.cjs serve']);
   await waitUntil(async () => ((await leaderNode(cluster)) === node ? true : undefined), {
@@ -134,12 +150,13 @@ async function isRolledOut(cluster: RealCluster): Promise<boolean> {
 
 /** Who holds the Lease, and has renewed it lately. */
 async function leaseHolder(cluster: RealCluster): Promise<string | undefined> {
-  const { body } = await cluster.request<{ spec?: { holderIdentity?: string; renewTime?: string } }>(
-    admin,
-    'GET',
-    `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/taintkeeper`,
-  );
-  const { holderIdentity, renewTime } = body.spec ?? {};
+  const { holderIdentity, renewTime } = await lease(cluster);
   const isRecent = renewTime !== undefined && Date.now() - Date.parse(renewTime) < RENEWED_WITHIN_MS;
   return isRecent ? holderIdentity : undefined;
+}
+
+async function lease(cluster: RealCluster): Promise<{ holderIdentity?: string; renewTime?: string }> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/taintkeeper`;
+  const { body } = await cluster.request<{ spec?: Awaited<ReturnType<typeof lease>> }>(admin, 'GET', path);
+  return body.spec ?? {};
 }

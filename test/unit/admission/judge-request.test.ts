@@ -26,8 +26,8 @@ const node = (spec: unknown, annotations?: Record<string, string>) => ({
   metadata: { name: 'n1', ...(annotations ? { annotations } : {}) },
   spec,
 });
-const daemonSet = (podSpec: unknown, labels: object = {}) => ({
-  metadata: { name: 'cni', labels },
+const daemonSet = (podSpec: unknown) => ({
+  metadata: { name: 'cni', labels: {} },
   spec: { template: { spec: podSpec } },
 });
 

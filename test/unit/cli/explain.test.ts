@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { manyTolerations } from '../judge/request/daemon-set-cases.ts';
 import { run } from './run-command.ts';
 
 const managedFields = [
@@ -75,9 +76,7 @@ const CROWDED = {
   metadata: { namespace: 'ns', name: 'a', uid: 'u' },
   spec: {
     selector: { matchLabels: { app: 'a' } },
-    template: {
-      spec: { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `own-${index}`, operator: 'Exists' })) },
-    },
+    template: { spec: { tolerations: manyTolerations(257) } },
   },
 };
 

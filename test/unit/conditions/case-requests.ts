@@ -2,7 +2,7 @@ import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { developer } from '../../control-plane/users.ts';
-import type { CaseDaemonSet, DaemonSetCase } from '../judge/request/daemon-set-cases.ts';
+import type { DaemonSetCase } from '../judge/request/daemon-set-cases.ts';
 import type { UpdateCase } from '../judge/request/update-cases.ts';
 import { DAEMON_SET_PLACES, type DaemonSetState, type NodeEdit, type NodeState, type Request } from './scenarios.ts';
 
@@ -35,19 +35,15 @@ export function daemonSetRequest({ daemonSet, before }: Pick<DaemonSetCase, 'dae
   const { namespace, name, generateName } = daemonSet;
   const place = DAEMON_SET_PLACES.findIndex((one) => one.namespace === namespace && one.name === name);
   if (place < 0) throw new Error(`${namespace}/${name} is none of the places`);
-  const about = { place, state: stateOf(daemonSet), user: developer };
+  const about = { place, state: daemonSet, user: developer };
   if (!before) {
     const creation = { what: 'DaemonSet creation', ...about, ...(generateName ? { generateName } : {}) } as const;
     return { daemonSets: [], request: creation };
   }
   return {
-    daemonSets: DAEMON_SET_PLACES.slice(0, place + 1).map(() => stateOf(before)),
+    daemonSets: DAEMON_SET_PLACES.slice(0, place + 1).map(() => before),
     request: { what: 'DaemonSet update', ...about },
   };
-}
-
-function stateOf({ ignore, ...state }: CaseDaemonSet): DaemonSetState {
-  return { ...state, ignore };
 }
 
 export function taintPolicies(specs: Readonly<Record<string, TaintPolicySpec>>): Policy[] {

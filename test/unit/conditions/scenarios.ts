@@ -281,7 +281,9 @@ export const policies: fc.Arbitrary<Policy[]> = fc
 export interface DaemonSetState {
   readonly labels: Readonly<Record<string, string>>;
   readonly tolerations: readonly Toleration[];
-  readonly ignore: string | undefined;
+  /** The value of the annotation `taintkeeper.dev/ignore`. */
+  readonly ignore?: string | undefined;
+  /** Another image is another template. */
   readonly image: string;
   readonly hostNetwork: boolean;
   /** Only an API server sets this: it is not among what is generated. */
@@ -302,6 +304,8 @@ export const DAEMON_SET_PLACES = [
   { namespace: 'kube-public', name: 'csi' },
   { namespace: 'default', name: 'cni-x' },
   { namespace: 'default', name: 'other' },
+  // The asterisk of a pattern c*i matches nothing here.
+  { namespace: 'kube-public', name: 'ci' },
 ] as const;
 
 /** One request. Which node or DaemonSet an update is about, is a number: as many as there are stand ready. */

@@ -19,6 +19,7 @@ import {
 } from '../../../src/policy/policy-set.ts';
 import { compileCoverage, type SchedulingNode } from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';
+import { manyTolerations } from '../judge/request/daemon-set-cases.ts';
 import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
@@ -124,7 +125,7 @@ describe('the tolerations', () => {
 
 describe('what is left as it is, and why', () => {
   it('but a patch by its author closes the gap of a DaemonSet with so many tolerations that policies add none', () => {
-    const tolerations = Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' }));
+    const tolerations = manyTolerations(257);
     const [daemonSets, nodes] = [[fixable('a', { tolerations })], [node('n', [MASTER])]];
     const gaps = findGaps(daemonSets, groupNodes(daemonSets, nodes));
     expect(fixGaps(gaps, [MASTER.key], [], { byPolicies: false })).toMatchObject({ closed: gaps, left: [] });
@@ -140,7 +141,7 @@ describe('what is left as it is, and why', () => {
     },
     {
       why: 'a DaemonSet with so many tolerations that policies add none',
-      given: { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' })) },
+      given: { tolerations: manyTolerations(257) },
       taints: [MASTER],
       because: { kind: 'tooManyTolerations' },
     },

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eachNode, groupNodes } from '../../../src/coverage/node-groups.ts';
-import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
 import { type Coverage, compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';
-import { CONTROL_PLANE, daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
+import { affine, CONTROL_PLANE, daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
 
-const affine = (...matchExpressions: NodeSelectorRequirement[]) => ({
-  nodeAffinity: [{ matchExpressions, matchFields: [] }],
-});
 const names = (groups: readonly { nodes: readonly { name: string }[] }[]) =>
   groups.map(({ nodes }) => nodes.map(({ name }) => name));
 

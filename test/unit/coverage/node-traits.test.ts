@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { traitsOf } from '../../../src/coverage/node-traits.ts';
-import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
-import { daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
-
-const affine = (...matchExpressions: NodeSelectorRequirement[]) => ({
-  nodeAffinity: [{ matchExpressions, matchFields: [] }],
-});
+import { affine, daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
 
 describe('what the nodes of a group have in common', () => {
   const chooser = daemonSet('a', {

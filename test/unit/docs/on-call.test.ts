@@ -93,7 +93,7 @@ describe('the pages quote what taintkeeper prints', () => {
 /** What to do by the first row that quotes a part of the message. A last row without a text is for all others. */
 function firstMatch(rows: readonly Row[], message: string): string | undefined {
   const matches = (text: string) => {
-    const parts = text.split(/…|\bPOLICY\b/).map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const parts = text.split(/…|\bPOLICY\b/).map((part) => RegExp.escape(part.trim()));
     return new RegExp(parts.join('.*')).test(message);
   };
   const [, , ...below] = rows;
@@ -248,9 +248,11 @@ describe('a section has what its commands need, for a reader who comes by a link
 
     it.each(concerned)('$path, $heading', ({ text, found }) => {
       // A command in the text can be the link itself.
-      const ends = found
-        .map((command) => text.indexOf(command))
-        .map((begin, index) => begin + (found[index] ?? '').length);
+      const ends = found.map((command) => {
+        const begin = text.indexOf(command);
+        expect(begin, command).toBeGreaterThanOrEqual(0);
+        return begin + command.length;
+      });
       expect(text.search(link)).toBeGreaterThanOrEqual(0);
       expect(text.search(link)).toBeLessThanOrEqual(Math.min(...ends) + 1);
     });

@@ -8,16 +8,17 @@ import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 import { lossesOf, nodeOf } from '../judge/node-drifts.ts';
 import { ROOT } from './pages.ts';
 
-async function policiesOf(name: string): Promise<Policy[]> {
-  return parsePolicies(await readPolicyFiles([join(ROOT, 'examples', name, 'policy.yaml')]));
+/** @param path below examples/ */
+async function policiesOf(path: string): Promise<Policy[]> {
+  return parsePolicies(await readPolicyFiles([join(ROOT, 'examples', path)]));
 }
 
-async function example(name: string): Promise<PolicySet> {
-  return compilePolicies(await policiesOf(name));
+async function example(path: string): Promise<PolicySet> {
+  return compilePolicies(await policiesOf(path));
 }
 
 it('a node that runs does not get the evicting taint, and is reported', async () => {
-  const { taintPolicies } = await example('evicting');
+  const { taintPolicies } = await example('evicting/policy.yaml');
   const node = nodeOf([], { labels: { quarantine: 'true' } });
   const drift = nodeDrift(node, taintPolicies);
   expect(drift.taints).toEqual([]);
@@ -25,8 +26,7 @@ it('a node that runs does not get the evicting taint, and is reported', async ()
 });
 
 it('the GPU pool: nodes that run get the taint from the leader', async () => {
-  const files = await readPolicyFiles([join(ROOT, 'examples/policies/gpu-pool.yaml')]);
-  const { taintPolicies } = compilePolicies(parsePolicies(files));
+  const { taintPolicies } = await example('policies/gpu-pool.yaml');
   const [policy] = taintPolicies as [CompiledTaintPolicy];
   const drift = nodeDrift(nodeOf([], { labels: { pool: 'gpu' } }), [policy]);
   expect(lossesOf(drift)).toHaveLength(1);
@@ -34,12 +34,12 @@ it('the GPU pool: nodes that run get the taint from the leader', async () => {
 });
 
 it('storage: while taintkeeper is unavailable, the update passes', async () => {
-  const [policy] = await policiesOf('storage');
+  const [policy] = await policiesOf('storage/policy.yaml');
   expect(policy?.kind === 'TaintPolicy' && failurePolicyOf(policy.spec, 'Deny')).toBe('Ignore');
 });
 
 it("recovery: the network's daemons, in its own namespace as well", async () => {
-  const { recoveryPolicies } = await example('recovery');
+  const { recoveryPolicies } = await example('recovery/policy.yaml');
   const [policy] = recoveryPolicies;
   expect(policy?.selectsDaemonSet({ namespace: 'kube-flannel', name: 'kube-flannel-ds', labels: {} })).toBe(true);
   expect(policy?.selectsDaemonSet({ namespace: 'default', name: 'kube-flannel-ds', labels: {} })).toBe(false);

@@ -6,6 +6,7 @@ import type { CoverageMatrix } from '../../../src/page/state.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
+import { manyTolerations } from '../judge/request/daemon-set-cases.ts';
 import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../scheduling/scheduling.ts';
 
 const node = (name: string, taints: readonly Taint[] = [], labels = {}): ClusterNode => ({
@@ -157,7 +158,7 @@ function tolerating(...keys: string[]): PolicySet {
 
 const CLUSTER = [node('cp', [CONTROL_PLANE]), ...['g1', 'g2'].map((name) => node(name, [GPU])), node('w')];
 const CRITICAL = { isCritical: true };
-const CROWDED = { tolerations: Array.from({ length: 257 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' })) };
+const CROWDED = { tolerations: manyTolerations(257) };
 
 it('says of a DaemonSet with so many tolerations that no policy adds any what it lacks', async () => {
   const { daemonSets } = await coverageMatrix([daemonSet('cni', CROWDED)], CLUSTER, tolerating(GPU.key));

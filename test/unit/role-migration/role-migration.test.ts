@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { fixGaps } from '../../../src/coverage/gap-policies.ts';
 import { gapsOf } from '../../../src/coverage/gaps.ts';
 import type { Workload, WorkloadKind } from '../../../src/coverage/workload.ts';
-import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../../src/kubernetes/roles.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
@@ -14,7 +13,7 @@ import type { MigrationFacts } from '../../../src/role-migration/migration-facts
 import { planMigration } from '../../../src/role-migration/migration-plan.ts';
 import { compileCoverage, type SchedulingNode, type SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { manifest } from '../policy/policies.ts';
-import { CONTROL_PLANE, daemonSet, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
+import { affine, CONTROL_PLANE, daemonSet, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 const OLD_LABEL = { [OLD_ROLE]: '' };
 const BOTH_LABELS = { [OLD_ROLE]: '', [NEW_ROLE]: '' };
@@ -25,9 +24,6 @@ const workload = (name: string, given: Partial<SchedulingView> = {}, kind: Workl
   ...daemonSet(name, given),
   kind,
   managedBy: undefined,
-});
-const affine = (...matchExpressions: NodeSelectorRequirement[]) => ({
-  nodeAffinity: [{ matchExpressions, matchFields: [] }],
 });
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';

@@ -10,24 +10,14 @@ import {
 } from '../../../src/scheduling/coverage.ts';
 import type { Obstacle } from '../../../src/scheduling/obstacle.ts';
 import { taints, tolerations } from '../admission/generators.ts';
+import { affine, CONTROL_PLANE, daemonSet, MASTER } from './scheduling.ts';
 
-const agent: SchedulingView = {
-  namespace: 'kube-system',
-  name: 'agent',
-  nodeName: '',
-  nodeSelector: {},
-  nodeAffinity: undefined,
-  tolerations: [],
-  hostNetwork: false,
-};
 const worker: SchedulingNode = { name: 'w1', labels: { pool: 'gpu', bare: '' }, taints: [] };
 
-const MASTER: Taint = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
-const CONTROL_PLANE: Taint = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
 const EVICTING: Taint = { key: 'example.com/evicting', value: 'x', effect: 'NoExecute' };
 
-const coverage = (daemonSet: Partial<SchedulingView>, node: Partial<SchedulingNode> = {}): Coverage =>
-  compileCoverage({ ...agent, ...daemonSet })({ ...worker, ...node });
+const coverage = (given: Partial<SchedulingView>, node: Partial<SchedulingNode> = {}): Coverage =>
+  compileCoverage(daemonSet('agent', given))({ ...worker, ...node });
 const BRIEFLY: Toleration = { key: EVICTING.key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 };
 const obstacles = (answer: Coverage): readonly Obstacle[] => (answer.runs ? [] : answer.obstacles);
 
@@ -146,7 +136,7 @@ describe('node affinity', () => {
   const zone = { key: 'zone', operator: 'Exists', values: [] };
 
   it('is an obstacle when none of its terms matches', () => {
-    expect(obstacles(coverage({ nodeAffinity: [{ matchExpressions: [zone], matchFields: [] }] }))).toEqual([
+    expect(obstacles(coverage(affine(zone)))).toEqual([
       { kind: 'nodeAffinity', terms: [{ index: 0, unmet: [{ ...zone, found: undefined, malformed: false }] }] },
     ]);
   });

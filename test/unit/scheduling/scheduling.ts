@@ -1,3 +1,4 @@
+import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../../../src/scheduling/coverage.ts';
 
@@ -18,6 +19,11 @@ export function daemonSet(name: string, given: Partial<SchedulingView> = {}): Sc
     hostNetwork: false,
     ...given,
   };
+}
+
+/** The part of a DaemonSet by which its pods run only on nodes with such labels. */
+export function affine(...matchExpressions: NodeSelectorRequirement[]): Pick<SchedulingView, 'nodeAffinity'> {
+  return { nodeAffinity: [{ matchExpressions, matchFields: [] }] };
 }
 
 export function node(name: string, taints: readonly Taint[] = [], labels: SchedulingNode['labels'] = {}) {

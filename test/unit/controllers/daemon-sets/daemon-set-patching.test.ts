@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
+import { manyTolerations } from '../../judge/request/daemon-set-cases.ts';
 import { apply, INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,
@@ -94,7 +94,7 @@ it('tries nothing that is not permitted, and sets to work once it is', async () 
 });
 
 describe('a DaemonSet with more than 256 tolerations', () => {
-  const many = Array.from({ length: 257 }, (_, index): Toleration => ({ key: `own-${index}`, operator: 'Exists' }));
+  const many = manyTolerations(257);
 
   it('is reported, the others are patched, and it is patched once it has fewer', async () => {
     const cluster = startPatching();

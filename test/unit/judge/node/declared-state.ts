@@ -102,6 +102,11 @@ export function isStartupKeptOff({ untilReady }: Declared, taint: Taint, annotat
   return alike.some((one) => isKeptOff({ ...one, anyValue }, annotation));
 }
 
+/** Whether a policy sets a startup taint of this identity again after a reboot. */
+export function setsAgain({ untilReady }: Declared, taint: Taint): boolean {
+  return untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint));
+}
+
 /** The startup taints that a node has to carry once the leader has recorded its reboot, apart from those of which a policy protects a value. */
 export function taintsAfterReboot(says: Declared, allowRemoval: string | undefined): Taint[] {
   const isProtected = (taint: Taint) =>

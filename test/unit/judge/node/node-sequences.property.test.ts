@@ -16,6 +16,7 @@ import {
   isKeptOff,
   isMet,
   isStartupKeptOff,
+  setsAgain,
   taintsAfterReboot,
   textOf,
   valueToSet,
@@ -247,9 +248,7 @@ function reasonsFor(
   const ended = entriesOf(before.allowRemoval).filter((entry) => !entriesOf(sent.allowRemoval).includes(entry));
   const boot = bootReason(before, sent, at, says);
   const isAgain = (taint: Taint) =>
-    boot === 'rebooted' &&
-    says.untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint)) &&
-    !isStartupKeptOff(says, taint, before.allowRemoval);
+    boot === 'rebooted' && setsAgain(says, taint) && !isStartupKeptOff(says, taint, before.allowRemoval);
   const reasons = [
     ...(sent.startupBoot === before.startupBoot ? [] : [boot]),
     ...set.map((taint) => {
@@ -294,10 +293,9 @@ function removalReason(
   taint: Taint,
   { bootId, startupBoot, ready }: StoredNode,
   at: number,
-  { untilReady }: Declared,
+  says: Declared,
 ): string | undefined {
-  const setsAgain = untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint));
-  if (!setsAgain || bootId === undefined || startupBoot === undefined) return 'removed when ready';
+  if (!setsAgain(says, taint) || bootId === undefined || startupBoot === undefined) return 'removed when ready';
   if (startupBoot.bootId !== bootId) return undefined;
   if (startupBoot.setAt === undefined) return 'removed when ready';
   return ready && at >= startupBoot.setAt + SETTLING_MS ? 'removed after a reboot' : undefined;

@@ -2,6 +2,7 @@ import { type DaemonSetView, IGNORE_ANNOTATION } from '../../../../src/judge/dae
 import { NEW_ROLE, OLD_ROLE } from '../../../../src/kubernetes/roles.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
+import type { DaemonSetState } from '../../conditions/scenarios.ts';
 
 /**
  * A request about a DaemonSet and its result, whatever decides it: src/judge, the webhooks by their match conditions, or native policies. Each of
@@ -21,19 +22,11 @@ export interface DaemonSetCase {
 }
 
 /** One of DAEMON_SET_PLACES (test/unit/conditions/scenarios.ts). */
-export interface CaseDaemonSet {
+export interface CaseDaemonSet extends DaemonSetState {
   readonly namespace: string;
   readonly name: string;
   /** The API server makes the name, which begins so, after admission. */
   readonly generateName?: true;
-  readonly labels: Readonly<Record<string, string>>;
-  /** The value of the annotation `taintkeeper.dev/ignore`. */
-  readonly ignore?: string;
-  readonly tolerations: readonly Toleration[];
-  /** Another image is another template. */
-  readonly image: string;
-  readonly hostNetwork: boolean;
-  readonly deleting?: true;
 }
 
 export const MASTER = { key: OLD_ROLE, operator: 'Exists', effect: 'NoSchedule' } as const;
@@ -46,6 +39,11 @@ export const FLANNEL_AFTER_PR_1907: readonly Toleration[] = [
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule', value: 'true' },
   { key: 'node-role.kubernetes.io/etcd', operator: 'Exists', effect: 'NoExecute' },
 ];
+
+/** So many tolerations, each of a key of its own. */
+export function manyTolerations(count: number): Toleration[] {
+  return Array.from({ length: count }, (_, index) => ({ key: `example.com/${index}`, operator: 'Exists' }));
+}
 
 const CNI: CaseDaemonSet = {
   namespace: 'kube-system',

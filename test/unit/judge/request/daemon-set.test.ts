@@ -10,7 +10,7 @@ import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../../src/policy/policy-set.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { policySet } from '../../policy/policies.ts';
-import { CONTROL_PLANE, MASTER } from './daemon-set-cases.ts';
+import { CONTROL_PLANE, MASTER, manyTolerations } from './daemon-set-cases.ts';
 
 // Which tolerations are added and which are reported is in daemon-set-cases.ts.
 
@@ -177,8 +177,6 @@ it('each DaemonSet gets what its own policies ask for, whatever was judged befor
 });
 
 describe('a DaemonSet with very many tolerations', () => {
-  const many = (count: number): Toleration[] =>
-    Array.from({ length: count }, (_, index) => ({ key: `example.com/${index}`, operator: 'Exists' }));
   const warnings = [`more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`];
 
   it.each<{ why: string; now: number; before?: number; policies?: PolicySet; expected: object }>([
@@ -198,17 +196,17 @@ describe('a DaemonSet with very many tolerations', () => {
       expected: { action: 'allow', warnings: [] },
     },
   ])('is left as it is, with a warning, if it has $why', ({ now, before, policies = policy(), expected }) => {
-    const running = before === undefined ? undefined : { tolerations: many(before), annotations: {} };
-    expect(judge(policies, { tolerations: many(now) }, 'mutate', running as DaemonSetRequest['running'])).toMatchObject(
-      expected,
-    );
+    const running = before === undefined ? undefined : { tolerations: manyTolerations(before), annotations: {} };
+    expect(
+      judge(policies, { tolerations: manyTolerations(now) }, 'mutate', running as DaemonSetRequest['running']),
+    ).toMatchObject(expected);
   });
 
   it.each<{ why: string; daemonSet: Partial<DaemonSetView>; policies?: PolicySet; missing: string[] }>([
     { why: 'what is missing is reported', daemonSet: {}, missing: ['master', 'control-plane'] },
     {
       why: 'nothing of what it tolerates',
-      daemonSet: { tolerations: [...many(300), MASTER] },
+      daemonSet: { tolerations: [...manyTolerations(300), MASTER] },
       missing: ['control-plane'],
     },
     { why: 'nothing if it opts out', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'true' } }, missing: [] },
@@ -216,7 +214,7 @@ describe('a DaemonSet with very many tolerations', () => {
     { why: 'nothing if no policy selects it', daemonSet: { namespace: 'elsewhere' }, missing: [] },
     { why: 'nothing if the policy does not patch', daemonSet: {}, policies: policy(), missing: [] },
   ])('is not patched while it runs: $why', ({ daemonSet, policies = policy({ existing: 'Patch' }), missing }) => {
-    const decision = judgeRunningDaemonSet({ ...flannel, tolerations: many(300), ...daemonSet }, policies);
+    const decision = judgeRunningDaemonSet({ ...flannel, tolerations: manyTolerations(300), ...daemonSet }, policies);
     expect(decision.action).toBe('allow');
     expect(decision.violations.map(({ subject, result }) => `${result} ${subject}`)).toEqual(
       missing.map((role) => `Reported node-role.kubernetes.io/${role}:NoSchedule`),
