@@ -95,6 +95,12 @@ export function cniConfig(folders: NodeFolders, number: number): string {
   });
 }
 
+/** A kubelet that shares the host's disk evicts no pod and removes no image, also when others have filled the disk. */
+export const ON_SHARED_DISK = {
+  evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+  imageGCHighThresholdPercent: 100,
+};
+
 export interface KubeletFiles {
   readonly cgroup: string;
   readonly ca: string;
@@ -131,7 +137,7 @@ export function kubeletConfig(
     resolvConf: '',
     shutdownGracePeriod: '30s',
     shutdownGracePeriodCriticalPods: '15s',
-    evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+    ...ON_SHARED_DISK,
     ...changes,
   });
 }

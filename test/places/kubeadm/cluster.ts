@@ -8,6 +8,7 @@ import { nodeAddress } from '../../real-node/addresses.ts';
 import { cgroupOf, sweepCgroups } from '../../real-node/cgroups.ts';
 import { makeNamespaces } from '../../real-node/namespaces.ts';
 import { layWire } from '../../real-node/network.ts';
+import { ON_SHARED_DISK } from '../../real-node/node-files.ts';
 import { ETCD_TAG, provideKubeadmImages } from './images.ts';
 import { type CommandOptions, createMachine, type Machine } from './machine.ts';
 import { KUBERNETES_VERSION, programPath } from './programs.ts';
@@ -215,9 +216,8 @@ const KUBELET = {
   failCgroupV1: false,
   failSwapOn: false,
   cgroupDriver: 'cgroupfs',
-  evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
-  // Images are loaded once: the kubelet could not pull again what it removes for a disk of the host that is rather full.
-  imageGCHighThresholdPercent: 100,
+  // Images are loaded once: the kubelet could not pull one again.
+  ...ON_SHARED_DISK,
 };
 
 const PROXY = {

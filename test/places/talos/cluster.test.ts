@@ -26,6 +26,12 @@ const DECLARED = {
 const LABELS = { ...DECLARED['machine.nodeLabels'], shelf: 's1' };
 const NOT_ALLOWED = 'nodes "w1" is forbidden: node "w1" is not allowed to modify taints';
 
+interface DaemonPod {
+  readonly status: {
+    readonly containerStatuses?: readonly { readonly ready: boolean; readonly restartCount: number }[];
+  };
+}
+
 const labelled =
   (key: string, value: string | undefined) =>
   ({ metadata }: NodeObject) =>
@@ -312,41 +318,31 @@ describe(`a cluster of Talos ${TALOS_VERSION}`, skipFor(obstacleToTalosMachines(
     'a worker has its taint and its labels after a power cut, and its daemon pod runs again',
     async () => {
       await cluster.kubectl(['apply', '-f', '-'], NETWORK);
-      const daemonPod = async () => {
-        const [pod] = (
-          JSON.parse(
-            await cluster.kubectl([
-              'get',
-              'pods',
-              '-n',
-              'kube-system',
-              '-l',
-              'app=network',
-              '-o',
-              'json',
-              '--field-selector',
-              'spec.nodeName=w1',
-            ]),
-          ) as {
-            items: {
-              metadata: { uid: string };
-              status: { phase: string; containerStatuses?: { restartCount: number; ready: boolean }[] };
-            }[];
-          }
-        ).items;
-        return pod?.status;
-      };
-      const isRunning = async (restarts: number) => {
-        const [container] = (await daemonPod().catch(() => undefined))?.containerStatuses ?? [];
-        return (container?.ready && container.restartCount >= restarts) || undefined;
-      };
-      await waitUntil(() => isRunning(0), { timeoutMs: STEP_TIMEOUT_MS / 2, otherwise: () => 'no daemon pod runs' });
+      const pods = ['get', 'pods', '--namespace', 'kube-system', '--selector', 'app=network'];
+      const onWorker = [...pods, '--field-selector', 'spec.nodeName=w1', '--output', 'json'];
+      let seen: unknown;
+      const runs = (restarts: number) =>
+        waitUntil(
+          async () => {
+            try {
+              seen = JSON.parse(await cluster.kubectl(onWorker));
+            } catch (error) {
+              seen = `${error}`;
+              return undefined;
+            }
+            const { items } = seen as { items: DaemonPod[] };
+            const [container] = items[0]?.status.containerStatuses ?? [];
+            return (container?.ready && container.restartCount >= restarts) || undefined;
+          },
+          {
+            timeoutMs: STEP_TIMEOUT_MS / 2,
+            otherwise: () => `no daemon pod runs after ${restarts} restarts: ${JSON.stringify(seen)}`,
+          },
+        );
+      await runs(0);
       await cluster.worker.cutPower();
       await cluster.worker.boot();
-      await waitUntil(() => isRunning(1), {
-        timeoutMs: STEP_TIMEOUT_MS / 2,
-        otherwise: () => 'no daemon pod runs again',
-      });
+      await runs(1);
       const worker = await cluster.node(cluster.worker);
       expect(taintsOf(worker)).toEqual(['dedicated=gpu:NoSchedule']);
       expect(worker.metadata.labels).toMatchObject({ pool: 'gpu', rack: 'r7', shelf: 's1' });

@@ -6,6 +6,7 @@ import { PROGRAM } from '../../control-plane/program.ts';
 import type { ToolResult } from '../../control-plane/run-tool.ts';
 import { waitUntil } from '../../control-plane/wait-until.ts';
 import { hasUnifiedCgroups } from '../../real-node/cgroups.ts';
+import { ON_SHARED_DISK } from '../../real-node/node-files.ts';
 import { edited } from './edits.ts';
 import { provideTalosImages } from './images.ts';
 import type { TalosLab } from './lab.ts';
@@ -24,7 +25,7 @@ machine:
     $patch: delete
   kubelet:
     image: ghcr.io/siderolabs/kubelet:v${KUBERNETES_VERSION}
-${hasUnifiedCgroups() ? '' : '    extraConfig:\n      failCgroupV1: false\n'}
+    extraConfig: ${JSON.stringify({ ...(hasUnifiedCgroups() ? {} : { failCgroupV1: false }), ...ON_SHARED_DISK })}
 ${
   lowersOomScores()
     ? ''
