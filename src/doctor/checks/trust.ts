@@ -6,6 +6,7 @@ import { CONFIGURATION_NAME, caBundleOf, type Webhook } from '../../cluster/webh
 import { consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
+import { leaderLog } from '../leader-log.ts';
 import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
@@ -36,7 +37,7 @@ export function checkTrust(facts: Facts): Finding {
   const isFuture = distrusting.some((webhook) =>
     bundleOf(webhook).some(({ validFromDate }) => facts.now < validFromDate),
   );
-  const remedy = `the leader repairs it within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+  const remedy = `the leader repairs it within a minute. If it does not, see its log: ${leaderLog(facts)}; then have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
     finding('problem', evidence, remedy),
     (cause) => `${WHY_DISTRUSTED[cause as keyof typeof WHY_DISTRUSTED]}: see ${cause}`,
