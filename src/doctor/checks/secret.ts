@@ -16,7 +16,20 @@ import { renewal, servedBy } from './served.ts';
 const CA_SOON_MS = 365 * 86_400_000;
 
 /** Checks that the Secret has a usable certificate. Other checks report problems of a certificate that is served already. */
-export function checkSecret(facts: Facts): Finding {
+export function checkSecret(facts: Facts): Finding[] {
+  return [judgeSecret(facts), ...judgePending(facts)];
+}
+
+/** Reports why the pods that a rollout starts cannot serve. It is a note, because the earlier pods do. */
+function judgePending({ pending, ...facts }: Facts): Finding[] {
+  // What a replica issues itself is created when the replica starts.
+  if (pending?.source.kind !== 'files') return [];
+  const { state, evidence, remedy } = judgeSecret({ ...facts, ...pending, replicas: [], overService: [] });
+  if (state !== 'problem') return [];
+  return [finding('note', `the pods that the rollout starts need another Secret: ${evidence}`, remedy)];
+}
+
+function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   const { secret, service, pods, source, installation, serverName } = facts;
   const where = `Secret ${installation.namespace}/${source.secret}`;
   if (source.secret === undefined) {
@@ -68,12 +81,12 @@ function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
 }
 
-function replacedByLeader({ installation, source }: Facts): string {
+function replacedByLeader({ installation, source }: Pick<Facts, 'installation' | 'source'>): string {
   const { namespace } = installation;
   return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`;
 }
 
-function missing({ installation, source }: Facts): string {
+function missing({ installation, source }: Pick<Facts, 'installation' | 'source'>): string {
   return source.kind === 'files'
     ? `have its issuer create it; the replicas cannot start without it`
     : `a replica creates it when it starts: ${restart(installation)}`;

@@ -262,6 +262,55 @@ describe('certificates', () => {
   });
 });
 
+describe('a rollout to the certificates of another issuer, which hangs', () => {
+  const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
+  const unready = pod('new', { isReady: false, certificates: source, problem: 'ContainerCreating' });
+  const hanging = (stored: Facts['secret'], changes: Partial<Facts> = {}) =>
+    wellFacts(its, { pods: known([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
+  const byIssuer = { cert: second.serving.cert, key: second.serving.key, caCert: undefined, caKey: undefined };
+
+  it.each<{ why: string; facts: Facts; found: Record<string, CheckState>; says: RegExp; remedy?: RegExp }>([
+    {
+      why: 'its Secret is missing',
+      facts: hanging(known(undefined)),
+      found: { Secret: 'note' },
+      says: /^the pods that the rollout starts need another Secret: Secret taintkeeper\/taintkeeper-tls not found$/,
+      remedy: /^have its issuer create it/,
+    },
+    {
+      why: 'its Secret is right: the cause is another one',
+      facts: hanging(known(byIssuer)),
+      found: {},
+      says: /^Secret taintkeeper\/taintkeeper-certs is complete/,
+    },
+    {
+      why: 'the user may not read Secrets',
+      facts: hanging(unknown('you may not get resource "secrets"')),
+      found: {},
+      says: /^Secret taintkeeper\/taintkeeper-certs is complete/,
+    },
+    {
+      why: 'its Secret is missing, and the served certificate has expired: each has its own remedy',
+      facts: hanging(known(undefined), {
+        replicas: served(greeted(expired), greeted(expired)),
+        secret: filesOf(expired),
+      }),
+      found: { Secret: 'note', 'serving certificate': 'problem', 'agreement of replicas': 'skipped' },
+      says: /taintkeeper-tls not found$/,
+    },
+  ])('$why', ({ facts, found, says, remedy }) => {
+    const checks = run(CERTIFICATE_CHECKS, facts);
+    const notOk = checks.filter(({ state }) => state !== 'ok');
+    expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(found);
+    const told = checks.filter(({ name }) => name === 'Secret').at(-1);
+    expect(told?.evidence).toMatch(says);
+    if (remedy) expect(told?.remedy).toMatch(remedy);
+    expect(notOk.find(({ state }) => state === 'problem')?.remedy).toEqual(
+      found['serving certificate'] && 'taintkeeper certs rotate --namespace taintkeeper',
+    );
+  });
+});
+
 describe('the remedy of an expired certificate needs no leader', () => {
   const restart = 'kubectl rollout restart --namespace taintkeeper deployment/taintkeeper';
   const replicas = served(greeted(expired));

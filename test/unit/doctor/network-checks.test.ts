@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiServer } from '../../../src/doctor/api-servers.ts';
+import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { diagnose } from '../../../src/doctor/diagnosis.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
@@ -58,6 +59,7 @@ const deployed = (changes: Partial<Workload>) => ({
     replicas: 2,
     selector: { app: 'taintkeeper' },
     labels: { app: 'taintkeeper' },
+    certificates: OWN_CERTIFICATES,
     ...changes,
   },
 });
