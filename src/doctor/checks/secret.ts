@@ -5,6 +5,7 @@ import {
   notValidYet,
   parseCertificates,
   servingFault,
+  suppliedFault,
 } from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
@@ -48,12 +49,12 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   const now = trustedTime(facts);
   const [leaf] = parseCertificates(files.cert ?? '');
   const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
-  // Another issuer need not store its CA with the certificate.
   const isOtherIssuer = files.caKey === undefined && leaf !== undefined;
-  const fault =
-    (isOtherIssuer ? undefined : caFault(files, now)) ??
-    (isServed || (isOtherIssuer && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
-  if (fault !== undefined) {
+  const names = [serverName];
+  const fault = isOtherIssuer
+    ? !isServed && suppliedFault(files, names, now)
+    : (caFault(files, now) ?? (!isServed && servingFault(files, names, now, 0)));
+  if (fault) {
     return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));
   }
   // By both clocks. If only one of them says so, the check of the clocks reports it.

@@ -278,6 +278,19 @@ describe('a rollout to the certificates of another issuer, which hangs', () => {
       remedy: /^have its issuer create it/,
     },
     {
+      why: 'its Secret has no key',
+      facts: hanging(known({ ...byIssuer, key: undefined })),
+      found: { Secret: 'note' },
+      says: /taintkeeper-tls cannot be served: a part of it is missing$/,
+      remedy: /^have the issuer of Secret taintkeeper\/taintkeeper-tls renew it/,
+    },
+    {
+      why: 'its certificate is for another name',
+      facts: hanging(known({ ...byIssuer, cert: misnamed.serving.cert, key: misnamed.serving.key })),
+      found: { Secret: 'note' },
+      says: /taintkeeper-tls cannot be served: not for taintkeeper\.taintkeeper\.svc$/,
+    },
+    {
       why: 'its Secret is right: the cause is another one',
       facts: hanging(known(byIssuer)),
       found: {},
