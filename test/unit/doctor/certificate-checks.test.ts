@@ -262,6 +262,66 @@ describe('certificates', () => {
   });
 });
 
+it.each<{ why: string; facts: Facts; says: string }>([
+  {
+    why: 'the certificate has ended, and so has its CA',
+    facts: wellFacts(ancient, { replicas: served(greeted(ancient)), secret: filesOf(ancient) }),
+    says: 'the served certificate is not valid: see serving certificate',
+  },
+  {
+    why: 'the replicas disagree',
+    facts: wellFacts(its, { replicas: served(greeted(its), greeted(others)) }),
+    says: 'the replicas serve different certificates: see agreement of replicas',
+  },
+  { why: 'the CA is from the future', facts: wellFacts(future), says: 'the CA is not valid yet: see Secret' },
+  {
+    why: 'the clock of the API server is wrong',
+    facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
+    says: "trusted by this machine's clock, and not by the API server's: see clocks",
+  },
+])('a caBundle that does not trust what is served names the cause: $why', ({ facts, says }) => {
+  expect(run(['caBundle'], facts)).toEqual([expect.objectContaining({ state: 'skipped', evidence: says })]);
+});
+
+describe('who repairs a caBundle', () => {
+  const webhooks = known([webhook('protect.taintkeeper.dev', others.ca.cert)]);
+  const lease = known({ holder: 'a_1', renewed: false, renewTime: undefined, watchedSeconds: 6 });
+  const lacking = (resource: string) =>
+    known({
+      user: 'u',
+      asked: 50,
+      lacking: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
+      notPermitted: [],
+    });
+
+  it.each<{ why: string; facts: Partial<Facts>; remedy: RegExp; problems?: string[] }>([
+    { why: 'the leader', facts: {}, remedy: /^the leader repairs it within a minute\..* kubectl delete mutating/ },
+    {
+      why: 'no replica, if none leads: webhooks that are deleted then stay deleted',
+      facts: { lease },
+      remedy: /^only the leader repairs it, and no replica leads: see leader$/,
+      problems: ['leader'],
+    },
+    {
+      why: 'no replica, if the leader may not write it',
+      facts: { rights: lacking('mutatingwebhookconfigurations') },
+      remedy: /^only the leader repairs it, and it lacks a right: see rights$/,
+      problems: ['rights'],
+    },
+    {
+      why: 'the leader, if it lacks another right',
+      facts: { rights: lacking('validatingadmissionpolicies') },
+      remedy: /^the leader repairs it within a minute/,
+      problems: ['rights'],
+    },
+  ])('$why', ({ facts, remedy, problems = [] }) => {
+    const checks = run(['caBundle', 'leader', 'rights'], wellFacts(its, { webhooks, ...facts }));
+    const found = checks.filter(({ state }) => state === 'problem');
+    expect(found.map(({ name }) => name)).toEqual(['caBundle', ...problems]);
+    expect(found[0]?.remedy).toMatch(remedy);
+  });
+});
+
 describe('a rollout to the certificates of another issuer, which hangs', () => {
   const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
   const unready = pod('new', { isReady: false, certificates: source, problem: 'ContainerCreating' });

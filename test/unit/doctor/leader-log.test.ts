@@ -14,8 +14,12 @@ const passed = known({ outcome: 'passed', what: 'a removal' } as const);
 const REFERRING: readonly { check: CheckName; facts: Partial<Facts> }[] = [
   { check: 'registration', facts: { webhooks: known([]) } },
   { check: 'admission', facts: { admission: passed } },
-  { check: 'caBundle', facts: { webhooks: known([webhook('protect.taintkeeper.dev', ca.cert)]) } },
 ];
+
+const DISTRUSTED = {
+  check: 'caBundle',
+  facts: { webhooks: known([webhook('protect.taintkeeper.dev', ca.cert)]) },
+} as const;
 
 const OF_LEADER = 'kubectl logs --namespace taintkeeper taintkeeper-b';
 const OF_ALL =
@@ -25,21 +29,25 @@ function watched(holder: string, renewed = true): Reading<LeaseWatch> {
   return known({ holder, renewed, renewTime: undefined, watchedSeconds: 6 });
 }
 
-it.each(
-  REFERRING.flatMap((one) =>
+const LED = {
+  why: 'kubectl shows one pod of a Deployment, often not the leader',
+  lease: watched('taintkeeper-b_0b6f'),
+  command: OF_LEADER,
+};
+
+it.each([
+  // Without a leader, the remedy is another one.
+  { ...DISTRUSTED, ...LED },
+  ...REFERRING.flatMap((one) =>
     [
-      {
-        why: 'kubectl shows one pod of a Deployment, often not the leader',
-        lease: watched('taintkeeper-b_0b6f'),
-        command: OF_LEADER,
-      },
+      LED,
       { why: 'the pod of a killed leader may not exist', lease: watched('taintkeeper-b_0b6f', false), command: OF_ALL },
       { why: 'no replica leads, and each may have the reason', lease: watched('', false), command: OF_ALL },
       { why: 'the user may not read the Lease', lease: unseen('you may not get leases'), command: OF_ALL },
       { why: 'the holder cannot be a pod', lease: watched('$(reboot)_0b6f'), command: OF_ALL },
     ].map((row) => ({ ...one, ...row })),
   ),
-)('the log that $check refers to: $why', ({ check, facts, lease, command }) => {
+])('the log that $check refers to: $why', ({ check, facts, lease, command }) => {
   const { run } = CHECKS.find(({ name }) => name === check) ?? {};
   const found = [run?.(healthyFacts({ installation: INSTALLATION, ...facts, lease })) ?? []].flat();
   expect(found.map(({ remedy }) => remedy)).toEqual([expect.stringMatching(endingWith(command))]);
