@@ -224,8 +224,3 @@ export function reinstall({ helmRelease, namespace }: Installation): string {
 export function deploymentOf({ deployment }: Installation): string {
   return `deployment/${deployment?.name ?? NAME}`;
 }
-
-/** The command that replaces its pods. */
-export function restart(installation: Installation): string {
-  return `kubectl rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
-}

@@ -9,8 +9,8 @@ import {
 } from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { restart } from '../installation.ts';
 import type { PodView } from '../pod-view.ts';
+import { restart } from '../restart.ts';
 import { renewal, servedBy } from './served.ts';
 
 /** taintkeeper replaces its own CA when less than this is left. */
@@ -82,13 +82,13 @@ function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
 }
 
-function replacedByLeader({ installation, source }: Pick<Facts, 'installation' | 'source'>): string {
+function replacedByLeader({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {
   const { namespace } = installation;
-  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`;
+  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart({ installation, pods })}`;
 }
 
-function missing({ installation, source }: Pick<Facts, 'installation' | 'source'>): string {
+function missing({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {
   return source.kind === 'files'
     ? `have its issuer create it; the replicas cannot start without it`
-    : `a replica creates it when it starts: ${restart(installation)}`;
+    : `a replica creates it when it starts: ${restart({ installation, pods })}`;
 }

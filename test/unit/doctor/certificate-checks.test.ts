@@ -424,6 +424,30 @@ describe('the remedy of an expired certificate needs no leader', () => {
     expect(run(['serving certificate'], facts).map((check) => check.remedy)).toEqual([remedy]);
   });
 
+  it.each<{ why: string; pods: Facts['pods']; command: string }>([
+    { why: 'all pods run', pods: known([pod('a'), pod('b')]), command: restart },
+    {
+      why: 'a rollout hangs, and another one would start no pod either',
+      pods: known([pod('new', { isReady: false, cannotStart: 'image' }), pod('a'), pod('b')]),
+      command: 'kubectl delete pod --namespace taintkeeper a',
+    },
+    {
+      why: 'a pod starts late: the rollout goes on',
+      pods: known([pod('new', { isReady: false, problem: 'ContainerCreating' }), pod('a'), pod('b')]),
+      command: restart,
+    },
+    {
+      why: 'no pod is Ready: the Deployment replaces those that cannot start',
+      pods: known([pod('a', { isReady: false, cannotStart: 'crash' })]),
+      command: restart,
+    },
+    { why: 'the pods are not known', pods: unknown('you may not list pods'), command: restart },
+  ])('how a replica starts again: $why', ({ pods, command }) => {
+    const facts = wellFacts(expired, { replicas, pods, secret: known(undefined) });
+    const remedies = run(['serving certificate'], facts).map(({ remedy }) => remedy);
+    expect(remedies).toEqual([`a replica that starts issues a new one: ${command}`]);
+  });
+
   it('of a certificate for another name is a restart, because `certs rotate` refuses such a Secret', () => {
     const facts = wellFacts(misnamed, { replicas: served(greeted(misnamed)), secret: filesOf(misnamed) });
     expect(run(['certificate names'], facts)[0]?.remedy).toContain(

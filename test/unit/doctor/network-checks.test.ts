@@ -141,6 +141,19 @@ describe('the network', () => {
       remedy: /^kubectl describe replicaset --namespace taintkeeper --selector=app.kubernetes.io\/name=taintkeeper$/,
     },
     {
+      why: 'two pods that are not ready: the remedy is for the one whose cause is known',
+      facts: wellFacts(its, {
+        replicas: [],
+        pods: known([
+          pod('a', { isReady: false }),
+          pod('b', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' }),
+        ]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /^0 of 2 pods are ready; b: ErrImagePull; a: no reason given$/,
+      remedy: /^its node cannot get the image: .*; kubectl describe pod --namespace taintkeeper b$/,
+    },
+    {
       why: 'no pods, because the Deployment requires none',
       facts: wellFacts(its, { replicas: [], installation: deployed({ replicas: 0 }) }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
