@@ -9,6 +9,7 @@ import {
   parseCertificates,
   SERVING_LOOKAHEAD_MS,
   servingFault,
+  suppliedFault,
 } from './inspect.ts';
 import { unusable } from './rotation.ts';
 
@@ -50,7 +51,7 @@ export function reportCertificates(
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
   const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
   const isForeign = files.cert !== undefined && files.caKey === undefined;
-  const fault = isForeign ? servingFault(files, names, now, 0) : unusable(files, names, now);
+  const fault = isForeign ? suppliedFault(files, names, now) : unusable(files, names, now);
   const future = notValidYet(files.caCert, now);
   // When another issuer renews is not known here.
   const due = fault ?? (isForeign ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));

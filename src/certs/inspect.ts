@@ -149,11 +149,33 @@ export function servingFault(
   const { certificate } = inspection;
   const ca = signerOf(certificate, caCert);
   if (ca === undefined) return 'not signed by the CA';
-  const uncovered = uncoveredNames(certificate, names);
-  if (uncovered.length > 0) return `not for ${uncovered.join(', ')}`;
+  const unfit = unfitFor(certificate, names);
+  if (unfit !== undefined) return unfit;
   // No certificate outlives its CA: one that is valid as long as its CA need not be renewed.
   const soon = new Date(Math.min(now.getTime() + lookaheadMs, ca.validToDate.getTime() - 1));
   return invalidAt(certificate, now) ?? invalidAt(certificate, soon);
+}
+
+/**
+ * Why certificates of another issuer cannot be served; undefined if they can. They may come without the CA. With one, they have to lead to it: of an
+ * intermediate CA, the file `tls.crt` has the certificate as well.
+ */
+export function suppliedFault(
+  { cert, key, caCert }: StoredFiles,
+  names: readonly string[],
+  now: Date,
+): string | undefined {
+  if (cert === undefined || key === undefined) return 'not found';
+  const inspection = inspectPair({ cert, key });
+  if (!inspection.ok) return inspection.reason;
+  const isUnsigned = parseCertificates(cert).every((one) => signerOf(one, caCert) === undefined);
+  if (isUnsigned && parseCertificates(caCert ?? '').length > 0) return 'not signed by the CA';
+  return unfitFor(inspection.certificate, names) ?? invalidAt(inspection.certificate, now);
+}
+
+function unfitFor(certificate: X509Certificate, names: readonly string[]): string | undefined {
+  const uncovered = uncoveredNames(certificate, names);
+  return uncovered.length > 0 ? `not for ${uncovered.join(', ')}` : undefined;
 }
 
 /** The certificate in a bundle that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */

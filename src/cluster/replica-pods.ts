@@ -1,5 +1,5 @@
 import { formatLabels } from '../kubernetes/label-selector.ts';
-import { isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
+import { isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { viewPodScheduling } from '../objects/workload-object.ts';
 import type { ReplicaPod } from '../scheduling/replica-spread.ts';
 import type { ApiClient } from './client/api-client.ts';
@@ -20,8 +20,8 @@ export function viewReplica(object: unknown): ReplicaPod {
 }
 
 /**
- * The pods of a Service. None if it has no selector, because another writer then manages its endpoints. None if it does not exist, as outside of a
- * cluster.
+ * The pods of a Service, except finished ones, which stay until they are deleted. None if it has no selector, because another writer then manages its
+ * endpoints. None if it does not exist, as outside of a cluster.
  * @throws ApiError, Error
  */
 export async function listReplicas(
@@ -35,7 +35,9 @@ export async function listReplicas(
   const selector = found?.spec?.selector;
   if (!selector) return [];
   const labelSelector = formatLabels(selector);
-  return listObjects(client, `${core}/pods`, viewReplica, { labelSelector }, signal);
+  const viewUnfinished = (object: unknown) => (isFinished(object as PodObject) ? undefined : viewReplica(object));
+  const pods = await listObjects(client, `${core}/pods`, viewUnfinished, { labelSelector }, signal);
+  return pods.filter((pod) => pod !== undefined);
 }
 
 /** The result of an eviction. A server that is busy, or does not have the current budget yet, names a time to try again. */

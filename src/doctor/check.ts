@@ -63,6 +63,9 @@ export const NETWORK_CHECKS = [
   'admission',
 ] as const;
 
+/** If one of these fails, there may be no replica that can lead. None of them is about what only the leader repairs. */
+export const ELECTION_NEEDS = ['Secret', 'clocks', 'Service', 'replicas', 'round trip', 'rights'] as const;
+
 /** If one of these fails, no replica leads, or the API server refuses the leader's writes. */
 export const LEADER_NEEDS = [...CERTIFICATE_CHECKS, ...NETWORK_CHECKS, 'rights'] as const;
 

@@ -1,4 +1,4 @@
-import { CERTIFICATE_CHECKS, type Check, LEADER_NEEDS } from './check.ts';
+import { CERTIFICATE_CHECKS, type Check, ELECTION_NEEDS, LEADER_NEEDS } from './check.ts';
 import { checkAdmission } from './checks/admission.ts';
 import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
 import { checkContradictions } from './checks/contradictions.ts';
@@ -63,7 +63,7 @@ export const CHECKS: readonly Check[] = [
   { area: 'configuration', name: 'rights', dependsOn: [], run: checkRights },
   // A right that only some policies need is not needed for leader election.
   { area: 'configuration', name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
-  { area: 'configuration', name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
+  { area: 'configuration', name: 'leader', dependsOn: ELECTION_NEEDS, run: checkLeader },
   { area: 'configuration', name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { area: 'configuration', name: 'versions', dependsOn: [], run: checkVersions },
   { area: 'configuration', name: 'control plane', dependsOn: [], run: checkControlPlane },

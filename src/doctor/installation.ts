@@ -1,10 +1,12 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { OWN_SECRET, OWN_SERVICE } from '../cluster/own-names.ts';
+import { OWN_SERVICE } from '../cluster/own-names.ts';
 import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { RELEASE_ANNOTATION } from '../coverage/workload.ts';
 import { isDnsSubdomain, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
+import type { PodObject } from '../objects/pod-object.ts';
+import { type CertificateSource, certificateSource } from './certificate-source.ts';
 import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 import { argument } from './serve-arguments.ts';
 
@@ -23,8 +25,6 @@ export interface Installation {
   readonly account: string;
   /** Its Lease, which has the name of the Service. */
   readonly lease: string;
-  /** The Secret with the certificates that it issues. Undefined if another tool issues them. */
-  readonly secret: string | undefined;
   /** The ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
   /** Whether it runs with `--audit`. */
@@ -43,6 +43,8 @@ export interface Workload {
   readonly selector: StringMap;
   /** All labels of its pods. */
   readonly labels: StringMap;
+  /** Where its pods read their certificates, by its template. */
+  readonly certificates: CertificateSource;
 }
 
 /** The result of the search for taintkeeper in the cluster. */
@@ -73,10 +75,7 @@ interface Deployment {
     readonly selector?: { readonly matchLabels?: StringMap };
     readonly template: {
       readonly metadata?: { readonly labels?: StringMap };
-      readonly spec: {
-        readonly serviceAccountName?: string;
-        readonly containers: readonly { readonly args?: readonly string[] }[];
-      };
+      readonly spec: NonNullable<PodObject['spec']> & { readonly serviceAccountName?: string };
     };
   };
 }
@@ -172,7 +171,7 @@ async function servicesIn(
 }
 
 function viewInstallation({ metadata, spec }: Deployment): Installation {
-  const { serviceAccountName = 'default', containers } = spec.template.spec;
+  const { serviceAccountName = 'default', containers = [] } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
   /** Of the first container that has it: containers that users add come after ours. */
   const option = (name: string) =>
@@ -187,10 +186,10 @@ function viewInstallation({ metadata, spec }: Deployment): Installation {
       replicas: spec.replicas ?? 1,
       selector: spec.selector?.matchLabels ?? {},
       labels: spec.template.metadata?.labels ?? {},
+      certificates: certificateSource(spec.template.spec),
     },
     account: serviceAccountName,
     lease: OWN_SERVICE,
-    secret: option('cert-dir') === undefined ? OWN_SECRET : undefined,
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option('owner-cluster-role'),
@@ -206,7 +205,6 @@ function asTheManifests({ namespace, service }: Pick<Installation, 'namespace' |
     deployment: undefined,
     account: NAME,
     lease: service,
-    secret: OWN_SECRET,
     defaultPolicies: undefined,
     audit: false,
     ownerClusterRole: undefined,
@@ -225,9 +223,4 @@ export function reinstall({ helmRelease, namespace }: Installation): string {
 /** The Deployment, as an argument of kubectl. */
 export function deploymentOf({ deployment }: Installation): string {
   return `deployment/${deployment?.name ?? NAME}`;
-}
-
-/** The command that replaces its pods. */
-export function restart(installation: Installation): string {
-  return `kubectl rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
 }

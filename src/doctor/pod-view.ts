@@ -1,8 +1,8 @@
 import { viewReplica } from '../cluster/replica-pods.ts';
-import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import type { PlacedReplica } from '../scheduling/replica-spread.ts';
-import { argument } from './serve-arguments.ts';
+import { type CertificateSource, certificateSource } from './certificate-source.ts';
 
 /** A replica's pod. */
 export interface PodView extends PlacedReplica {
@@ -17,8 +17,7 @@ export interface PodView extends PlacedReplica {
   readonly cannotStart: StartFailure | undefined;
   /** The ports that it declares, by name. */
   readonly ports: ReadonlyMap<string, number>;
-  /** The files of its certificates. Undefined if the pod's arguments name no directory. */
-  readonly certificates: CertificateFiles | undefined;
+  readonly certificates: CertificateSource;
 }
 
 /** `crash`: it ends after each start. `configuration`: the pod refers to something missing, such as a ConfigMap. */
@@ -35,14 +34,6 @@ const START_FAILURES: Readonly<Record<string, StartFailure>> = {
   CreateContainerError: 'configuration',
   RunContainerError: 'configuration',
 };
-
-/** Certificates in a directory. `secret` is the Secret that is mounted there, if there is one. */
-interface CertificateFiles {
-  readonly kind: 'files';
-  readonly secret: string | undefined;
-}
-
-export type CertificateSource = { readonly kind: 'secret'; readonly secret: string } | CertificateFiles;
 
 export function viewPod(object: PodObject): PodView {
   const { metadata, spec, status } = object;
@@ -61,7 +52,7 @@ export function viewPod(object: PodObject): PodView {
         ports.map(({ name = '', containerPort }) => [name, containerPort] as const),
       ),
     ),
-    certificates: certificateFiles(spec),
+    certificates: certificateSource(spec),
   };
 }
 
@@ -96,19 +87,4 @@ function problemOf(pod: PodObject): string {
   return [reason ?? unscheduled?.message ?? '', restarts > 0 ? `restarted ${restarts} times` : '']
     .filter(Boolean)
     .join(', ');
-}
-
-/**
- * Read from the arguments of `serve`, which the chart writes as `--name=value`. The API server accepts any text as the name of a volume's Secret, and
- * the name becomes part of paths and of commands.
- */
-function certificateFiles(spec: PodObject['spec']): CertificateFiles | undefined {
-  for (const { args = [], volumeMounts = [] } of spec?.containers ?? []) {
-    const directory = argument(args, 'cert-dir');
-    if (directory === undefined) continue;
-    const volume = volumeMounts.find(({ mountPath }) => mountPath === directory)?.name;
-    const secret = spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName ?? '';
-    return { kind: 'files', secret: isDnsSubdomain(secret) ? secret : undefined };
-  }
-  return undefined;
 }

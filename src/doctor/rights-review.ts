@@ -1,11 +1,19 @@
 import { type Access, isAllowed, type Subject, whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
-import { accessesOf, NEEDED_RULES, type NeededRule, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/rights.ts';
+import {
+  accessesOf,
+  type NamedObjects,
+  NEEDED_RULES,
+  type NeededRule,
+  OPTIONAL_RIGHT_NAMES,
+  OPTIONAL_RIGHTS,
+} from '../cluster/rights.ts';
 import { CONFIGURATION_NAME } from '../cluster/webhook-configurations.ts';
 import { serviceAccountUser } from '../judge/request/pod-authorization.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
+import { OWN_CERTIFICATES } from './certificate-source.ts';
 import type { Installation } from './installation.ts';
 
 /** What the service account may do, by the API server's access reviews. */
@@ -20,20 +28,25 @@ export interface RightsReview {
 
 /** The rights that the service account needs with any policies. */
 export function neededRights(installation: Installation): Access[] {
+  const certificates = installation.deployment?.certificates ?? OWN_CERTIFICATES;
+  const names: NamedObjects = {
+    ...installation,
+    secret: certificates.kind === 'secret' ? certificates.secret : undefined,
+  };
   return Object.entries(NEEDED_RULES).flatMap(([scope, rules]) =>
     rules
-      .filter(({ only }) => only === undefined || installation[only] !== undefined)
+      .filter(({ only }) => only === undefined || names[only] !== undefined)
       .flatMap((rule) =>
         accessesOf(rule).map((access) => ({
           ...access,
           name: nameOf(rule.named),
-          namespace: scope === 'namespace' ? installation.namespace : undefined,
+          namespace: scope === 'namespace' ? names.namespace : undefined,
         })),
       ),
   );
 
   function nameOf(named: NeededRule['named']): string | undefined {
-    return named === 'configurations' ? CONFIGURATION_NAME : named && installation[named];
+    return named === 'configurations' ? CONFIGURATION_NAME : named && names[named];
   }
 }
 

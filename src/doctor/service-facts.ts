@@ -2,14 +2,14 @@ import type { StoredFiles } from '../certs/certificate-files.ts';
 import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type EndpointSlice, listEndpointSlices } from '../cluster/endpoint-slices.ts';
-import { OWN_SECRET } from '../cluster/own-names.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
-import type { PodObject } from '../objects/pod-object.ts';
+import { isOfDeployment, type PodObject } from '../objects/pod-object.ts';
+import { type CertificateSource, certificateSources } from './certificate-source.ts';
 import type { Installation } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
-import { type CertificateSource, countRejected, isAlive, type PodView, viewPod } from './pod-view.ts';
+import { countRejected, isAlive, type PodView, viewPod } from './pod-view.ts';
 import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
 export interface ServiceObject {
@@ -39,15 +39,24 @@ export interface ServiceFacts {
   /** How many pods of the Service were rejected by their nodes, by reason. Empty if pods could not be listed. */
   readonly rejectedPods: ReadonlyMap<string, number>;
   readonly networkPolicies: Reading<readonly NetworkPolicyObject[]>;
+  /** Of the replicas that serve. */
   readonly source: CertificateSource;
   /** The data of the Secret. Undefined if there is none, or the certificates are not in a Secret. */
+  readonly secret: StoredCertificates['secret'];
+  /** Of the pods that a rollout starts, if none of them is Ready yet and their certificates are elsewhere. */
+  readonly pending: StoredCertificates | undefined;
+}
+
+/** Where certificates are, and what is there. */
+export interface StoredCertificates {
+  readonly source: CertificateSource;
   readonly secret: Reading<StoredFiles | undefined>;
 }
 
 /** Reads the objects of an installation. A failed read is part of the result, and nothing is thrown. */
 export async function gatherService(
   client: ApiClient,
-  { namespace, service: name, secret: own }: Installation,
+  { namespace, service: name, deployment }: Installation,
 ): Promise<ServiceFacts> {
   const core = `/api/v1/namespaces/${namespace}`;
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
@@ -57,17 +66,18 @@ export async function gatherService(
     listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);
   const podObjects = await readPods();
-  const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
-  const source = pods.ok && pods.value.length > 0 ? runningSource(pods.value) : declaredSource(own);
+  const alive = podObjects.ok ? podObjects.value.filter(isAlive) : [];
+  const ours = alive.filter((pod) => deployment === undefined || isOfDeployment(pod, deployment.name));
+  const { serving, pending } = certificateSources(ours.map(viewPod), deployment?.certificates);
   return {
     webhooks,
     service,
     slices,
-    pods,
+    pods: podObjects.ok ? known(alive.map(viewPod)) : podObjects,
     rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
     networkPolicies,
-    source,
-    secret: await readStoredFiles(source.secret),
+    ...(await readStored(serving)),
+    pending: pending && (await readStored(pending)),
   };
 
   async function readPods(): Promise<Reading<readonly PodObject[]>> {
@@ -78,25 +88,17 @@ export async function gatherService(
     return listOf<PodObject>(`${core}/pods`, labels);
   }
 
-  async function readStoredFiles(secret: string | undefined): Promise<Reading<StoredFiles | undefined>> {
-    if (secret === undefined) return known(undefined);
-    return read(async () => {
+  async function readStored(source: CertificateSource): Promise<StoredCertificates> {
+    const { secret } = source;
+    if (secret === undefined) return { source, secret: known(undefined) };
+    const stored = await read(async () => {
       const { files, resourceVersion } = await readSecret(client, { namespace, name: secret });
       return resourceVersion === undefined ? undefined : files;
     });
+    return { source, secret: stored };
   }
 
   function listOf<T>(path: string, labelSelector?: string): Promise<Reading<readonly T[]>> {
     return read(() => listObjects(client, path, (object) => object as T, { labelSelector }));
   }
-}
-
-/** Where the pods read their certificates, which can be those of an earlier version of the Deployment. */
-function runningSource(pods: readonly PodView[]): CertificateSource {
-  return pods.find(({ certificates }) => certificates)?.certificates ?? { kind: 'secret', secret: OWN_SECRET };
-}
-
-/** Where new pods will read their certificates, by the Deployment. */
-function declaredSource(secret: Installation['secret']): CertificateSource {
-  return secret === undefined ? { kind: 'files', secret } : { kind: 'secret', secret };
 }

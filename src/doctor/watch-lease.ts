@@ -13,6 +13,11 @@ export interface LeaseWatch {
   readonly watchedSeconds: number;
 }
 
+/** Whether a replica leads. */
+export function isLed({ holder, renewed }: LeaseWatch): boolean {
+  return holder !== undefined && holder !== '' && renewed;
+}
+
 /** Three times the renewal period of a leader, so that a single lost answer does not count. */
 const WATCH_MS = 6_000;
 const POLL_MS = 250;

@@ -1,4 +1,4 @@
-import { QUALIFIED_NAME_LENGTH, type StringMap } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 
 /** The fields of a Pod of core/v1 that are read here. It may have any field that the API server allows. */
@@ -51,6 +51,9 @@ export interface PodObject {
   };
 }
 
+/** The label that a Deployment gives its pods and ReplicaSets (DefaultDeploymentUniqueLabelKey of k8s.io/api/apps/v1). */
+const TEMPLATE_HASH_LABEL = 'pod-template-hash';
+
 interface PodOwner {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -74,6 +77,17 @@ export function controllerOf({ metadata }: Pick<PodObject, 'metadata'>): PodOwne
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   const { apiVersion = '', kind = '', name = '', uid = '' } = owner ?? {};
   return [apiVersion, kind, name, uid].every(({ length }) => length <= QUALIFIED_NAME_LENGTH) ? owner : undefined;
+}
+
+/**
+ * Whether the Deployment of this name has created the pod. True for a pod without a controller, of which only the labels are known. The name of a
+ * ReplicaSet: `generateReplicaSetName` of k8s.io/kubernetes/pkg/controller/deployment/sync.go.
+ */
+export function isOfDeployment(pod: Pick<PodObject, 'metadata'>, name: string): boolean {
+  const owner = controllerOf(pod);
+  if (owner === undefined) return true;
+  const suffix = `-${pod.metadata.labels?.[TEMPLATE_HASH_LABEL] ?? ''}`;
+  return owner.kind === 'ReplicaSet' && owner.name === name.slice(0, DNS_SUBDOMAIN_LENGTH - suffix.length) + suffix;
 }
 
 /** The condition, if it has this status. */

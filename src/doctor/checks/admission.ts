@@ -2,7 +2,7 @@ import { isOurs } from '../../cluster/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { FAULT_MEANINGS } from '../dial.ts';
 import type { Facts } from '../facts.ts';
-import { deploymentOf } from '../installation.ts';
+import { leaderLog } from '../leader-log.ts';
 import type { Reading } from '../reading.ts';
 import type { Admission } from '../trial.ts';
 
@@ -101,11 +101,11 @@ function judgeTrial({ servers, admission }: Asked, others: readonly string[], fa
   }
 }
 
-function noAnswer(passed: string, { installation }: Facts): Finding {
+function noAnswer(passed: string, facts: Facts): Finding {
   return finding(
     'note',
     `${passed}, and taintkeeper said nothing: it is not asked, or was not reached and is to be ignored (failurePolicy)`,
-    `see the configuration checks, and the leader's log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`,
+    `see the configuration checks, and the leader's log: ${leaderLog(facts)}`,
   );
 }
 

@@ -6,21 +6,23 @@ import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
-import { deploymentOf, type Installation, reinstall } from '../installation.ts';
+import { type Installation, reinstall } from '../installation.ts';
+import { leaderLog, replicaLogs } from '../leader-log.ts';
 import { howToGrant } from '../rights-review.ts';
+import { isLed } from '../watch-lease.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
   if (!lease.ok) return finding('skipped', lease.why);
-  const { holder, renewed, renewTime, watchedSeconds } = lease.value;
+  const { holder, renewTime, watchedSeconds } = lease.value;
   const name = `Lease ${installation.namespace}/${installation.lease}`;
-  if (holder && renewed) return finding('ok', `${holder} holds ${name} and renews it`);
+  if (isLed(lease.value)) return finding('ok', `${holder} holds ${name} and renews it`);
   const evidence = holder
     ? `${name} is held by ${holder}, which has not renewed it in ${watchedSeconds} s (last: ${renewTime ?? 'never'})`
     : holder === undefined
       ? `${name} not found: no replica has ever led`
       : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
-  const remedy = `after a crash, a new leader takes up to 17 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
+  const remedy = `after a crash, a new leader takes up to 17 s: run doctor again. If no replica leads then, their logs say why: ${replicaLogs(installation)} | grep -i lead`;
   return consequence(
     finding('problem', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,
@@ -76,7 +78,8 @@ export function checkRegistration({
   webhooks,
   policies,
   installation,
-}: Pick<Facts, 'webhooks' | 'policies' | 'installation'>): Finding {
+  lease,
+}: Pick<Facts, 'webhooks' | 'policies' | 'installation' | 'lease'>): Finding {
   if (!webhooks.ok) return finding('skipped', webhooks.why);
   const names = webhooks.value.map(({ name }) => shortName(name));
   if (names.length > 0) return finding('ok', `registered: ${names.join(', ')}`);
@@ -84,6 +87,6 @@ export function checkRegistration({
     return consequence(finding('skipped', `no webhook is registered; whether policies need one: ${policies.why}`));
   const needed = webhookEntries(policiesInForce(policies.value), installation);
   if (needed.length === 0) return finding('ok', 'no webhook is registered, and no policy needs one');
-  const remedy = `the leader registers them as soon as it is reached through the Service; its log says what prevents that: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
+  const remedy = `the leader registers them as soon as it is reached through the Service; its log says what prevents that: ${leaderLog({ lease, installation })}`;
   return consequence(finding('problem', 'no webhook is registered, though policies need one', remedy));
 }

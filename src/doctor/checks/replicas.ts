@@ -27,7 +27,10 @@ export function checkReplicas(
     const evidence = `no pod in namespace ${namespace} has the labels of the Service (${labels || 'it selects nothing'})`;
     return consequence(whyNone(evidence, facts), (cause) => `${evidence}: see ${cause}`, ['Service']);
   }
-  const unready = pods.value.filter(({ isReady }) => !isReady);
+  // The remedy is for the first one.
+  const unready = pods.value
+    .filter(({ isReady }) => !isReady)
+    .toSorted((a, b) => Number(b.cannotStart !== undefined) - Number(a.cannotStart !== undefined));
   const ready = pods.value.length - unready.length;
   const evidence = `${ready} of ${pods.value.length} pods are ready`;
   const rejected = rejections(facts.rejectedPods);

@@ -5,18 +5,32 @@ import {
   notValidYet,
   parseCertificates,
   servingFault,
+  suppliedFault,
 } from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { restart } from '../installation.ts';
 import type { PodView } from '../pod-view.ts';
+import { restart } from '../restart.ts';
 import { renewal, servedBy } from './served.ts';
 
 /** taintkeeper replaces its own CA when less than this is left. */
 const CA_SOON_MS = 365 * 86_400_000;
 
 /** Checks that the Secret has a usable certificate. Other checks report problems of a certificate that is served already. */
-export function checkSecret(facts: Facts): Finding {
+export function checkSecret(facts: Facts): Finding[] {
+  return [judgeSecret(facts), ...judgePending(facts)];
+}
+
+/** Reports why the pods that a rollout starts cannot serve. It is a note, because the earlier pods do. */
+function judgePending({ pending, ...facts }: Facts): Finding[] {
+  // What a replica issues itself is created when the replica starts.
+  if (pending?.source.kind !== 'files') return [];
+  const { state, evidence, remedy } = judgeSecret({ ...facts, ...pending, replicas: [], overService: [] });
+  if (state !== 'problem') return [];
+  return [finding('note', `the pods that the rollout starts need another Secret: ${evidence}`, remedy)];
+}
+
+function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   const { secret, service, pods, source, installation, serverName } = facts;
   const where = `Secret ${installation.namespace}/${source.secret}`;
   if (source.secret === undefined) {
@@ -35,12 +49,12 @@ export function checkSecret(facts: Facts): Finding {
   const now = trustedTime(facts);
   const [leaf] = parseCertificates(files.cert ?? '');
   const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
-  // Another issuer need not store its CA with the certificate.
   const isOtherIssuer = files.caKey === undefined && leaf !== undefined;
-  const fault =
-    (isOtherIssuer ? undefined : caFault(files, now)) ??
-    (isServed || (isOtherIssuer && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
-  if (fault !== undefined) {
+  const names = [serverName];
+  const fault = isOtherIssuer
+    ? !isServed && suppliedFault(files, names, now)
+    : (caFault(files, now) ?? (!isServed && servingFault(files, names, now, 0)));
+  if (fault) {
     return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));
   }
   // By both clocks. If only one of them says so, the check of the clocks reports it.
@@ -68,13 +82,13 @@ function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
 }
 
-function replacedByLeader({ installation, source }: Facts): string {
+function replacedByLeader({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {
   const { namespace } = installation;
-  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`;
+  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart({ installation, pods })}`;
 }
 
-function missing({ installation, source }: Facts): string {
+function missing({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {
   return source.kind === 'files'
     ? `have its issuer create it; the replicas cannot start without it`
-    : `a replica creates it when it starts: ${restart(installation)}`;
+    : `a replica creates it when it starts: ${restart({ installation, pods })}`;
 }

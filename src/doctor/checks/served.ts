@@ -2,8 +2,8 @@ import type { X509Certificate } from 'node:crypto';
 import { rotationObstacle } from '../../certs/inspect.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { restart } from '../installation.ts';
 import type { Way } from '../replica-facts.ts';
+import { restart } from '../restart.ts';
 
 /** The certificates that one replica serves. */
 export interface Served {
@@ -59,7 +59,7 @@ export function shortFingerprint({ fingerprint256 }: X509Certificate): string {
 
 /** How to get a new serving certificate. */
 export function renewal(
-  facts: Pick<Facts, 'installation' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
+  facts: Pick<Facts, 'installation' | 'pods' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
 ): string {
   const { installation, source, secret } = facts;
   const { namespace } = installation;
@@ -73,11 +73,11 @@ export function renewal(
   if (obstacle?.kind === 'otherIssuer') {
     return (
       `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
-      `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`
+      `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(facts)}`
     );
   }
   // Also if there is no Secret.
-  if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(installation)}`;
+  if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(facts)}`;
   return `taintkeeper certs rotate --namespace ${namespace}`;
 }
 

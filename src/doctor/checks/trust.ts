@@ -2,10 +2,12 @@ import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
-import { CONFIGURATION_NAME, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
-import { consequence, essentialSkip, type Finding, finding } from '../check.ts';
+import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
+import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
+import { leaderLog } from '../leader-log.ts';
+import { isLed } from '../watch-lease.ts';
 import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
@@ -36,10 +38,9 @@ export function checkTrust(facts: Facts): Finding {
   const isFuture = distrusting.some((webhook) =>
     bundleOf(webhook).some(({ validFromDate }) => facts.now < validFromDate),
   );
-  const remedy = `the leader repairs it within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
-    finding('problem', evidence, remedy),
-    (cause) => `${WHY_DISTRUSTED[cause as keyof typeof WHY_DISTRUSTED]}: see ${cause}`,
+    finding('problem', evidence, repair(facts)),
+    (cause) => `${WHY_DISTRUSTED.get(cause) ?? evidence}: see ${cause}`,
     [
       ...(isFuture ? (['Secret'] as const) : []),
       ...(distrustingAt(facts.now).length > 0 ? [] : (['clocks'] as const)),
@@ -48,12 +49,25 @@ export function checkTrust(facts: Facts): Finding {
   );
 }
 
-/** By the check that reports the cause. */
-const WHY_DISTRUSTED = {
-  Secret: 'the CA is not valid yet',
-  clocks: "trusted by this machine's clock, and not by the API server's",
-  'agreement of replicas': 'the replicas serve different certificates',
-};
+/** By the check that reports the cause: one of those above, or the cause of its result. */
+const WHY_DISTRUSTED: ReadonlyMap<string, string> = new Map<CheckName, string>([
+  ['Secret', 'the CA is not valid yet'],
+  ['clocks', "trusted by this machine's clock, and not by the API server's"],
+  ['serving certificate', 'the served certificate is not valid'],
+  ['agreement of replicas', 'the replicas serve different certificates'],
+]);
+
+const WEBHOOK_RESOURCES: readonly string[] = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
+
+/** Without a leader that may write them, webhooks that are deleted are not registered again. */
+function repair(facts: Facts): string {
+  const { lease, rights } = facts;
+  if (lease.ok && !isLed(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
+  if (rights.ok && rights.value.lacking.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
+    return 'only the leader repairs it, and it lacks a right: see rights';
+  }
+  return `the leader repairs it within a minute. If it does not, see its log: ${leaderLog(facts)}; then have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+}
 
 function said(group: readonly Webhook[], all: number): string {
   return group.length === all && all > 1 ? `all ${all} webhooks` : group.map(({ name }) => name).join(', ');

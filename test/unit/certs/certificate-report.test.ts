@@ -31,6 +31,10 @@ it('takes a pair of another issuer for well until it ends: when that renews is n
   expect(report(good)).toMatchObject({ renewedBy: 'taintkeeper' });
 });
 
+it('takes a pair of another issuer for well that comes without its CA', () => {
+  expect(report({ ...foreign, caCert: undefined }).problems).not.toContainEqual(expect.stringContaining('not usable'));
+});
+
 it.each([
   {
     why: 'a CA that is introduced',

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inspectPair, invalidAt, namesOf, uncoveredNames } from '../../../src/certs/inspect.ts';
+import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
+import { inspectPair, invalidAt, namesOf, suppliedFault, uncoveredNames } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { needsOpenssl, openssl } from './openssl.ts';
@@ -90,4 +91,35 @@ it.each([{ names: ['localhost', '*.example.com'] }, { names: ['10.0.0.1', '::1',
 
 it('a certificate for no name names none', () => {
   expect(namesOf(new X509Certificate(ca.cert))).toEqual([]);
+});
+
+describe('certificates of another issuer', async () => {
+  const supplied = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
+  const otherCa = await issueCa(NOW);
+  const intermediate = await issueServing(otherCa, ['intermediate'], NOW);
+  const leaf = await issueServing(intermediate, ['localhost'], NOW);
+  const ended = new Date(NOW.getTime() + 91 * 86_400_000);
+
+  it.each<{ why: string; files?: Partial<StoredFiles>; names?: string[]; now?: Date; fault?: RegExp }>([
+    { why: 'without the CA, as of a public issuer' },
+    { why: 'with an empty CA, as cert-manager writes it for an issuer that gives none', files: { caCert: '' } },
+    { why: 'with the CA', files: { caCert: ca.cert } },
+    {
+      why: 'with the root alone, and a chain that leads to it',
+      files: { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: otherCa.cert },
+    },
+    { why: 'without the key', files: { key: undefined }, fault: /^not found$/ },
+    { why: 'without the certificate', files: { cert: undefined }, fault: /^not found$/ },
+    { why: 'with the key of another certificate', files: { key: other.key }, fault: /does not belong/ },
+    { why: 'with another CA', files: { caCert: otherCa.cert }, fault: /^not signed by the CA$/ },
+    {
+      why: 'for another name',
+      names: ['taintkeeper.taintkeeper.svc'],
+      fault: /^not for taintkeeper\.taintkeeper\.svc$/,
+    },
+    { why: 'after their end', now: ended, fault: /^not valid after/ },
+  ])('$why', ({ files = {}, names = ['localhost'], now = NOW, fault }) => {
+    const found = suppliedFault({ ...supplied, ...files }, names, now);
+    expect(found).toEqual(fault === undefined ? undefined : expect.stringMatching(fault));
+  });
 });

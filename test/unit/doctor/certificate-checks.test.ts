@@ -262,6 +262,128 @@ describe('certificates', () => {
   });
 });
 
+it.each<{ why: string; facts: Facts; says: string }>([
+  {
+    why: 'the certificate has ended, and so has its CA',
+    facts: wellFacts(ancient, { replicas: served(greeted(ancient)), secret: filesOf(ancient) }),
+    says: 'the served certificate is not valid: see serving certificate',
+  },
+  {
+    why: 'the replicas disagree',
+    facts: wellFacts(its, { replicas: served(greeted(its), greeted(others)) }),
+    says: 'the replicas serve different certificates: see agreement of replicas',
+  },
+  { why: 'the CA is from the future', facts: wellFacts(future), says: 'the CA is not valid yet: see Secret' },
+  {
+    why: 'the clock of the API server is wrong',
+    facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
+    says: "trusted by this machine's clock, and not by the API server's: see clocks",
+  },
+])('a caBundle that does not trust what is served names the cause: $why', ({ facts, says }) => {
+  expect(run(['caBundle'], facts)).toEqual([expect.objectContaining({ state: 'skipped', evidence: says })]);
+});
+
+describe('who repairs a caBundle', () => {
+  const webhooks = known([webhook('protect.taintkeeper.dev', others.ca.cert)]);
+  const lease = known({ holder: 'a_1', renewed: false, renewTime: undefined, watchedSeconds: 6 });
+  const lacking = (resource: string) =>
+    known({
+      user: 'u',
+      asked: 50,
+      lacking: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
+      notPermitted: [],
+    });
+
+  it.each<{ why: string; facts: Partial<Facts>; remedy: RegExp; problems?: string[] }>([
+    { why: 'the leader', facts: {}, remedy: /^the leader repairs it within a minute\..* kubectl delete mutating/ },
+    {
+      why: 'no replica, if none leads: webhooks that are deleted then stay deleted',
+      facts: { lease },
+      remedy: /^only the leader repairs it, and no replica leads: see leader$/,
+      problems: ['leader'],
+    },
+    {
+      why: 'no replica, if the leader may not write it',
+      facts: { rights: lacking('mutatingwebhookconfigurations') },
+      remedy: /^only the leader repairs it, and it lacks a right: see rights$/,
+      problems: ['rights'],
+    },
+    {
+      why: 'the leader, if it lacks another right',
+      facts: { rights: lacking('validatingadmissionpolicies') },
+      remedy: /^the leader repairs it within a minute/,
+      problems: ['rights'],
+    },
+  ])('$why', ({ facts, remedy, problems = [] }) => {
+    const checks = run(['caBundle', 'leader', 'rights'], wellFacts(its, { webhooks, ...facts }));
+    const found = checks.filter(({ state }) => state === 'problem');
+    expect(found.map(({ name }) => name)).toEqual(['caBundle', ...problems]);
+    expect(found[0]?.remedy).toMatch(remedy);
+  });
+});
+
+describe('a rollout to the certificates of another issuer, which hangs', () => {
+  const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
+  const unready = pod('new', { isReady: false, certificates: source, problem: 'ContainerCreating' });
+  const hanging = (stored: Facts['secret'], changes: Partial<Facts> = {}) =>
+    wellFacts(its, { pods: known([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
+  const byIssuer = { cert: second.serving.cert, key: second.serving.key, caCert: undefined, caKey: undefined };
+
+  it.each<{ why: string; facts: Facts; found: Record<string, CheckState>; says: RegExp; remedy?: RegExp }>([
+    {
+      why: 'its Secret is missing',
+      facts: hanging(known(undefined)),
+      found: { Secret: 'note' },
+      says: /^the pods that the rollout starts need another Secret: Secret taintkeeper\/taintkeeper-tls not found$/,
+      remedy: /^have its issuer create it/,
+    },
+    {
+      why: 'its Secret has no key',
+      facts: hanging(known({ ...byIssuer, key: undefined })),
+      found: { Secret: 'note' },
+      says: /taintkeeper-tls cannot be served: a part of it is missing$/,
+      remedy: /^have the issuer of Secret taintkeeper\/taintkeeper-tls renew it/,
+    },
+    {
+      why: 'its certificate is for another name',
+      facts: hanging(known({ ...byIssuer, cert: misnamed.serving.cert, key: misnamed.serving.key })),
+      found: { Secret: 'note' },
+      says: /taintkeeper-tls cannot be served: not for taintkeeper\.taintkeeper\.svc$/,
+    },
+    {
+      why: 'its Secret is right: the cause is another one',
+      facts: hanging(known(byIssuer)),
+      found: {},
+      says: /^Secret taintkeeper\/taintkeeper-certs is complete/,
+    },
+    {
+      why: 'the user may not read Secrets',
+      facts: hanging(unknown('you may not get resource "secrets"')),
+      found: {},
+      says: /^Secret taintkeeper\/taintkeeper-certs is complete/,
+    },
+    {
+      why: 'its Secret is missing, and the served certificate has expired: each has its own remedy',
+      facts: hanging(known(undefined), {
+        replicas: served(greeted(expired), greeted(expired)),
+        secret: filesOf(expired),
+      }),
+      found: { Secret: 'note', 'serving certificate': 'problem', 'agreement of replicas': 'skipped' },
+      says: /taintkeeper-tls not found$/,
+    },
+  ])('$why', ({ facts, found, says, remedy }) => {
+    const checks = run(CERTIFICATE_CHECKS, facts);
+    const notOk = checks.filter(({ state }) => state !== 'ok');
+    expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(found);
+    const told = checks.filter(({ name }) => name === 'Secret').at(-1);
+    expect(told?.evidence).toMatch(says);
+    if (remedy) expect(told?.remedy).toMatch(remedy);
+    expect(notOk.find(({ state }) => state === 'problem')?.remedy).toEqual(
+      found['serving certificate'] && 'taintkeeper certs rotate --namespace taintkeeper',
+    );
+  });
+});
+
 describe('the remedy of an expired certificate needs no leader', () => {
   const restart = 'kubectl rollout restart --namespace taintkeeper deployment/taintkeeper';
   const replicas = served(greeted(expired));
@@ -300,6 +422,30 @@ describe('the remedy of an expired certificate needs no leader', () => {
     },
   ])('$why', ({ facts, remedy }) => {
     expect(run(['serving certificate'], facts).map((check) => check.remedy)).toEqual([remedy]);
+  });
+
+  it.each<{ why: string; pods: Facts['pods']; command: string }>([
+    { why: 'all pods run', pods: known([pod('a'), pod('b')]), command: restart },
+    {
+      why: 'a rollout hangs, and another one would start no pod either',
+      pods: known([pod('new', { isReady: false, cannotStart: 'image' }), pod('a'), pod('b')]),
+      command: 'kubectl delete pod --namespace taintkeeper a',
+    },
+    {
+      why: 'a pod starts late: the rollout goes on',
+      pods: known([pod('new', { isReady: false, problem: 'ContainerCreating' }), pod('a'), pod('b')]),
+      command: restart,
+    },
+    {
+      why: 'no pod is Ready: the Deployment replaces those that cannot start',
+      pods: known([pod('a', { isReady: false, cannotStart: 'crash' })]),
+      command: restart,
+    },
+    { why: 'the pods are not known', pods: unknown('you may not list pods'), command: restart },
+  ])('how a replica starts again: $why', ({ pods, command }) => {
+    const facts = wellFacts(expired, { replicas, pods, secret: known(undefined) });
+    const remedies = run(['serving certificate'], facts).map(({ remedy }) => remedy);
+    expect(remedies).toEqual([`a replica that starts issues a new one: ${command}`]);
   });
 
   it('of a certificate for another name is a restart, because `certs rotate` refuses such a Secret', () => {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
 import type { Webhook } from '../../../src/cluster/webhook-configurations.ts';
+import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import type { CheckName, CheckResult } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
 import type { Dialled } from '../../../src/doctor/dial.ts';
@@ -72,7 +73,7 @@ export function pod(name: string, changes: Partial<PodView> = {}): PodView {
       ['webhook', 8443],
       ['admin', 8080],
     ]),
-    certificates: undefined,
+    certificates: OWN_CERTIFICATES,
     ...changes,
   };
 }
@@ -109,7 +110,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
   const labels = { app: 'taintkeeper' };
   const installation = {
     ...INSTALLATION,
-    deployment: { name: 'taintkeeper', replicas: 2, selector: labels, labels },
+    deployment: { name: 'taintkeeper', replicas: 2, selector: labels, labels, certificates: OWN_CERTIFICATES },
   };
   return {
     search: { asked: {}, found: [installation], unconfirmed: [], chosen: installation, blind: undefined },
@@ -131,7 +132,8 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     pods: known(replicas.flatMap((one) => (one.pod ? [one.pod] : []))),
     rejectedPods: new Map(),
     networkPolicies: known([]),
-    source: { kind: 'secret', secret: 'taintkeeper-certs' },
+    source: OWN_CERTIFICATES,
+    pending: undefined,
     secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
     overService: [],
     admission: known({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
@@ -181,10 +183,10 @@ export const INSTALLATION: Installation = {
       'app.kubernetes.io/part-of': 'taintkeeper',
       'app.kubernetes.io/version': '0.1.0',
     },
+    certificates: OWN_CERTIFICATES,
   },
   account: 'taintkeeper',
   lease: 'taintkeeper',
-  secret: 'taintkeeper-certs',
   defaultPolicies: 'taintkeeper-default-policies',
   audit: false,
   ownerClusterRole: 'taintkeeper',

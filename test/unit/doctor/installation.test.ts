@@ -77,7 +77,12 @@ it('detects an installation by Helm, with certificates of another issuer', async
     spec.template.spec.containers[0]?.args.push('--cert-dir=/certs');
   });
   const { search, check } = await find({ deployments: [byHelm], bound: ['taintkeeper'] });
-  expect(search.chosen).toEqual({ ...INSTALLATION, secret: undefined, helmRelease: 'keeper' });
+  const certificates = { kind: 'files', secret: undefined };
+  expect(search.chosen).toEqual({
+    ...INSTALLATION,
+    deployment: { ...INSTALLATION.deployment, certificates },
+    helmRelease: 'keeper',
+  });
   expect(check.evidence).toBe('Deployment taintkeeper/taintkeeper of Helm release keeper');
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiServer } from '../../../src/doctor/api-servers.ts';
+import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { diagnose } from '../../../src/doctor/diagnosis.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
@@ -58,6 +59,7 @@ const deployed = (changes: Partial<Workload>) => ({
     replicas: 2,
     selector: { app: 'taintkeeper' },
     labels: { app: 'taintkeeper' },
+    certificates: OWN_CERTIFICATES,
     ...changes,
   },
 });
@@ -137,6 +139,19 @@ describe('the network', () => {
       },
       says: /^no pod in namespace taintkeeper has the labels of the Service \(app=taintkeeper\), though Deployment taintkeeper\/taintkeeper has 2 replicas$/,
       remedy: /^kubectl describe replicaset --namespace taintkeeper --selector=app.kubernetes.io\/name=taintkeeper$/,
+    },
+    {
+      why: 'two pods that are not ready: the remedy is for the one whose cause is known',
+      facts: wellFacts(its, {
+        replicas: [],
+        pods: known([
+          pod('a', { isReady: false }),
+          pod('b', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' }),
+        ]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /^0 of 2 pods are ready; b: ErrImagePull; a: no reason given$/,
+      remedy: /^its node cannot get the image: .*; kubectl describe pod --namespace taintkeeper b$/,
     },
     {
       why: 'no pods, because the Deployment requires none',

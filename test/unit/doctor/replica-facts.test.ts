@@ -36,7 +36,7 @@ describe('a pod', () => {
   it.each([
     { args: ['--cert-dir=/certs'], is: { kind: 'files', secret: 'from-cert-manager' } },
     { args: ['--cert-dir=/elsewhere'], is: { kind: 'files', secret: undefined } },
-    { args: [], is: undefined },
+    { args: [], is: { kind: 'secret', secret: 'taintkeeper-certs' } },
   ])('with $args has its certificates from there', ({ args, is }) => {
     expect(viewPod(podObject('a', args)).certificates).toEqual(is);
   });
@@ -87,6 +87,7 @@ const facts = (changes: Partial<ServiceFacts>): ServiceFacts => ({
   networkPolicies: known([]),
   source: { kind: 'secret', secret: 'x' },
   secret: known(undefined),
+  pending: undefined,
   ...changes,
 });
 

@@ -58,7 +58,13 @@ it('manifests/rights grant no more than is asked for', () => {
 });
 
 it('asks for nothing that an installation with certificates of its own and no default policies is not granted', () => {
-  const bare = { ...INSTALLATION, secret: undefined, defaultPolicies: undefined };
+  const { deployment } = INSTALLATION;
+  const certificates = { kind: 'files', secret: 'from-cert-manager' } as const;
+  const bare = {
+    ...INSTALLATION,
+    deployment: deployment && { ...deployment, certificates },
+    defaultPolicies: undefined,
+  };
   const needed = neededRights(bare);
   expect(needed.map(({ resource }) => resource)).not.toContain('secrets');
   expect(needed.map(({ resource }) => resource)).not.toContain('configmaps');

@@ -19,6 +19,8 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
   const ready = new Map([...at].map(([name, node]) => [name, node !== '']));
   const taints = new Map<string, typeof CORDONED>(names.map((name) => [name, []]));
   const evictions: { name: string; dryRun: boolean }[] = [];
+  /** The phase of those that have ended. */
+  const ended = new Map<string, string>();
   let isProtected = false;
   let retryAfterMs: number | undefined;
   const { log, lines } = captureLog();
@@ -35,7 +37,10 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
       const items = [...at].map(([pod, nodeName]) => ({
         metadata: { name: pod },
         spec: { nodeName, containers: [{ name: 'c', image: 'registry.example/taintkeeper:1' }] },
-        status: { conditions: [{ type: 'Ready', status: ready.get(pod) ? 'True' : 'False' }] },
+        status: {
+          phase: ended.get(pod) ?? 'Running',
+          conditions: [{ type: 'Ready', status: ready.get(pod) ? 'True' : 'False' }],
+        },
       }));
       return { metadata: { resourceVersion: '1' }, items };
     },
@@ -56,7 +61,7 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
   const keepBusy = (forMs: number | undefined) => {
     retryAfterMs = forMs;
   };
-  return { options, log, evictions, at, ready, taints, protect, keepBusy, lines };
+  return { options, log, evictions, at, ready, ended, taints, protect, keepBusy, lines };
 }
 
 describe('two replicas on one node', () => {
@@ -73,6 +78,18 @@ describe('two replicas on one node', () => {
     taints.set('n3', []);
     expect(await evictionsWithin(10 * MINUTE_MS)).toBe(1);
     expect(evictions.every(({ name }) => name === 'other')).toBe(true);
+  });
+
+  it.each([
+    { why: 'its node shut down', phase: 'Failed' },
+    { why: 'it ended by itself', phase: 'Succeeded' },
+  ])('are moved although a pod is left that has ended, and stays until it is deleted: $why', async ({ phase }) => {
+    const { options, log, evictions, at, ended } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    at.set('left', 'n2');
+    ended.set('left', phase);
+    startInTest(log, (run) => startReplicaSpread(run, options));
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(evictions).toEqual([{ name: 'other', dryRun: false }]);
   });
 
   it('are moved again after each drain', async () => {
