@@ -7,6 +7,7 @@ import {
 } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
+import { isStartupTaintOf } from '../declared-taints.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { Blocker } from './blocker.ts';
@@ -196,7 +197,8 @@ interface UnrequiredTaint extends AwaitedTaint {
 }
 
 /**
- * The taints that the leader has seen there by a policy, and that no policy has on the node now.
+ * The taints that the leader has seen there by a policy, and that no policy has on the node now. One that a policy has with `ensure: AtRegistration` is
+ * left to the client that removes it.
  * @param carried what policies have on the node now
  */
 function unrequiredTaints(
@@ -207,6 +209,8 @@ function unrequiredTaints(
   return awaited.flatMap(({ requirement, unrequiredSince }) => {
     const isRequired = carried.some(({ taint }) => sameTaint(taint, requirement.taint));
     if (isRequired || !isCarried(requirement, values, selecting)) return [];
+    const value = values.get(identity(requirement.taint));
+    if (isStartupTaintOf(selecting, { ...requirement.taint, value })) return [];
     return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now };
   });
 }
