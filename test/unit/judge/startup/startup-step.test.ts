@@ -398,6 +398,7 @@ describe('a startup taint whose policy was deleted', () => {
   it('stays with a leader that has not seen that: the taint may be that of another writer', () => {
     expect(gone({ awaited: [], now: 10 * POLICY_GONE_MS })).toEqual({
       removable: [],
+      allowing: [],
       late: [],
       boot: undefined,
       again: [],
