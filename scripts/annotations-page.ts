@@ -16,7 +16,7 @@ const LEADER = 'the leader';
 const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
   'allow-removal': {
     on: 'Node',
-    by: 'users; the webhook and native policies',
+    by: 'users; the webhook and native policies; the leader',
     meaning:
       '`key=value:Effect`, several separated by commas: [each of these taints may be removed](../operating.md#removing-a-protected-taint), and is not set again. An entry ends when a request sets its taint, or when both have stood together for an hour.',
   },

@@ -1,7 +1,7 @@
 import { all, any, bind, cel, type Expression, FALSE, not } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import { identity } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
 import { isProtected, matchesIdentity } from './protected-taints.ts';
@@ -31,13 +31,13 @@ function awaitingPolicies(policies: readonly CompiledTaintPolicy[]): CompiledTai
  */
 export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size: number): Expression {
   const groups = [...Map.groupBy(leavablePolicies(policies), (policy) => conditionsOf(policy).nodes).values()];
-  const keeping = awaitingPolicies(policies);
+  const keeping = policies.filter(({ mode, startup }) => mode !== 'Audit' && startup.length > 0);
   return any(
     groups.map((alike) => {
       const [first] = alike;
       if (!first) return FALSE;
       const ended = all([
-        isWaiting(alike),
+        isOneOfTaints(alike.flatMap(({ untilReady }) => untilReady)),
         among(EXACT_NAME, NAMES_AFTER.name),
         not(isKept(alike, keeping)),
         not(isProtectedByOthers(alike, policies)),
@@ -56,27 +56,23 @@ function leaves(policy: CompiledTaintPolicy): Expression {
   return all([before, not(after)]);
 }
 
-/** True for a startup taint `t` of one of the policies. */
-function isWaiting(policies: readonly CompiledTaintPolicy[]): Expression {
-  const taints = policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
-  const names = (anyValue: boolean) => taints.filter((one) => one.anyValue === anyValue).map(({ taint }) => taint);
+/** True for a taint `t` that is one of these. */
+function isOneOfTaints(taints: readonly Stated<EnsuredTaint>[]): Expression {
+  const names = (anyValue: boolean) =>
+    taints.filter(({ value }) => value.anyValue === anyValue).map(({ value }) => value.taint);
   return any([
     isOneOfNames(IDENTITY, names(true).map(identityName)),
     isOneOfNames(EXACT_NAME, names(false).map(exactName)),
   ]);
 }
 
-/** True for a taint `t` that one of the policies sets until the node is ready, and selects the node after the update. */
+/** True for a taint `t` that one of the policies sets when a node registers, and that selects the node after the update. */
 function isKept(leaving: readonly CompiledTaintPolicy[], policies: readonly CompiledTaintPolicy[]): Expression {
-  const identities = identitiesOf(leaving);
+  const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
   const others = policies.filter(
-    (policy) => !leaving.includes(policy) && [...identitiesOf([policy])].some((one) => identities.has(one)),
+    (policy) => !leaving.includes(policy) && policy.startup.some(({ value }) => identities.has(identity(value.taint))),
   );
-  return any(others.map((policy) => all([isWaiting([policy]), conditionsOf(policy).selects.after])));
-}
-
-function identitiesOf(policies: readonly CompiledTaintPolicy[]): ReadonlySet<string> {
-  return new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  return any(others.map((policy) => all([isOneOfTaints(policy.startup), conditionsOf(policy).selects.after])));
 }
 
 /** True for a taint `t` that one of the policies protects on the node, before the update or after it. */

@@ -1,7 +1,7 @@
 import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/cluster-objects.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
+import { isRefused, type WatchCache, type WatchOptions, type WatchState } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';
@@ -27,6 +27,8 @@ export interface Reading {
   /** Resolves when all objects are known. Rejects if the watch is stopped before. */
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
+  /** Whether the right to list or watch it is missing, by the last attempt. */
+  isRefused(): boolean;
   /** Resolves after the first list, complete or not. */
   readonly tried: Promise<void>;
 }
@@ -62,12 +64,14 @@ export function watchCluster(
   function watch<T>(resource: string, what: Pick<WatchOptions<T>, 'path' | 'pageSize' | 'project'>) {
     const changes = createSubject<Change<T>>();
     const tried = Promise.withResolvers<void>();
+    let last: WatchState | undefined;
     const cache = watchResource<T>({
       ...what,
       client,
       onChange: changes.next,
-      onState({ connected }) {
-        metrics.watchState(resource, connected);
+      onState(state) {
+        last = state;
+        metrics.watchState(resource, state.connected);
         tried.resolve();
       },
       log,
@@ -77,6 +81,7 @@ export function watchCluster(
     return {
       synced: handled(orAborted(cache.synced, signal)),
       isSynced: cache.isSynced,
+      isRefused: () => isRefused(last),
       tried: tried.promise,
       get: cache.get,
       has: cache.has,

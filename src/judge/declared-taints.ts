@@ -38,6 +38,11 @@ export function isStartupTaint({ policy, field }: Pick<DeclaredTaint, 'policy' |
   return policy.untilReady.some((one) => one.field === field);
 }
 
+/** Whether one of the policies sets the taint with its value when a node registers, and does not require it: with `AtRegistration` or `UntilReady`. */
+export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
+  return policies.some(({ startup }) => startup.some(({ value }) => isRequiredTaint(taint, value)));
+}
+
 /**
  * The taints to set for missing ones, each key and effect once: with the value of the first policy that names one. Policies come with the strongest
  * mode first.

@@ -2,15 +2,15 @@ import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { isProtectedBy } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { isRequiredTaint } from './declared-taints.ts';
+import { isRequiredTaint, isStartupTaintOf } from './declared-taints.ts';
 import type { NodeView } from './node-view.ts';
 
 /** A policy that is deleted and created again within this time changes nothing. In milliseconds. */
 export const POLICY_GONE_MS = 10_000;
 
 /**
- * The taints that policies set on a node until it is ready, and that none has there after a change of its labels or of the policies. The leader removes
- * them {@link POLICY_GONE_MS} later.
+ * The taints that policies set on a node until it is ready, and that none sets there when it registers after a change of its labels or of the policies.
+ * The leader removes them {@link POLICY_GONE_MS} later. One of `ensure: AtRegistration` stays for the client that removes it.
  * @param carried the taints of the node, before the change and after it
  * @param before the enforced policies that selected the node before the change
  * @param after those that select it after the change
@@ -20,11 +20,14 @@ export function endedStartupTaints(
   before: readonly CompiledTaintPolicy[],
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
-  const isOf = (policies: readonly CompiledTaintPolicy[], taint: Taint) =>
-    policies.some(({ untilReady }) => untilReady.some(({ value }) => isRequiredTaint(taint, value)));
+  const isAwaited = (taint: Taint) =>
+    before.some(({ untilReady }) => untilReady.some(({ value }) => isRequiredTaint(taint, value)));
   return carried.filter(
     (taint) =>
-      isOf(before, taint) && !isOf(after, taint) && !isProtectedBy(before, taint) && !isProtectedBy(after, taint),
+      isAwaited(taint) &&
+      !isStartupTaintOf(after, taint) &&
+      !isProtectedBy(before, taint) &&
+      !isProtectedBy(after, taint),
   );
 }
 

@@ -79,9 +79,16 @@ export function policiesFor(policies: Policies, key: string): Policies {
 
 /** Whether one of the policies, which select the node, protects the taint and does more than report. */
 export function isProtectedBy(selecting: Policies, taint: Taint): boolean {
-  return policiesFor(selecting, taint.key).some(
-    ({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined,
-  );
+  return policiesFor(selecting, taint.key).some((policy) => protects(policy, taint));
+}
+
+/** The policies of which that is true. */
+export function protectorsOf(selecting: Policies, taint: Taint): Policies {
+  return policiesFor(selecting, taint.key).filter((policy) => protects(policy, taint));
+}
+
+function protects({ mode, protectedBy }: CompiledTaintPolicy, taint: Taint): boolean {
+  return mode !== 'Audit' && protectedBy(taint) !== undefined;
 }
 
 const meaningAmong = oncePer((policies: Policies) => {

@@ -43,6 +43,11 @@ export type WatchState =
       readonly isForbidden: boolean;
     };
 
+/** Whether the right to list or watch is missing, by the last attempt. */
+export function isRefused(state: WatchState | undefined): boolean {
+  return state?.connected === false && state.isForbidden;
+}
+
 /** A current copy of the objects of an API path. */
 export interface WatchCache<T> {
   /** Resolves after the first complete list. Rejects only if stopped before. */

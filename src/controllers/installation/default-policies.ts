@@ -1,7 +1,8 @@
-import { parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
+import { locateField, parseDocuments } from '../../files/documents.ts';
+import { InputError } from '../../files/text-files.ts';
 import { type Policy, parsePolicy } from '../../policy/policy.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
@@ -43,9 +44,9 @@ export function startDefaultPolicies(run: Run, { client, namespace, configMap }:
     const faults: unknown[] = [];
     const invalid = new Set<string>();
     for (const entry of missing) {
-      const manifests = readManifests(data[entry] ?? '');
+      const manifests = readManifests(data[entry] ?? '', entry);
       if ('problem' in manifests) {
-        const fault = `ConfigMap ${namespace}/${configMap}, ${entry}: ${manifests.problem}; none of its policies is created until it is corrected`;
+        const fault = `ConfigMap ${namespace}/${configMap}, ${manifests.problem}; none of its policies is created until it is corrected`;
         if (!logged.has(fault)) log.error(fault);
         invalid.add(fault);
         continue;
@@ -87,16 +88,21 @@ interface Manifest {
   readonly manifest: unknown;
 }
 
-/** All policies of an entry, or the first problem. If one policy of an entry is not valid, none is created. */
-function readManifests(text: string): { readonly valid: readonly Manifest[] } | { readonly problem: string } {
-  const valid: Manifest[] = [];
-  for (const document of parseAllDocuments(text)) {
-    const [fault] = document.errors;
-    if (fault) return { problem: fault.message.split('\n', 1)[0] ?? '' };
-    const manifest: unknown = document.toJS();
-    const result = parsePolicy(manifest);
-    if (!result.ok) return { problem: result.problems[0]?.message ?? 'not a policy' };
-    valid.push({ policy: result.policy, manifest });
+/** All policies of an entry, or the first problem, with its place. If one policy of an entry is not valid, none is created. */
+function readManifests(
+  text: string,
+  entry: string,
+): { readonly valid: readonly Manifest[] } | { readonly problem: string } {
+  try {
+    const valid = parseDocuments(text, entry).map((document): Manifest => {
+      const { value: manifest } = document;
+      const result = parsePolicy(manifest);
+      if (result.ok) return { policy: result.policy, manifest };
+      throw new InputError(result.problems.map(({ path, message }) => `${locateField(document, path)}: ${message}`));
+    });
+    return valid.length > 0 ? { valid } : { problem: `${entry}: there is no policy in it` };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { problem: error.faults[0] ?? '' };
   }
-  return valid.length > 0 ? { valid } : { problem: 'there is no policy in it' };
 }

@@ -30,7 +30,7 @@ export interface NodeRepairOptions {
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
   readonly nodes: ExistingNodes & Pick<Reading, 'synced'>;
-  readonly daemonSets: WatchedDaemonSets & Pick<Reading, 'synced' | 'isSynced'>;
+  readonly daemonSets: WatchedDaemonSets & Reading;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;

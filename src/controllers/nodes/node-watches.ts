@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { WatchState } from '../../cluster/watch/watch-options.ts';
+import { isRefused } from '../../cluster/watch/watch-options.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import { isNews } from '../cluster-watches.ts';
@@ -87,8 +87,4 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
     });
     return watch;
   }
-}
-
-function isRefused(state: WatchState | undefined): boolean {
-  return state?.connected === false && state.isForbidden;
 }

@@ -9,7 +9,7 @@ import type { StartupPods } from './startup-pods.ts';
 
 /** The watches that `readyWhen` depends on. */
 export interface StartupWatches {
-  readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries'> & Pick<Reading, 'isSynced'>;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries'> & Pick<Reading, 'isSynced' | 'isRefused'>;
   readonly pods: Pick<StartupPods, 'on' | 'end'>;
   readonly csiNodes: Pick<CsiNodes, 'on' | 'end'>;
   readonly rights: Pick<Rights, 'permits'>;
@@ -18,10 +18,10 @@ export interface StartupWatches {
 /** What `readyWhen` reads for one node, as far as taintkeeper may read it. */
 export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights }: StartupWatches): StartupSources {
   return {
-    daemonSets: () =>
-      daemonSets.isSynced()
-        ? { value: { get: ({ namespace, name }) => daemonSets.get(name, namespace), all: daemonSets.entries } }
-        : 'Unread',
+    daemonSets() {
+      if (!daemonSets.isSynced()) return daemonSets.isRefused() ? 'Refused' : 'Unread';
+      return { value: { get: ({ namespace, name }) => daemonSets.get(name, namespace), all: daemonSets.entries } };
+    },
     pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
     csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node.name)),
   };

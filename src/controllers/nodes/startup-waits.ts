@@ -29,7 +29,7 @@ export interface StartupWaitsOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly daemonSets: WatchedDaemonSets & Pick<Reading, 'synced' | 'isSynced'>;
+  readonly daemonSets: WatchedDaemonSets & Reading;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -91,6 +91,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     },
     () => {},
   );
+  // What a missing right keeps from being read may be given up.
+  daemonSets.tried.then(checkAsking);
   policies.changes.subscribe(() => {
     retainPods();
     readingReplicas.restart();

@@ -69,7 +69,10 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const known = before?.uid === uid ? before : newMemory(uid);
   const isConflicting = (taint: Taint) => isInConflict(known, taint, now);
   const drift = nodeDrift(node, policies, isConflicting);
-  const { late, removable, boot, again, ...waits } = startupStep(node, policies, { ...facts, awaited: known.awaited });
+  const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
+    ...facts,
+    awaited: known.awaited,
+  });
   const isLeft = ({ taint }: { readonly taint: Taint }) => isConflicting(taint);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
@@ -78,10 +81,11 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
     late: late.filter((one) => !isLeft(one)),
     removable: removable.filter((one) => !isLeft(one)),
+    allowing: allowing.filter((one) => !isLeft(one)),
   };
   const conflicting = [
     ...conflictingBy('set', late.filter(isLeft)),
-    ...conflictingBy('remove', removable.filter(isLeft)),
+    ...conflictingBy('remove', [...removable, ...allowing].filter(isLeft)),
   ];
   const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : rebootTaints({ again, waiting: waits.waiting }));
   const standing = standingTaints(node, policies, known.standing, now);
@@ -97,7 +101,10 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   );
   const desired: DesiredNode = {
     taints: withStartup(drift.taints, startup),
-    allowRemoval: rewriteAllowRemoval(node.allowRemoval, { ended }),
+    allowRemoval: rewriteAllowRemoval(node.allowRemoval, {
+      ended: [...ended, ...startup.removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
+      more: startup.allowing.map(({ taint }) => taint),
+    }),
     ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
   };
   const timers = [
@@ -132,7 +139,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
  */
 export function memoryAfterWrite(memory: NodeMemory, { drift, startup, ended }: NodeStep, now: number): NodeMemory {
   const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy === undefined ? [taint] : []));
-  const atStartup = [...startup.late, ...startup.removable].map(({ taint }) => taint);
+  const atStartup = [...startup.late, ...startup.removable, ...startup.allowing].map(({ taint }) => taint);
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
   const after = memoryAfterRestoration(rebooted, [...restored, ...atStartup], now);

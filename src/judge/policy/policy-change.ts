@@ -57,10 +57,10 @@ export function losesStartupRule(
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */
 export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
-  const startupOf = ({ declared, nodeSelector, untilReady }: CompiledTaintPolicy) =>
+  const textsOf = ({ declared, nodeSelector }: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
     declared === 'Audit'
       ? []
-      : untilReady.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
-  const afterwards = new Set(startupOf(after));
-  return startupOf(before).some((startupTaint) => !afterwards.has(startupTaint));
+      : taints.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
+  const afterwards = new Set(textsOf(after, after.startup));
+  return textsOf(before, before.untilReady).some((startupTaint) => !afterwards.has(startupTaint));
 }

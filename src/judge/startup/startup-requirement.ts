@@ -101,14 +101,21 @@ export function isCarried(
   values: ReadonlyMap<string, string>,
   selecting: readonly CompiledTaintPolicy[],
 ): boolean {
-  const { taint } = requirement;
-  const value = values.get(identity(taint));
-  return value !== undefined && isSetBy(requirement, value) && !isProtectedBy(selecting, { ...taint, value });
+  const own = ownTaint(requirement, values);
+  return own !== undefined && !isProtectedBy(selecting, own);
 }
 
-/** Whether the policies set the taint with this value, so that it is theirs. */
-function isSetBy({ values }: StartupRequirement, value: string): boolean {
-  return values === undefined || values.includes(value);
+/**
+ * The taint of the requirement as the node carries it. Undefined if it does not, or with another value than the policies set.
+ * @param values the taints of the node, as {@link valuesOf} gives them
+ */
+export function ownTaint(
+  { taint: { key, effect }, values: set }: StartupRequirement,
+  values: ReadonlyMap<string, string>,
+): Taint | undefined {
+  const value = values.get(identity({ key, effect }));
+  if (value === undefined || (set !== undefined && !set.includes(value))) return undefined;
+  return { key, ...(value === '' ? {} : { value }), effect };
 }
 
 /** Undefined if one of them is: then there is no latest. */

@@ -1,12 +1,15 @@
+import { isPattern } from '../../kubernetes/pattern.ts';
 import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
   isProtectedBy,
+  protectorsOf,
   selectingPolicies,
 } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
+import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
+import { isStartupTaintOf } from '../declared-taints.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { Blocker } from './blocker.ts';
@@ -14,7 +17,7 @@ import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince
 import { givenUpText, readyText } from './removal-reason.ts';
 import {
   carriedAmong,
-  isCarried,
+  ownTaint,
   type StartupRequirement,
   type StartupTaints,
   startupRequirements,
@@ -51,6 +54,8 @@ export interface StartupFacts {
 export interface StartupStep {
   /** The taints to remove. */
   readonly removable: readonly RemovableTaint[];
+  /** The taints for which the annotation allow-removal gets an entry, so that the next write may remove them. */
+  readonly allowing: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
   /** The taints to set on the node, which registered without them and is not ready yet. */
   readonly late: readonly StartupRequirement[];
   /** What to record of the boot of the node, in the same write as {@link again}. */
@@ -69,9 +74,19 @@ export interface RemovableTaint {
   readonly reason: string;
   /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
   readonly isOverdue?: true;
+  /** An entry of the annotation allow-removal permits it, and ends with the taint. */
+  readonly endsEntry?: true;
 }
 
-const NOTHING: StartupStep = { removable: [], late: [], boot: undefined, again: [], waiting: [], awaited: [] };
+const NOTHING: StartupStep = {
+  removable: [],
+  allowing: [],
+  late: [],
+  boot: undefined,
+  again: [],
+  waiting: [],
+  awaited: [],
+};
 
 /**
  * What a node needs for its startup taints. A taint is removed whenever the node carries it and `readyWhen` holds, or its policies give up: at any
@@ -101,16 +116,22 @@ export function startupStep(
   const rulings = carried.map((requirement) => rulingOn(requirement, situation));
   const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
   const unrequired = unrequiredTaints(carried, situation);
+  const abandoned = unrequired.filter(({ unrequiredSince }) => facts.now - unrequiredSince >= POLICY_GONE_MS);
+  const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
   return {
     removable: [
       ...rulings.flatMap((ruling) => (ruling.kind === 'Remove' ? ruling.taint : [])),
-      ...unrequired.filter(({ unrequiredSince }) => facts.now - unrequiredSince >= POLICY_GONE_MS).map(abandoned),
+      ...remove.map(abandonedTaint),
     ],
+    allowing: allow.map(abandonedTaint),
     late: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
     boot,
     again: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
     waiting,
-    awaited: [...waiting.map(({ requirement }) => ({ requirement, unrequiredSince: undefined })), ...unrequired],
+    awaited: [
+      ...waiting.map(({ requirement }) => ({ requirement, unrequiredSince: undefined })),
+      ...unrequired.map(({ requirement, unrequiredSince }) => ({ requirement, unrequiredSince })),
+    ],
   };
 }
 
@@ -193,10 +214,18 @@ function rulingOn(requirement: StartupRequirement, situation: Situation): Ruling
 /** A startup taint on the node that no policy requires any more. */
 interface UnrequiredTaint extends AwaitedTaint {
   readonly unrequiredSince: number;
+  /** As the node carries it. */
+  readonly taint: Taint;
+  /**
+   * The policies that protect it by a key `DOMAIN/*`. That key left it out for as long as a policy set it until the node is ready, so none of them was
+   * written to keep it.
+   */
+  readonly protectors: readonly CompiledTaintPolicy[];
 }
 
 /**
- * The taints that the leader has seen there by a policy, and that no policy has on the node now.
+ * The taints that the leader has seen there by a policy, and that no policy has on the node now. One that a policy has with `ensure: AtRegistration` is
+ * left to the client that removes it, and one that a policy protects by its key stays.
  * @param carried what policies have on the node now
  */
 function unrequiredTaints(
@@ -206,13 +235,29 @@ function unrequiredTaints(
   const { awaited, isComplete, now } = facts;
   return awaited.flatMap(({ requirement, unrequiredSince }) => {
     const isRequired = carried.some(({ taint }) => sameTaint(taint, requirement.taint));
-    if (isRequired || !isCarried(requirement, values, selecting)) return [];
-    return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now };
+    const taint = ownTaint(requirement, values);
+    if (isRequired || taint === undefined || isStartupTaintOf(selecting, taint)) return [];
+    const protectors = protectorsOf(selecting, taint);
+    if (!protectors.every((policy) => protectsByDomain(policy, taint))) return [];
+    return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now, taint, protectors };
   });
 }
 
-function abandoned({ requirement: { taint, policies } }: UnrequiredTaint): RemovableTaint {
-  return { taint, policies, reason: 'no policy has it on the node any more' };
+function protectsByDomain({ protectedBy, protectionRules }: CompiledTaintPolicy, taint: Taint): boolean {
+  const by = protectedBy(taint);
+  return protectionRules.some(({ field, key }) => field === by && isPattern(key));
+}
+
+/** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy reads no entries. */
+function howToRemove({ taint, protectors }: UnrequiredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
+  if (protectors.length === 0) return 'remove';
+  if (!protectors.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation)) return 'keep';
+  return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
+}
+
+function abandonedTaint({ requirement: { policies }, taint, protectors }: UnrequiredTaint): RemovableTaint {
+  const reason = 'no policy has it on the node any more';
+  return { taint, policies, reason, ...(protectors.length > 0 ? { endsEntry: true } : {}) };
 }
 
 function ageMs({ node, facts }: Situation): number {

@@ -65,23 +65,40 @@ it('also while the API server refuses another one, which is tried again', async 
   expect([...policies]).toEqual(['c', 'b']);
 });
 
-it('creates the others while one entry is not a policy, and reports once which one', async () => {
-  const { policies, lead, messages } = rig({ 'a.yaml': 'kind: TaintPolicy', 'b.yaml': policy('b') });
-  await lead();
-  await vi.advanceTimersByTimeAsync(120_000);
-  expect([...policies]).toEqual(['b']);
-  expect(messages()).toEqual([
-    expect.stringMatching(
-      /^ConfigMap taintkeeper\/defaults, a\.yaml: .+; none of its policies is created until it is corrected$/,
-    ),
-    'TaintPolicy b created, as a default policy',
-  ]);
-});
+it.each([
+  { why: 'it is not complete', text: 'kind: TaintPolicy', problem: 'apiVersion is missing' },
+  {
+    why: 'a field has another type',
+    text: policy('a').replace('key: k', 'key: 1'),
+    problem: 'spec.taints[0].key: expected a string, got 1',
+  },
+  {
+    why: 'a pattern is not in quotes',
+    text: policy('a').replace('mode: Deny', 'exempt: { groups: [*-admins] }, mode: Deny'),
+    problem: '*-admins has no anchor: a text that begins with "*" needs quotes',
+  },
+])(
+  'creates the others while one entry is not a policy, and reports once which one: $why',
+  async ({ text, problem }) => {
+    const { policies, lead, messages } = rig({ 'a.yaml': text, 'b.yaml': policy('b') });
+    await lead();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect([...policies]).toEqual(['b']);
+    expect(messages()).toEqual([
+      expect.stringMatching(
+        /^ConfigMap taintkeeper\/defaults, a\.yaml:1:\d+: .+; none of its policies is created until it is corrected$/,
+      ),
+      'TaintPolicy b created, as a default policy',
+    ]);
+    expect(messages()[0]).toContain(problem);
+  },
+);
 
 it.each([
   ['not a policy', 'kind: TaintPolicy'],
   ['not YAML', '{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy'],
   ['a policy, and one that is not', `${policy('a')}\n---\nkind: TaintPolicy`],
+  ['nothing but a comment', '# nothing yet\n---\n'],
 ])('creates the policy of an entry once it is corrected: %s', async (_why, text) => {
   const data = { 'a.yaml': text };
   const { policies, lead } = rig(data);
@@ -89,5 +106,11 @@ it.each([
   expect([...policies]).toEqual([]);
   data['a.yaml'] = policy('a');
   await vi.advanceTimersByTimeAsync(60_000);
+  expect([...policies]).toEqual(['a']);
+});
+
+it('creates a policy between documents without content', async () => {
+  const { policies, lead } = rig({ 'a.yaml': `---\n# ours\n---\n${policy('a')}\n---\n` });
+  await lead();
   expect([...policies]).toEqual(['a']);
 });

@@ -15,6 +15,7 @@ import { captureLog } from '../../captured-log.ts';
 import { absent } from '../../cluster/client/absent.ts';
 import type { Policies } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
+import { ALL_READ } from '../readings.ts';
 import { nodeEntry } from './node-entries.ts';
 import { watchedObjects } from './watched-objects.ts';
 
@@ -135,8 +136,7 @@ export function startRepair(
     client: client as ApiClient,
     nodes: watched,
     daemonSets: {
-      synced: Promise.resolve(),
-      isSynced: () => true,
+      ...ALL_READ,
       isStale: () => false,
       get: () => undefined,
       entries: () => [].values(),

@@ -246,6 +246,10 @@ function reasonsFor(
     (taint) => !texts(sent.taints).includes(textOf(taint)) && !setIdentities.includes(identityOf(taint)),
   );
   const ended = entriesOf(before.allowRemoval).filter((entry) => !entriesOf(sent.allowRemoval).includes(entry));
+  const begun = entriesOf(sent.allowRemoval).filter((entry) => !entriesOf(before.allowRemoval).includes(entry));
+  /** Whether each policy that protects the taint reads entries. */
+  const canBeAllowed = (taint: Taint) =>
+    says.protectorsOf(taint).every(({ removalByAnnotation }) => removalByAnnotation !== 'Forbidden');
   const boot = bootReason(before, sent, at, says);
   const isAgain = (taint: Taint) =>
     boot === 'rebooted' && setsAgain(says, taint) && !isStartupKeptOff(says, taint, before.allowRemoval);
@@ -260,9 +264,18 @@ function reasonsFor(
     ...removed.map((taint) => {
       if (isStartup(taint)) return isReady ? removalReason(taint, before, at, says) : undefined;
       const wasAwaited = step.startup.removable.some((one) => identityOf(one.taint) === identityOf(taint));
-      return wasAwaited && says.protectorsOf(taint).length === 0 ? 'removed after its policy' : undefined;
+      if (wasAwaited && says.protectorsOf(taint).length === 0) return 'removed after its policy';
+      const isAllowed = entriesOf(before.allowRemoval).includes(textOf(taint)) && canBeAllowed(taint);
+      return wasAwaited && isAllowed && ended.includes(textOf(taint)) ? 'removed by an entry of the leader' : undefined;
+    }),
+    ...begun.map((entry) => {
+      const taint = before.taints.find((one) => textOf(one) === entry);
+      const isOurs = step.startup.allowing.some((one) => textOf(one.taint) === entry);
+      return taint && isOurs && says.protectorsOf(taint).length > 0 && canBeAllowed(taint) ? 'allowed' : undefined;
     }),
     ...ended.map((entry) => {
+      // It ends with the taint.
+      if (removed.some((taint) => textOf(taint) === entry)) return 'entry ended';
       const since = standing.get(`${before.uid} ${entry}`);
       return since !== undefined && at - since >= ALLOW_REMOVAL_LIFE_MS ? 'entry ended' : undefined;
     }),
@@ -301,9 +314,9 @@ function removalReason(
   return ready && at >= startupBoot.setAt + SETTLING_MS ? 'removed after a reboot' : undefined;
 }
 
-/** The Node as it ends, without the order of its taints. */
+/** The Node as it ends, without the order of its taints, and how its annotation is spelled. */
 const endOf = ({ labels, taints, allowRemoval, uid, startupBoot }: StoredNode) => ({
-  ...{ uid, labels, allowRemoval, boot: startupBoot?.bootId },
+  ...{ uid, labels, entries: entriesOf(allowRemoval), boot: startupBoot?.bootId },
   taints: taints.map(textOf).sort(),
 });
 
@@ -429,6 +442,8 @@ it('whatever happens, the leader writes what has to change and nothing else, and
         'set late',
         'removed when ready',
         'removed after its policy',
+        'allowed',
+        'removed by an entry of the leader',
         'adopted',
         'rebooted',
         'set again',

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
+import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import { CONFLICT, isBlank, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -163,6 +164,68 @@ describe('a startup taint that another writer does not leave as it is', () => {
     expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
     const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
+  });
+});
+
+describe('a startup taint whose policy ended, and which the domain of another policy protects from then on', () => {
+  const ALL: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
+  const NETWORK_TEXT = 'example.com/network:NoSchedule';
+  const waiting = step(node([NETWORK]), { all: ALL, network: { mode: 'Restore', taints: [STARTUP] } });
+  /** What the leader does ten seconds after the policy has ended. */
+  const later = (
+    of: StoredNode,
+    { all = ALL, before }: { readonly all?: TaintPolicySpec; readonly before?: NodeMemory | undefined } = {},
+  ) => {
+    const first = step(of, { all }, { before: waiting.memory, now: 0 });
+    expect(first.desired).toBeUndefined();
+    return step(of, { all }, { before: before ?? first.memory, now: POLICY_GONE_MS });
+  };
+
+  it('is removed in two writes: an entry of allow-removal permits it, and ends with it', () => {
+    const first = later(node([NETWORK, other], { allowRemoval: 'other:NoSchedule' }));
+    expect(first.desired).toEqual({
+      taints: [NETWORK, other],
+      allowRemoval: `other:NoSchedule, ${NETWORK_TEXT}`,
+    });
+    const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+    const second = later(node([NETWORK, other], { allowRemoval: first.desired?.allowRemoval }), { before });
+    expect(second).toMatchObject({
+      desired: { taints: [other], allowRemoval: 'other:NoSchedule' },
+      startup: { removable: [{ taint: NETWORK, reason: 'no policy has it on the node any more' }] },
+      ended: [],
+    });
+  });
+
+  it('gets no more entries once another writer has deleted some of them', () => {
+    const of = node([NETWORK]);
+    let { memory } = later(of);
+    for (let n = 0; n < CONFLICT.limit; n++) {
+      const one = later(of, { before: memory });
+      expect(one.desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
+      memory = memoryAfterWrite(one.memory, one, POLICY_GONE_MS);
+    }
+    expect(later(of, { before: memory })).toMatchObject({
+      desired: undefined,
+      conflicting: [{ taint: NETWORK, change: 'remove', policies: ['network'] }],
+    });
+  });
+
+  it.each<{ why: string; all: TaintPolicySpec }>([
+    { why: 'the policy reads no entries', all: { ...ALL, removalByAnnotation: 'Forbidden' } },
+    { why: 'the policy names the key', all: { ...ALL, taints: [{ key: 'example.com/*' }, { key: NETWORK.key }] } },
+    { why: 'the policy requires the taint', all: { ...ALL, taints: [{ ...NETWORK, ensure: 'Always' }] } },
+  ])('stays where $why', ({ all }) => {
+    expect(later(node([NETWORK]), { all }).desired).toBeUndefined();
+  });
+
+  it.each<{ why: string; all: TaintPolicySpec }>([
+    {
+      why: 'the policy leaves out the key',
+      all: { ...ALL, taints: [{ key: 'example.com/*', except: [NETWORK.key] }] },
+    },
+    { why: 'the policy only reports', all: { ...ALL, mode: 'Audit' } },
+  ])('is removed at once where $why', ({ all }) => {
+    expect(later(node([NETWORK]), { all }).desired).toEqual({ taints: [], allowRemoval: undefined });
   });
 });
 

@@ -137,6 +137,13 @@ describe('nodes that wait with a startup taint of a policy', () => {
     { why: 'the policy only reports', after: { p: spec({ mode: 'Audit' }) }, left: true },
     { why: 'another policy has the rule', after: { p: spec({ mode: 'Audit' }), q: spec() }, left: false },
     {
+      why: 'another client removes the taint now',
+      after: {
+        p: spec({ taints: [{ key: STARTUP.key, value: 'x', effect: 'NoSchedule', ensure: 'AtRegistration' }] }),
+      },
+      left: false,
+    },
+    {
       why: 'the taint is required now',
       after: { p: spec({ taints: [{ key: STARTUP.key, value: 'x', effect: 'NoSchedule', ensure: 'Always' }] }) },
       left: false,

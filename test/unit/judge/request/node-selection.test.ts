@@ -88,6 +88,32 @@ describe('an update by whose labels no policy has the startup taint of the node 
       warns: false,
     },
     {
+      why: 'another policy sets the taint at registration, which another client removes',
+      policies: { p: network(), q: pool({ taints: [{ ...waiting, ensure: 'AtRegistration' }], ...everywhere }) },
+      warns: false,
+    },
+    {
+      why: 'another policy sets any value of the taint at registration',
+      policies: {
+        p: network(),
+        q: pool({ taints: [{ key: waiting.key, effect: waiting.effect, ensure: 'AtRegistration' }], ...everywhere }),
+      },
+      warns: false,
+    },
+    {
+      why: 'another policy sets another value at registration',
+      policies: {
+        p: network(),
+        q: pool({ taints: [{ ...waiting, value: 'y', ensure: 'AtRegistration' }], ...everywhere }),
+      },
+      warns: true,
+    },
+    {
+      why: 'a policy that set it at registration ends with the label, too',
+      policies: { p: network(), q: pool({ taints: [{ ...waiting, ensure: 'AtRegistration' }] }) },
+      warns: true,
+    },
+    {
       why: 'another policy protects the taint',
       policies: { p: network(), q: pool({ taints: [{ key: waiting.key }], ...everywhere }) },
       warns: false,

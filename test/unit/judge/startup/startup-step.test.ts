@@ -398,6 +398,7 @@ describe('a startup taint whose policy was deleted', () => {
   it('stays with a leader that has not seen that: the taint may be that of another writer', () => {
     expect(gone({ awaited: [], now: 10 * POLICY_GONE_MS })).toEqual({
       removable: [],
+      allowing: [],
       late: [],
       boot: undefined,
       again: [],
@@ -428,6 +429,41 @@ describe('a startup taint whose policy was deleted', () => {
     expect(later.removable).toEqual([]);
     expect(gone({ awaited: later.awaited, now: 3 * POLICY_GONE_MS - 1 }).removable).toEqual([]);
     expect(gone({ awaited: later.awaited, now: 3 * POLICY_GONE_MS }).removable).toHaveLength(1);
+  });
+
+  it.each<{ why: string; spec: TaintPolicySpec; isRemoved: boolean }>([
+    {
+      why: 'another policy sets it at registration: an agent removes it',
+      spec: spec({ taints: [{ ...TAINT, ensure: 'AtRegistration' }] }),
+      isRemoved: false,
+    },
+    {
+      why: 'another policy sets it with that value at registration',
+      spec: spec({ taints: [{ ...TAINT, value: '', ensure: 'AtRegistration' }] }),
+      isRemoved: false,
+    },
+    {
+      why: 'another policy sets another value at registration',
+      spec: spec({ taints: [{ ...TAINT, value: 'theirs', ensure: 'AtRegistration' }] }),
+      isRemoved: true,
+    },
+    {
+      why: 'a policy that sets it at registration does not select the node',
+      spec: spec({
+        nodeSelector: { matchLabels: { pool: 'a' } },
+        taints: [{ ...TAINT, ensure: 'AtRegistration' }],
+      }),
+      isRemoved: true,
+    },
+    {
+      why: 'a policy that only reports would set it at registration',
+      spec: spec({ mode: 'Audit', taints: [{ ...TAINT, ensure: 'AtRegistration' }] }),
+      isRemoved: true,
+    },
+  ])('is removed: $isRemoved, where $why', ({ spec: other, isRemoved }) => {
+    const by = policies({ other });
+    const { awaited } = gone({ by, now: 0 });
+    expect(gone({ by, awaited, now: POLICY_GONE_MS }).removable).toHaveLength(isRemoved ? 1 : 0);
   });
 
   it('is not removed where another policy protects it', () => {

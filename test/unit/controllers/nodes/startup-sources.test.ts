@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { watchCluster } from '../../../../src/controllers/cluster-watches.ts';
+import { sourcesOf } from '../../../../src/controllers/nodes/startup-sources.ts';
+import { watchedObjects } from './watched-objects.ts';
+
+/** What a node reads of DaemonSets while the API server answers lists like this. */
+async function start(status: number | undefined) {
+  const api = watchedObjects();
+  api.refuse(status);
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  const unused = { on: () => 'Unread' as const, end() {} };
+  const rights = { permits: () => true };
+  const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
+  const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
+  await daemonSets.tried;
+  return { api, sources, stop };
+}
+
+it.each([
+  { why: 'the right to list them is missing', status: 403, found: 'Refused' },
+  { why: 'the API server is not able to', status: 503, found: 'Unread' },
+])(
+  'DaemonSets that cannot be listed are $found, where $why, and are read once that is possible',
+  async ({ status, found }) => {
+    const { api, sources, stop } = await start(status);
+    expect(sources.daemonSets()).toBe(found);
+    api.refuse(undefined);
+    await expect.poll(sources.daemonSets).toMatchObject({ value: {} });
+    await stop();
+  },
+);
+
+it('DaemonSets that were listed stay known while the right is missing', async () => {
+  const { api, sources, stop } = await start(undefined);
+  await expect.poll(sources.daemonSets).toMatchObject({ value: {} });
+  api.refuse(403);
+  expect(sources.daemonSets()).toMatchObject({ value: {} });
+  await stop();
+});
