@@ -49,13 +49,13 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
-      // The same, and each file starts with machines that boot.
+      // Machines that boot, and control planes that kubeadm upgrades, wait most of their time.
       {
         test: {
           ...endToEnd,
           name: 'places',
           include: ['test/places/**/*.test.ts'],
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 4 },
         },
       },
