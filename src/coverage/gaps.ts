@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { NO_POLICY_WAITS, type PoliciesWaitingFor, passesBy } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, passesBy, type StartupRules } from './startup-deadlock.ts';
 
 /**
  * A DaemonSet that only taints keep off nodes. There is no gap if a selector or an affinity keeps it off, because it should not run there. There is
@@ -21,12 +21,12 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
 /**
  * The gaps of each DaemonSet, in order. Nodes that differ only in transient taints besides permanent ones are one gap.
  * @param groups of these DaemonSets
- * @param waits by the policies, if they are known
+ * @param startup of the policies, if they are known
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
   daemonSets: readonly DaemonSet[],
   groups: readonly NodeGroup<Node>[],
-  waits = NO_POLICY_WAITS,
+  startup = NO_STARTUP_RULES,
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet, index) => {
     const gaps = new Map<string, Pick<Gap<DaemonSet, Node>, 'taints' | 'passing'> & { nodes: Node[]; rest: Taint[] }>();
@@ -35,9 +35,11 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
       if (!coverage || coverage.runs) continue;
       const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
       if (taints.length < coverage.obstacles.length) continue;
-      const lasting = taints.filter((taint) => !passesBy(daemonSet, taint, waits));
+      const { lasting = [], passed = [] } = Object.groupBy(taints, (taint) =>
+        passesBy(daemonSet, nodes, taint, startup) ? 'passed' : 'lasting',
+      );
       const passing = lasting.length === 0;
-      const rest = passing ? [] : taints.filter((taint) => passesBy(daemonSet, taint, waits));
+      const rest = passing ? [] : passed;
       const found = { taints: passing ? taints : lasting, passing, nodes: [...nodes], rest };
       const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
       const gap = gaps.get(likeness);
@@ -57,11 +59,11 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
 export function gapsOf<DaemonSet extends SchedulingView, Node extends SchedulingNode>({
   daemonSets,
   nodes,
-  waits,
+  startup,
 }: {
   readonly daemonSets: readonly DaemonSet[];
   readonly nodes: readonly Node[];
-  readonly waits?: PoliciesWaitingFor | undefined;
+  readonly startup?: StartupRules | undefined;
 }): Gap<DaemonSet, Node>[] {
-  return findGaps(daemonSets, groupNodes(daemonSets, nodes), waits);
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes), startup);
 }

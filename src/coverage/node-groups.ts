@@ -21,7 +21,7 @@ export function groupNodes<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
   nodes: readonly Node[],
 ): NodeGroup<Node>[] {
-  const grouping = startGrouping<Node, Coverage>(daemonSets, (coverage) => coverage);
+  const grouping = startGrouping<Node, Coverage, SchedulingView>(daemonSets, (coverage) => coverage);
   for (const node of nodes) grouping.add(node);
   return grouping.groups();
 }
@@ -30,21 +30,26 @@ export function groupNodes<Node extends SchedulingNode>(
  * The same, one node after the other, for callers with other work in between.
  * @param keep what is kept of a coverage: if no two nodes are equal, there is one for each DaemonSet on each node
  */
-export function startGrouping<Node extends SchedulingNode, Kept>(
-  daemonSets: readonly SchedulingView[],
-  keep: (coverage: Coverage) => Kept,
+export function startGrouping<Node extends SchedulingNode, Kept, DaemonSet extends SchedulingView>(
+  daemonSets: readonly DaemonSet[],
+  keep: (coverage: Coverage, daemonSet: DaemonSet, node: Node) => Kept,
 ) {
-  const coveragesOn = daemonSets.map(compileCoverage);
+  const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
   const inputsOf = decidingInputs(daemonSets);
   const numberOf = numbering();
   const groups = new Map<string, { nodes: Node[]; coverages: Kept[] }>();
   // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
   const byInputs = new Map<string, { nodes: Node[] }>();
   const groupOf = (node: Node) => {
-    const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
+    const coverages = each.map(({ daemonSet, coverageOn }) => ({ daemonSet, coverage: coverageOn(node) }));
     // A virtual node is in no group with others, also if nothing keeps the pods off.
-    const likeness = [[virtualNodeLabel(node)], ...coverages.map(reasons)].map(numberOf).join();
-    const group = groups.get(likeness) ?? { nodes: [], coverages: coverages.map(keep) };
+    const likeness = [[virtualNodeLabel(node)], ...coverages.map(({ coverage }) => reasons(coverage))]
+      .map(numberOf)
+      .join();
+    const group = groups.get(likeness) ?? {
+      nodes: [],
+      coverages: coverages.map(({ daemonSet, coverage }) => keep(coverage, daemonSet, node)),
+    };
     groups.set(likeness, group);
     return group;
   };

@@ -10,10 +10,10 @@ import { findGaps } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
 import {
-  NO_POLICY_WAITS,
-  type PoliciesWaitingFor,
+  NO_STARTUP_RULES,
   passesBy,
   type StartupDeadlock,
+  type StartupRules,
   startupDeadlocks,
 } from './startup-deadlock.ts';
 import type { FixableDaemonSet } from './workload.ts';
@@ -97,8 +97,8 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   readonly nodes: readonly Node[];
   /** Where pods are. Undefined for a DaemonSet whose pods are unknown. */
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
-  /** Which startup taints wait for which DaemonSets, if the policies are known. */
-  readonly waits?: PoliciesWaitingFor;
+  /** The startup taints that the leader removes, if the policies are known. */
+  readonly startup?: StartupRules;
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */
@@ -108,9 +108,9 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
 export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   options: ReportOptions<DaemonSet, Node>,
 ): CoverageReport {
-  const { nodes, placements, grouped, onlyGaps, waits = NO_POLICY_WAITS } = options;
+  const { nodes, placements, grouped, onlyGaps, startup = NO_STARTUP_RULES } = options;
   const groupsOfAll = groupNodes(options.daemonSets, nodes);
-  const gaps = findGaps(options.daemonSets, groupsOfAll, waits).filter(({ passing }) => !(passing && onlyGaps));
+  const gaps = findGaps(options.daemonSets, groupsOfAll, startup).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
   const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS);
@@ -141,14 +141,14 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         ...reportCoverageOf(
           group,
           index,
-          (taint) => passesBy(daemonSet, taint, waits),
+          (taint) => passesBy(daemonSet, group.nodes, taint, startup),
           grouped ? summarizeObstacle : formatObstacle,
         ),
         ...reportPods(group, index, placements.get(daemonSet)),
       })),
     })),
     gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => {
-      const deadlocks = startupDeadlocks(daemonSet, taints, waits);
+      const deadlocks = startupDeadlocks(daemonSet, taints, startup);
       return {
         namespace: daemonSet.namespace,
         name: daemonSet.name,

@@ -1,40 +1,60 @@
+import { isRequiredTaint } from '../judge/declared-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { namesDaemonSet } from '../policy/ready-when.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
 
-/** The names of the TaintPolicies whose startup taint waits for a DaemonSet. */
-export type PoliciesWaitingFor = (
-  daemonSet: { readonly namespace: string; readonly name: string },
-  taint: Taint,
-) => string[];
+/** A DaemonSet by its name. */
+interface NamedDaemonSet {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The startup taints of policies that the leader removes. */
+export interface StartupRules {
+  /** The names of the TaintPolicies whose startup taint waits for a DaemonSet. */
+  readonly waitingFor: (daemonSet: NamedDaemonSet, taint: Taint) => string[];
+  /** Whether the leader removes the taint from each of the nodes once it is ready. */
+  readonly endOn: (nodes: readonly SchedulingNode[], taint: Taint) => boolean;
+}
 
 /** For callers that know no policies. */
-export const NO_POLICY_WAITS: PoliciesWaitingFor = () => [];
+export const NO_STARTUP_RULES: StartupRules = { waitingFor: () => [], endOn: () => false };
 
 /** Policies in mode Audit do not count: they set no startup taint. With `--audit`, the taints that others have set still wait. */
-export function policiesWaitingFor(policies: readonly CompiledTaintPolicy[]): PoliciesWaitingFor {
-  const waiting = policies
+export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): StartupRules {
+  const rules = policies
     .filter(({ declared }) => declared !== 'Audit')
-    .flatMap(({ name: policy, untilReady }) => untilReady.map(({ value }) => ({ policy, ...value })));
-  return (daemonSet, taint) =>
-    waiting
-      .filter(
-        ({ taint: own, parts }) => identity(own) === identity(taint) && namesDaemonSet(parts.daemonSets, daemonSet),
-      )
-      .map(({ policy }) => policy);
+    .flatMap((policy) => policy.untilReady.map(({ value }) => ({ policy, value })));
+  return {
+    waitingFor: (daemonSet, taint) =>
+      rules
+        .filter(
+          ({ value }) => identity(value.taint) === identity(taint) && namesDaemonSet(value.parts.daemonSets, daemonSet),
+        )
+        .map(({ policy }) => policy.name),
+    endOn(nodes, taint) {
+      const having = rules.filter(({ value }) => isRequiredTaint(taint, value));
+      return having.length > 0 && nodes.every(({ labels }) => having.some(({ policy }) => policy.selectsNode(labels)));
+    },
+  };
 }
 
 /**
  * Whether a taint that a DaemonSet does not tolerate goes away by itself. A startup taint that waits for this DaemonSet does not: neither the taint
  * is removed nor the DaemonSet started before the other.
+ * @param daemonSet undefined for pods of others, which no startup taint waits for
+ * @param nodes those with the taint
  */
 export function passesBy(
-  daemonSet: Parameters<PoliciesWaitingFor>[0],
+  daemonSet: NamedDaemonSet | undefined,
+  nodes: readonly SchedulingNode[],
   taint: Taint,
-  waits: PoliciesWaitingFor,
+  startup: StartupRules,
 ): boolean {
-  return isTransientTaintKey(taint.key) && waits(daemonSet, taint).length === 0;
+  const isRemoved = isTransientTaintKey(taint.key) || startup.endOn(nodes, taint);
+  return isRemoved && (daemonSet === undefined || startup.waitingFor(daemonSet, taint).length === 0);
 }
 
 /** A startup taint that waits for a DaemonSet which does not tolerate it. */
@@ -47,12 +67,12 @@ export interface StartupDeadlock {
 
 /** The deadlocks among taints that a DaemonSet does not tolerate. */
 export function startupDeadlocks(
-  daemonSet: Parameters<PoliciesWaitingFor>[0],
+  daemonSet: NamedDaemonSet,
   taints: readonly Taint[],
-  waits: PoliciesWaitingFor,
+  startup: StartupRules,
 ): StartupDeadlock[] {
   return taints.flatMap((taint) => {
-    const policies = waits(daemonSet, taint);
+    const policies = startup.waitingFor(daemonSet, taint);
     return policies.length === 0 ? [] : [{ taint: formatTaint(taint), policies }];
   });
 }

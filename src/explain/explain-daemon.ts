@@ -2,6 +2,7 @@ import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { fixCommandFor, type GapRemedy, gapRemedy, rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { gapsOf } from '../coverage/gaps.ts';
+import { startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { managerOf } from '../coverage/workload.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set-view.ts';
 import {
@@ -115,9 +116,9 @@ export function explainDaemonSet(
   const controller = controllerOf(object, []);
   const inForce = policiesInForce(policies);
   const explained = policiesOnDaemonSet(daemonSet, nodes, inForce, facts);
-  const gaps = gapsOf({ daemonSets: [daemonSet], nodes });
   const { priorityClass, writes } = viewPriority(object, []);
-  const { tolerationPolicies } = compilePolicies(inForce, { audit: facts.audit });
+  const { taintPolicies, tolerationPolicies } = compilePolicies(inForce, { audit: facts.audit });
+  const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(taintPolicies) });
   const remedy = gapRemedy(gaps, tolerationPolicies, isNodeCritical(priorityClass, writes));
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {

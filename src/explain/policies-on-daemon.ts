@@ -1,10 +1,10 @@
+import { passesBy, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
@@ -80,7 +80,7 @@ export function policiesOnDaemonSet(
 ): PoliciesOnDaemon {
   const declared = policies.filter(isForDaemonSets);
   const compiled = compilePolicies(declared, { audit });
-  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, true);
+  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, startupRulesIn(policies));
   const asking = askingFor(daemonSet, compiled);
   const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
   return {
@@ -119,7 +119,7 @@ export function policiesOnPod(
     tolerations: owner
       ? tolerationsOn(owner, pod.tolerations, compilePolicies(declared, { audit }))
       : pod.tolerations.map((toleration) => ({ toleration: formatToleration(toleration), state: 'own', by: [] })),
-    ...placesFor(compilePodCoverage(pod), nodes, owner !== undefined),
+    ...placesFor(compilePodCoverage(pod), nodes, owner, startupRulesIn(policies)),
     unasked: [],
   };
 }
@@ -177,21 +177,26 @@ function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: Polic
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 
-/** @param isDaemon whether a DaemonSet controls the pods: virtual nodes do not run those */
+function startupRulesIn(policies: readonly Policy[]): StartupRules {
+  return startupRulesOf(compilePolicies(policies).taintPolicies);
+}
+
+/** @param daemonSet that controls the pods, if one does: virtual nodes do not run those, and a startup taint may wait for it */
 function placesFor(
   coverageOn: (node: SchedulingNode) => Coverage,
   nodes: readonly SchedulingNode[],
-  isDaemon: boolean,
+  daemonSet: Pick<DaemonSetView, 'namespace' | 'name'> | undefined,
+  startup: StartupRules,
 ): Pick<PoliciesOnDaemon, 'places' | 'gaps' | 'waiting'> {
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
-    const virtual = isDaemon && coverage.runs ? virtualNodeLabel(node) : undefined;
+    const virtual = daemonSet && coverage.runs ? virtualNodeLabel(node) : undefined;
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : obstacles.map(summarizeObstacle);
     const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
-    const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
+    const lasting = taints.filter((taint) => !passesBy(daemonSet, [node], taint, startup));
     const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
     return {
       node,
@@ -201,7 +206,7 @@ function placesFor(
       gaps: obstacles.length === taints.length ? lasting : [],
     };
   });
-  const groups = Map.groupBy(each, ({ why }) => why.join('; '));
+  const groups = Map.groupBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
   return {
     places: [...groups.values()].map((alike) => ({
       nodes: alike.map(({ node: { name } }) => name),

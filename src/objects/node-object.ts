@@ -49,9 +49,15 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
   };
 }
 
-/** The most of each that is kept: a kubelet can write more, and a node has ten or so. */
-const MAX_CONDITIONS = 32;
-const MAX_RESOURCES = 32;
+/**
+ * The memory for each that is kept, roughly: a kubelet can write thousands. That is enough for 100 conditions of node problem detectors, and for 150
+ * resources.
+ */
+const MAX_CONDITIONS_BYTES = 12_288;
+const MAX_RESOURCES_BYTES = 10_240;
+/** In V8, apart from the characters. */
+const CONDITION_BYTES = 96;
+const RESOURCE_BYTES = 24;
 
 /** What startup taints may wait for in the status of the Node. A value of another type than the API server's counts as absent. */
 export function viewNodeStatus(node: NodeObject): NodeStatus {
@@ -73,9 +79,26 @@ export function viewNodeStatus(node: NodeObject): NodeStatus {
     name.length <= QUALIFIED_NAME_LENGTH && isReadyResource(name) && isAboveZero(quantity) ? name : [],
   );
   return {
-    ...(conditions.length > 0 ? { conditions: Object.fromEntries(conditions.slice(0, MAX_CONDITIONS)) } : {}),
-    ...(resources.length > 0 ? { resources: resources.sort().slice(0, MAX_RESOURCES) } : {}),
+    ...(conditions.length > 0
+      ? {
+          conditions: Object.fromEntries(
+            withinBytes(conditions, MAX_CONDITIONS_BYTES, ([type]) => CONDITION_BYTES + type.length),
+          ),
+        }
+      : {}),
+    ...(resources.length > 0
+      ? { resources: withinBytes(resources.sort(), MAX_RESOURCES_BYTES, ({ length }) => RESOURCE_BYTES + length) }
+      : {}),
   };
+}
+
+/** The first items that fit. */
+function withinBytes<Item>(items: readonly Item[], most: number, bytesOf: (item: Item) => number): Item[] {
+  let left = most;
+  return items.filter((item) => {
+    left -= bytesOf(item);
+    return left >= 0;
+  });
 }
 
 /** The boot of the node, and that for which its startup taints were set. Neither is there if it is not like a boot ID. */

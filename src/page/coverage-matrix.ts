@@ -3,14 +3,13 @@ import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
-import { type PoliciesWaitingFor, policiesWaitingFor } from '../coverage/startup-deadlock.ts';
+import { passesBy, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
@@ -33,9 +32,11 @@ export async function coverageMatrix(
   nodes: readonly ClusterNode[],
   policies: Pick<PolicySet, 'taintPolicies' | 'tolerationPolicies'>,
 ): Promise<CoverageMatrix> {
-  const waits = policiesWaitingFor(policies.taintPolicies);
+  const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
-  const grouping = startGrouping<ClusterNode, Answer>(sorted, answerOf);
+  const grouping = startGrouping<ClusterNode, Answer, ClusterDaemonSet>(sorted, (coverage, daemonSet, node) =>
+    answerOf(coverage, passingFor(daemonSet, node, startup)),
+  );
   const letOthersRun = longLoop();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     await letOthersRun();
@@ -53,12 +54,12 @@ export async function coverageMatrix(
   for (const [index, daemonSet] of sorted.entries()) {
     // If no two nodes are equal, one row has thousands of groups.
     await letOthersRun();
-    const row = rowOf(daemonSet, index, all, shown.length, answers.indexOf);
+    const row = rowOf(daemonSet, index, all, shown.length, { startup, indexOf: answers.indexOf });
     const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
     const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
     // No policy adds tolerations to a DaemonSet with so many.
     const remedy =
-      isMeant && !row.tooManyTolerations ? remedyFor(daemonSet, all, waits, policies.tolerationPolicies) : undefined;
+      isMeant && !row.tooManyTolerations ? remedyFor(daemonSet, all, startup, policies.tolerationPolicies) : undefined;
     rows.push({
       ...row,
       ...(lacking ? { lacking } : {}),
@@ -72,12 +73,12 @@ export async function coverageMatrix(
 function remedyFor(
   daemonSet: ClusterDaemonSet,
   groups: readonly Group[],
-  waits: PoliciesWaitingFor,
+  startup: StartupRules,
   policies: PolicySet['tolerationPolicies'],
 ): GapRemedy | undefined {
   const coverageOn = compileCoverage(daemonSet);
   const covered = groups.flatMap(({ nodes }) => (nodes[0] ? [{ nodes, coverages: [coverageOn(nodes[0])] }] : []));
-  return gapRemedy(findGaps([daemonSet], covered, waits), policies, daemonSet.isCritical);
+  return gapRemedy(findGaps([daemonSet], covered, startup), policies, daemonSet.isCritical);
 }
 
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
@@ -95,7 +96,7 @@ function rowOf(
   index: number,
   groups: readonly Group[],
   shown: number,
-  indexOf: (answer: CoverageAnswer) => number,
+  { startup, indexOf }: { readonly startup: StartupRules; readonly indexOf: (answer: CoverageAnswer) => number },
 ): CoverageRow {
   const { namespace, name, status } = daemonSet;
   const countOf = (counts: (answer: Answer) => boolean) =>
@@ -104,7 +105,8 @@ function rowOf(
   const cells = groups.slice(0, shown).flatMap(({ nodes: [node] }) => {
     if (!node) return [];
     const coverage = coverageOn(node);
-    return [indexOf({ ...answerOf(coverage), reasons: reasonsOf(coverage), ...keysOf(coverage) })];
+    const passes = passingFor(daemonSet, node, startup);
+    return [indexOf({ ...answerOf(coverage, passes), reasons: reasonsOf(coverage), ...keysOf(coverage, passes) })];
   });
   return {
     namespace,
@@ -146,12 +148,19 @@ const PASSING = {
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf(coverage: Coverage): Answer {
+type Passes = (taint: Taint) => boolean;
+
+/** @param node one of a group: what a policy selects may differ among its nodes, which have the taint in common */
+function passingFor(daemonSet: ClusterDaemonSet, node: ClusterNode, startup: StartupRules): Passes {
+  return (taint) => passesBy(daemonSet, [node], taint, startup);
+}
+
+function answerOf(coverage: Coverage, passes: Passes): Answer {
   if (coverage.runs) return RUNS;
   const { obstacles, staysIfThere } = coverage;
   if (!obstacles.every(({ kind }) => kind === 'taint')) return ELSEWHERE;
-  const passes = obstacles.every((obstacle) => obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key));
-  return (passes ? PASSING : LASTING)[staysIfThere ? 'stays' : 'tainted'];
+  const allPass = obstacles.every((obstacle) => obstacle.kind === 'taint' && passes(obstacle.taint));
+  return (allPass ? PASSING : LASTING)[staysIfThere ? 'stays' : 'tainted'];
 }
 
 function reasonsOf(coverage: Coverage): readonly string[] {
@@ -159,10 +168,10 @@ function reasonsOf(coverage: Coverage): readonly string[] {
 }
 
 /** The keys that a toleration would need. */
-function keysOf(coverage: Coverage): Pick<CoverageAnswer, 'keys'> {
-  if (coverage.runs || answerOf(coverage) === ELSEWHERE) return {};
+function keysOf(coverage: Coverage, passes: Passes): Pick<CoverageAnswer, 'keys'> {
+  if (coverage.runs || answerOf(coverage, passes) === ELSEWHERE) return {};
   const keys = coverage.obstacles.flatMap((obstacle) =>
-    obstacle.kind === 'taint' && !isTransientTaintKey(obstacle.taint.key) ? [obstacle.taint.key] : [],
+    obstacle.kind === 'taint' && !passes(obstacle.taint) ? [obstacle.taint.key] : [],
   );
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }

@@ -4,7 +4,7 @@ import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.t
 import { listNodes } from '../../cluster/nodes.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
@@ -70,7 +70,7 @@ export async function readCluster(
     unread: [],
     tolerationPolicies,
     workloads: workloads.value,
-    waits: policiesWaitingFor(taintPolicies),
+    startup: startupRulesOf(taintPolicies),
     notes: [...policies.notes, ...workloads.notes, ...placements.notes],
   };
 }

@@ -1,4 +1,4 @@
-import type { PoliciesWaitingFor } from '../../coverage/startup-deadlock.ts';
+import type { StartupRules } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import type { CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
@@ -18,8 +18,8 @@ export interface CoverageInput {
   readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
   /** Workloads other than DaemonSets, if requested. */
   readonly workloads: readonly Workload[];
-  /** By the TaintPolicies in force. */
-  readonly waits: PoliciesWaitingFor;
+  /** Of the TaintPolicies in force. */
+  readonly startup: StartupRules;
   /** What could not be read, and why. */
   readonly notes: readonly string[];
 }

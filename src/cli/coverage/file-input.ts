@@ -1,4 +1,4 @@
-import { policiesWaitingFor } from '../../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
@@ -93,7 +93,7 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     nodes: [...nodes.values()],
     placements: new Map(),
     workloads,
-    waits: policiesWaitingFor(compilePolicies(taintPolicies).taintPolicies),
+    startup: startupRulesOf(compilePolicies(taintPolicies).taintPolicies),
     notes,
   };
 

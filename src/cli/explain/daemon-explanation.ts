@@ -8,11 +8,13 @@ import {
   explainPod,
   type NamespacedName,
 } from '../../explain/explain-daemon.ts';
+import type { Facts } from '../../explain/sections.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { controllerOf } from '../../objects/workload-object.ts';
 import type { Placement } from '../../scheduling/placement.ts';
+import { installedPolicies } from '../cluster-options.ts';
 import { pathOf, readFacts, readObject, unlessForbidden } from './explained-object.ts';
 
 /** The kinds of policies about DaemonSets and their pods. */
@@ -23,11 +25,21 @@ export async function readDaemonSetExplanation(client: ApiClient, place: Namespa
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
-    readFacts(client, DAEMON_POLICIES, { kind: 'DaemonSet', ...place }),
+    readDaemonFacts(client, DAEMON_POLICIES, { kind: 'DaemonSet', ...place }),
     unlessForbidden(readPlacement(client, place, object), 'its pods were not read'),
   ]);
   const notes = [...facts.notes, ...pods.notes];
   return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.value });
+}
+
+/** The facts, with the TaintPolicies whose startup taints keep pods off for a while, if they may be read. */
+async function readDaemonFacts(...[client, kinds, regarding]: Parameters<typeof readFacts>): Promise<Facts> {
+  const [facts, taintPolicies] = await Promise.all([
+    readFacts(client, kinds, regarding),
+    unlessForbidden(installedPolicies(client, 'TaintPolicy'), 'TaintPolicies were not read'),
+  ]);
+  const { value = [], notes } = taintPolicies;
+  return { ...facts, policies: [...facts.policies, ...value], notes: [...facts.notes, ...notes] };
 }
 
 /** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
@@ -35,7 +47,7 @@ export async function readPodExplanation(client: ApiClient, place: NamespacedNam
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),
-    readFacts(client, [...DAEMON_POLICIES, 'TolerationRestriction'], { kind: 'Pod', ...place }),
+    readDaemonFacts(client, [...DAEMON_POLICIES, 'TolerationRestriction'], { kind: 'Pod', ...place }),
   ]);
   const controller = controllerOf(object, []);
   const owner =

@@ -80,14 +80,17 @@ const CROWDED = {
   },
 };
 
+const REFUSED = refusal(403, 'Forbidden', 'not you');
+
 /** @param more objects and lists, by path, in place of the others */
 async function explain(args: readonly string[], more: Readonly<Record<string, object>> = {}) {
   const api = await startFakeApi((request, response) => {
     const other = more[request.path];
+    if (other === REFUSED) return answer(response, REFUSED, 403);
     if (other && !Array.isArray(other)) return answer(response, other);
     const items = other ?? LISTS[request.path];
     if (items) return answer(response, { metadata: { resourceVersion: '1' }, items });
-    if (request.path.endsWith('/events')) return answer(response, refusal(403, 'Forbidden', 'not you'), 403);
+    if (request.path.endsWith('/events')) return answer(response, REFUSED, 403);
     const object = OBJECTS[request.path];
     return object ? answer(response, object) : answer(response, absentStatus(request.path), 404);
   });
@@ -317,6 +320,40 @@ it('what the startup taints of a node wait for, by the rules of the leader', asy
   expect(await textOf(3_600_000, [startup], [ready('ns')])).toContain('the leader removes it');
   const always = policy('always', { mode: 'Restore', taints: [{ ...taint, ensure: 'Always' }] });
   expect(await textOf(1_000, [startup, always])).toBeUndefined();
+});
+
+describe('a DaemonSet that a startup taint of a policy keeps off a node', () => {
+  const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' };
+  const policiesWaitingFor = (name: string) => {
+    const readyWhen = { daemonSets: [{ namespace: 'ns', name }] };
+    return [policy('storage', { mode: 'Restore', taints: [{ ...OWN, ensure: 'UntilReady', readyWhen }] })];
+  };
+  const explained = (taintPolicies: object) =>
+    explain(['daemonset', 'ns/a'], {
+      '/api/v1/nodes': [node('new', [OWN])],
+      '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [],
+      '/apis/taintkeeper.dev/v1alpha1/taintpolicies': taintPolicies,
+    });
+
+  it('runs there soon, and nothing is to be done', async () => {
+    const { code, stdout } = await explained(policiesWaitingFor('csi'));
+    expect(stdout).toMatch(/^1 +new +not yet +taint example\.com\/storage-not-ready:NoSchedule$/m);
+    expect(stdout).toMatch(/\nnext: nothing, if it can wait until the taints above are removed\. /);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    { why: 'the taint waits for it', taintPolicies: policiesWaitingFor('a'), notes: 0 },
+    { why: 'that is not known', taintPolicies: REFUSED, notes: 1 },
+  ])('does not run there: $why', async ({ taintPolicies, notes }) => {
+    const { code, stdout } = await explained(taintPolicies);
+    expect(stdout).toMatch(/^1 +new +no +taint example\.com\/storage-not-ready:NoSchedule$/m);
+    expect(stdout).toMatch(
+      /\nnext: taintkeeper coverage fix -n ns --daemonset a --taint example\.com\/storage-not-ready /,
+    );
+    expect(stdout.match(/^note: TaintPolicies were not read: /gm) ?? []).toHaveLength(notes);
+    expect(code).toBe(1);
+  });
 });
 
 it('what a startup taint waits for in the node, its CSINode and all its DaemonSets, and for what it does not', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupId, reportCoverage } from '../../../src/coverage/report.ts';
-import { type PoliciesWaitingFor, policiesWaitingFor } from '../../../src/coverage/startup-deadlock.ts';
+import { type StartupRules, startupRulesOf } from '../../../src/coverage/startup-deadlock.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
@@ -43,19 +43,19 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
     changes: Partial<TaintPolicySpec> = {},
     namespace = 'kube-system',
     audit = false,
-  ): PoliciesWaitingFor => {
+  ): StartupRules => {
     const readyWhen = { daemonSets: [{ namespace, name }] };
     const spec: TaintPolicySpec = {
       mode: 'Restore',
       taints: [{ ...NETWORK, ensure: 'UntilReady', readyWhen }],
       ...changes,
     };
-    return policiesWaitingFor(policySet({ taint: { 'wait-for-cni': spec } }, { audit }).taintPolicies);
+    return startupRulesOf(policySet({ taint: { 'wait-for-cni': spec } }, { audit }).taintPolicies);
   };
   const nodes = [node('n', [NETWORK])];
 
   it.each([false, true])('has a gap: neither comes before the other. With --audit: %s', (audit) => {
-    const report = reportCoverage({ ...options, nodes, waits: waitFor('agent', {}, 'kube-system', audit) });
+    const report = reportCoverage({ ...options, nodes, startup: waitFor('agent', {}, 'kube-system', audit) });
     expect(report).toMatchObject({
       gaps: [
         {
@@ -69,15 +69,15 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
     expect(report.daemonSets[0]?.cells[0]?.passing).toBeUndefined();
   });
 
-  it.each<{ why: string; waits?: PoliciesWaitingFor; effect?: 'NoExecute' }>([
+  it.each<{ why: string; startup?: StartupRules; effect?: 'NoExecute' }>([
     { why: 'policies are not known' },
-    { why: 'the taint waits for another DaemonSet', waits: waitFor('cilium') },
-    { why: 'the taint waits for one of that name elsewhere', waits: waitFor('agent', {}, 'default') },
-    { why: 'the policy only reports, and sets no taint', waits: waitFor('agent', { mode: 'Audit' }) },
-    { why: 'the node has the key with another effect', waits: waitFor('agent'), effect: 'NoExecute' },
-  ])('waits, as others do, if $why', ({ waits, effect = 'NoSchedule' }) => {
+    { why: 'the taint waits for another DaemonSet', startup: waitFor('cilium') },
+    { why: 'the taint waits for one of that name elsewhere', startup: waitFor('agent', {}, 'default') },
+    { why: 'the policy only reports, and sets no taint', startup: waitFor('agent', { mode: 'Audit' }) },
+    { why: 'the node has the key with another effect', startup: waitFor('agent'), effect: 'NoExecute' },
+  ])('waits, as others do, if $why', ({ startup, effect = 'NoSchedule' }) => {
     const some = [node('n', [{ ...NETWORK, effect }])];
-    const { gaps, daemonSets } = reportCoverage({ ...options, nodes: some, ...(waits ? { waits } : {}) });
+    const { gaps, daemonSets } = reportCoverage({ ...options, nodes: some, ...(startup ? { startup } : {}) });
     expect(gaps).toMatchObject([{ name: 'agent', passing: true }]);
     expect(gaps[0]).not.toHaveProperty('deadlocks');
     expect(daemonSets[0]?.cells[0]).toMatchObject({ passing: true });
@@ -85,8 +85,51 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
 
   it('is named alone where a taint that passes blocks it as well', () => {
     const both = [node('n', [NOT_READY, NETWORK])];
-    expect(reportCoverage({ ...options, nodes: both, waits: waitFor('agent') }).gaps).toMatchObject([
+    expect(reportCoverage({ ...options, nodes: both, startup: waitFor('agent') }).gaps).toMatchObject([
       { taints: [`${NETWORK.key}:NoSchedule`], passing: false },
     ]);
+  });
+});
+
+describe('a DaemonSet that does not tolerate a startup taint with a key of the user', () => {
+  const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' } as const;
+  const rules = (changes: Partial<TaintPolicySpec> = {}, rule: object = {}, audit = false) => {
+    const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'csi' }] };
+    const taints = [{ ...OWN, ensure: 'UntilReady', readyWhen, ...rule }] as TaintPolicySpec['taints'];
+    return startupRulesOf(
+      policySet({ taint: { storage: { mode: 'Restore', taints, ...changes } } }, { audit }).taintPolicies,
+    );
+  };
+  const POOL = { nodeSelector: { matchLabels: { pool: 'a' } } };
+  const nodes = [node('n', [OWN], { pool: 'a' })];
+
+  it.each<{ why: string; startup: StartupRules }>([
+    { why: 'the leader removes it', startup: rules() },
+    { why: 'also with --audit', startup: rules({}, {}, true) },
+    { why: 'from the nodes that the policy selects', startup: rules(POOL) },
+  ])('waits: $why', ({ startup }) => {
+    const { gaps, daemonSets, askable } = reportCoverage({ ...options, nodes, startup });
+    expect(gaps).toMatchObject([{ name: 'agent', passing: true }]);
+    expect(daemonSets[0]?.cells[0]).toMatchObject({ passing: true });
+    expect(askable).toEqual([]);
+  });
+
+  it.each<{ why: string; startup?: StartupRules; other?: object }>([
+    { why: 'policies are not known' },
+    { why: 'the policy only reports', startup: rules({ mode: 'Audit' }) },
+    {
+      why: 'the policy leaves its removal to others',
+      startup: rules({}, { ensure: 'AtRegistration', readyWhen: undefined }),
+    },
+    { why: 'the node has another value', startup: rules({}, { value: 'disk' }) },
+    { why: 'the policy does not select all of the nodes', startup: rules(POOL), other: { pool: 'b' } },
+    {
+      why: 'the taint waits for this DaemonSet',
+      startup: rules({}, { readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'agent' }] } }),
+    },
+  ])('has a gap: $why', ({ startup, other }) => {
+    const all = [...nodes, ...(other ? [node('o', [OWN], { ...other })] : [])];
+    const { gaps } = reportCoverage({ ...options, nodes: all, ...(startup ? { startup } : {}) });
+    expect(gaps).toMatchObject([{ name: 'agent', passing: false }]);
   });
 });

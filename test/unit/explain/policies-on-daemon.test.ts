@@ -55,6 +55,36 @@ describe('a DaemonSet', () => {
     expect(waiting).toEqual([NOT_READY]);
   });
 
+  describe('that does not tolerate a startup taint of a policy', () => {
+    const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' };
+    const waitingFor = (name: string, key = OWN.key) => {
+      const readyWhen = { daemonSets: [{ namespace: 'kube-system', name }] };
+      const taints = [{ ...OWN, key, ensure: 'UntilReady', readyWhen }];
+      const spec = { mode: 'Restore', nodeSelector: { matchLabels: { pool: 'a' } }, taints };
+      const result = parsePolicy(manifest('TaintPolicy', 'storage', spec));
+      if (!result.ok) throw new Error(JSON.stringify(result.problems));
+      return [result.policy];
+    };
+    const nodes = [node('a', [OWN], { pool: 'a' }), node('b', [OWN])];
+    const why = [`taint ${OWN.key}:NoSchedule`];
+
+    it('runs there soon, where the policy selects the node', () => {
+      const { places, gaps, waiting } = policiesOnDaemonSet(subject(), nodes, waitingFor('csi'));
+      expect(places).toEqual([
+        { nodes: ['a'], runs: false, why, passing: true },
+        { nodes: ['b'], runs: false, why, passing: false },
+      ]);
+      expect({ gaps, waiting }).toEqual({ gaps: [OWN], waiting: [OWN] });
+      expect(policiesOnPod(subject(), undefined, nodes, waitingFor('agent')).waiting).toEqual([OWN]);
+    });
+
+    it.each([OWN.key, 'node.cilium.io/agent-not-ready'])('never runs there, if %s waits for it', (key) => {
+      const some = [node('a', [{ ...OWN, key }], { pool: 'a' })];
+      const { gaps, waiting } = policiesOnDaemonSet(subject(), some, waitingFor('agent', key));
+      expect({ gaps, waiting }).toEqual({ gaps: [{ ...OWN, key }], waiting: [] });
+    });
+  });
+
   it('does not run on virtual nodes, also where it tolerates their taints', () => {
     const virtual = node('vk', [{ key: 'virtual-kubelet.io/provider', effect: 'NoSchedule' }], {
       type: 'virtual-kubelet',

@@ -211,3 +211,31 @@ it.each([
   const { daemonSets } = await coverageMatrix([daemonSet('cni', given)], CLUSTER, policies);
   expect(daemonSets[0]?.remedy).toEqual(remedy);
 });
+
+const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' };
+
+it.each([
+  { what: 'another DaemonSet: the node keeps it off for a while', name: 'csi', passing: true },
+  { what: 'it: the node keeps it off for good', name: 'cni', passing: false },
+])('knows a startup taint of a policy that waits for $what', async ({ name, passing }) => {
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name }] };
+  const spec = { mode: 'Restore', taints: [{ ...OWN, ensure: 'UntilReady', readyWhen }] };
+  const result = parsePolicy({
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind: 'TaintPolicy',
+    metadata: { name: 'storage' },
+    spec,
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const nodes = [node('new', [OWN]), node('w')];
+  const { answers, daemonSets } = await coverageMatrix(
+    [daemonSet('cni', CRITICAL)],
+    nodes,
+    compilePolicies([result.policy]),
+  );
+  expect(answers.filter(({ kind }) => kind === 'stays')).toEqual([
+    { kind: 'stays', reasons: [`taint ${OWN.key}:NoSchedule`], ...(passing ? { passing } : { keys: [OWN.key] }) },
+  ]);
+  expect(daemonSets[0]?.keptOff).toBe(passing ? 0 : 1);
+  expect(daemonSets[0]?.remedy === undefined).toBe(passing);
+});

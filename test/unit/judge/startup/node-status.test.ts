@@ -43,8 +43,13 @@ describe('a resource that must be allocatable', () => {
   it('is kept of a node that names very many', () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`z${index}.example/x`, '1']));
     const { resources = [] } = nodeWith({ allocatable: { ...many, [GPU]: '1' } });
-    expect(resources.length).toBeLessThan(100);
+    expect(resources.join('').length).toBeLessThan(10_000);
     expect(resources).toContain(GPU);
+  });
+
+  it('is kept of a node with a resource for each device, as Akri names them', () => {
+    const devices = Array.from({ length: 100 }, (_, index) => [`akri.sh/akri-onvif-${100_000 + index}`, '1']);
+    expect(blockers({ ...Object.fromEntries(devices), [GPU]: '1' })).toEqual([]);
   });
 });
 
@@ -84,6 +89,21 @@ describe('a condition that the node must have', () => {
 
   it('is not one that every object has', () => {
     expect(conditionBlockers([{ type: 'toString' }], nodeWith({ conditions: [] }))).toHaveLength(1);
+  });
+
+  it('is kept of a node with the conditions of two node problem detectors, whichever place it has', () => {
+    const others = Array.from({ length: 64 }, (_, index) => ({
+      type: `FrequentContainerdRestart${index}`,
+      status: 'False',
+    }));
+    expect(blockers([...others, { type: TYPE, status: 'True' }])).toEqual([]);
+  });
+
+  it('is among those that are kept, which need little memory', () => {
+    const others = Array.from({ length: 5_000 }, (_, index) => ({ type: `t${index}`, status: 'False' }));
+    const { conditions = {} } = nodeWith({ conditions: [{ type: TYPE, status: 'True' }, ...others] });
+    expect(Object.keys(conditions).length).toBeLessThan(200);
+    expect(conditions).toHaveProperty([TYPE], 'True');
   });
 
   it('is one of several that must all hold', () => {
