@@ -27,6 +27,7 @@ interface CaseUpdate extends Update {
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';
 const OTHER = 'other:NoSchedule';
+const NO_VALUE = { key: gpu.key, effect: gpu.effect };
 const EVICTING = { ...gpu, effect: 'NoExecute' } as const;
 const ALWAYS: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
 const ANY: TaintRule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
@@ -318,6 +319,16 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         why: 'against the protection of the value',
         isSilent: true,
         policies: { p: requiring(), q: policy({ taints: [{ key: 'dedicated', value: 'cpu' }] }) },
+      },
+      {
+        why: 'to no value, too',
+        isSilent: true,
+        policies: {
+          p: requiring({ taints: [{ ...ALWAYS, value: '' }] }),
+          q: policy({ mode: 'Deny', taints: [{ key: 'dedicated' }] }),
+        },
+        update: { after: [NO_VALUE] },
+        taints: ['dedicated:NoSchedule'],
       },
       {
         why: 'against a policy that requires the other value',
