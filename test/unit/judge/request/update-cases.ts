@@ -199,6 +199,17 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         policies: { p: exempting({ taints: [{ key: 'dedicated' }] }) },
       },
       {
+        why: 'of one of several required taints writes the entry of that one',
+        policies: { p: exempting({ taints: [{ ...ALWAYS, key: 'a' }, ALWAYS] }) },
+        update: { before: [{ ...gpu, key: 'a' }, gpu], after: [{ ...gpu, key: 'a' }] },
+        taints: ['a=gpu:NoSchedule'],
+        allowRemoval: GPU,
+      },
+      {
+        why: 'of a taint that only a policy in mode Audit requires writes none',
+        policies: { p: exempting({ taints: [{ key: 'dedicated' }] }), q: exempting({ mode: 'Audit' }) },
+      },
+      {
         why: 'that another policy restores writes none',
         policies: { p: exempting(), q: policy({ taints: [{ key: 'dedicated' }] }) },
         taints: [GPU],
@@ -227,6 +238,12 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         update: { before: [EVICTING], oldLabels: {}, newLabels: GPU_POOL },
       },
       {
+        why: 'writes its entry where a changed label puts the node under a policy that only reports',
+        policies: { p: exempting(), q: exempting({ ...POOL, mode: 'Audit' }) },
+        update: { oldLabels: {}, newLabels: GPU_POOL },
+        allowRemoval: GPU,
+      },
+      {
         why: 'writes its entry where a changed label puts the node under a policy that requires another taint',
         policies: { p: exempting(), q: exempting({ ...POOL, taints: [{ ...ALWAYS, key: 'a' }] }) },
         update: { oldLabels: {}, newLabels: GPU_POOL },
@@ -251,6 +268,32 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         why: 'also in place of a value that no policy protects',
         update: { before: [cpu], after: [cpu] },
         taints: [GPU],
+      },
+      {
+        why: 'also in place of a value that only this policy protects',
+        policies: { p: requiring({ ...POOL, taints: [ALWAYS, { key: 'dedicated' }] }) },
+        update: { before: [cpu], after: [cpu] },
+        taints: [GPU],
+      },
+      {
+        why: 'also where another policy protects its key: no value is replaced',
+        policies: { p: requiring(POOL), q: policy({ mode: 'Deny', taints: [{ key: 'dedicated' }] }) },
+        taints: [OTHER, GPU],
+      },
+      {
+        why: 'together with all others that it lacks',
+        policies: { p: requiring({ ...POOL, taints: [ALWAYS, { ...ALWAYS, key: 'a' }] }) },
+        taints: [OTHER, GPU, 'a=gpu:NoSchedule'],
+      },
+      {
+        why: 'without a value, if the policy names none',
+        policies: { p: requiring({ ...POOL, taints: [ANY] }) },
+        taints: [OTHER, 'dedicated:NoSchedule'],
+      },
+      {
+        why: 'once, where the change puts the node under two policies that require it',
+        policies: { p: requiring(POOL), q: requiring({ ...POOL, mode: 'Deny' }) },
+        taints: [OTHER, GPU],
       },
       {
         why: 'also against an entry of the same request',
@@ -290,6 +333,16 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         policies: { p: requiring(POOL), q: policy({ mode: 'Deny', taints: [{ key: 'dedicated' }] }) },
         update: { before: [cpu], after: [cpu] },
         taints: [CPU],
+      },
+      {
+        why: 'not where another policy protects that value and requires the same one: the leader sets it',
+        policies: { p: requiring(POOL), q: policy({ mode: 'Deny', taints: [ALWAYS, { key: 'dedicated' }] }) },
+        update: { before: [cpu], after: [cpu] },
+        taints: [CPU],
+      },
+      {
+        why: 'not where the policy names no value, and another one requires one: the leader sets it',
+        policies: { p: requiring({ ...POOL, taints: [ANY] }), q: requiring() },
       },
       {
         why: 'not where another policy requires another value',
