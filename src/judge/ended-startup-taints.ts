@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { isProtectedBy } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { isRequiredTaint } from './declared-taints.ts';
 import type { NodeView } from './node-view.ts';
 
@@ -20,12 +20,19 @@ export function endedStartupTaints(
   before: readonly CompiledTaintPolicy[],
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
-  const isOf = (policies: readonly CompiledTaintPolicy[], taint: Taint) =>
-    policies.some(({ untilReady }) => untilReady.some(({ value }) => isRequiredTaint(taint, value)));
+  const set = untilReadyTaints(before);
+  const kept = untilReadyTaints(after);
   return carried.filter(
     (taint) =>
-      isOf(before, taint) && !isOf(after, taint) && !isProtectedBy(before, taint) && !isProtectedBy(after, taint),
+      set.some((one) => isRequiredTaint(taint, one)) &&
+      !kept.some((one) => isRequiredTaint(taint, one)) &&
+      !isProtectedBy(before, taint) &&
+      !isProtectedBy(after, taint),
   );
+}
+
+function untilReadyTaints(policies: readonly CompiledTaintPolicy[]): EnsuredTaint[] {
+  return policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
 }
 
 /**
