@@ -69,7 +69,7 @@ export function notAmong(name: Expression, list: string): Expression {
 
 /** True if the name of the taint `t` is one of these texts. */
 export function isOneOfNames(name: Expression, names: readonly string[]): Expression {
-  const distinct = [...new Set(names)].sort();
+  const distinct = [...new Set(names)];
   if (distinct.length === 0) return FALSE;
   return cel((size) => name.cost(size) + distinct.length + 12)`(${name}) in ${literals(distinct)}`;
 }

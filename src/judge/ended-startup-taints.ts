@@ -20,11 +20,10 @@ export function endedStartupTaints(
   before: readonly CompiledTaintPolicy[],
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
-  const isAwaited = (taint: Taint) =>
-    before.some(({ untilReady }) => untilReady.some(({ value }) => isRequiredTaint(taint, value)));
+  const awaited = before.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
   return carried.filter(
     (taint) =>
-      isAwaited(taint) &&
+      awaited.some((one) => isRequiredTaint(taint, one)) &&
       !isStartupTaintOf(after, taint) &&
       !isProtectedBy(before, taint) &&
       !isProtectedBy(after, taint),

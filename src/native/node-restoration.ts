@@ -83,7 +83,6 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
  * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}.
  */
 function removedForGood({ policy, among }: AmongPolicies, condition: Expression): Expression {
-  if (!policy.allowsRemovalByAnnotation) return EMPTY;
   const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');
   const { before, after } = conditionsOf(policy).selects;
   const groups = Map.groupBy(

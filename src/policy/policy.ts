@@ -178,7 +178,7 @@ export interface StoredPolicy {
  */
 export function parseStoredPolicy(value: unknown): StoredPolicy {
   const ignored = unknownFields(value);
-  return { result: parseKnown(ignored.length === 0 ? value : without(value, ignored), ignored), ignored };
+  return { result: parseKnown(without(value, ignored), ignored), ignored };
 }
 
 function without(value: unknown, fields: readonly Path[]): unknown {

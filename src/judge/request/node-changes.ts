@@ -1,7 +1,6 @@
-import { type Taint, taintsOnlyIn, valuesOf, withoutEqualEnds } from '../../kubernetes/taint.ts';
+import { type Taint, taintsOnlyIn, valuesAmong, withoutEqualEnds } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isReplaced, requiredTaints } from '../declared-taints.ts';
-import { sameLabels } from '../node-view.ts';
 import type { NodeUpdate } from './node-request.ts';
 
 /**
@@ -16,11 +15,10 @@ export const MAX_JUDGED = 128;
  */
 export const MAX_COMPARED = 8_192;
 
-/** What an update changes of a Node, as far as policies read it. A changed value is a removal and an addition. */
+/** What an update changes of the taints of a Node. A changed value is a removal and an addition. */
 export interface NodeChanges {
   readonly removed: readonly Taint[];
   readonly added: readonly Taint[];
-  readonly labelsChange: boolean;
 }
 
 /** An update of more taints than are compared, or judged. */
@@ -49,8 +47,7 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
       mayRemove: removed.length,
     };
   }
-  const added = taintsOnlyIn(node.taints, oldNode.taints);
-  return { removed, added, labelsChange: !sameLabels(node, oldNode) };
+  return { removed, added: taintsOnlyIn(node.taints, oldNode.taints) };
 }
 
 /**
@@ -62,9 +59,7 @@ export function judgedRemovals(
   removed: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): readonly Taint[] {
-  if (removed.length === 0) return removed;
   const required = requiredTaints(node.labels, policies);
-  if (required.length === 0) return removed;
-  const carried = valuesOf(node.taints);
+  const carried = valuesAmong(node.taints, removed);
   return removed.filter((taint) => !isReplaced(taint, carried, required));
 }

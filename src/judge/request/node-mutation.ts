@@ -14,7 +14,6 @@ import { taintsOnSelection } from './taints-on-selection.ts';
 /** What mutation makes of an update: see {@link judgeNodeUpdate}. */
 export function mutateNode({ request, changes, rulings, selecting }: JudgedUpdate): Decision<DesiredNode> {
   const { requester, node } = request;
-  const { added, labelsChange } = changes;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   const byKubelet = isKubelet(requester);
   const restored = byKubelet ? [] : rulings.filter(({ mode }) => mode === 'Restore');
@@ -23,14 +22,14 @@ export function mutateNode({ request, changes, rulings, selecting }: JudgedUpdat
     // Validation denies the request, and reports it.
     return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
-  const beginning = labelsChange && !byKubelet ? taintsOnSelection(request, restoredTaints, selecting) : [];
+  const beginning = byKubelet ? [] : taintsOnSelection(request, restoredTaints, selecting);
   const taints = withTaints(restoredTaints, taintsOf(beginning));
   const exempt = rulings.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
   const allowRemoval = byKubelet
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
         // A request that sets a taint ends what was said of it.
-        ended: added.filter((taint) => isProtectedBy(selecting, taint)),
+        ended: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
         more: exempt.filter((ruling) => staysOff(ruling, request, taints, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
@@ -52,9 +51,10 @@ export function mutateNode({ request, changes, rulings, selecting }: JudgedUpdat
 }
 
 /**
- * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. A policy that reads no
- * annotation cannot keep it off. Where a policy that requires the taint begins to select the node, the update is a registration, which knows no
+ * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. (A policy that requires
+ * taints and exempts users always reads entries.) Where a policy that requires the taint begins to select the node, the update is a registration, which knows no
  * exemption: the entry and the taint would stand together.
+ * @param policies those that select the node by its labels before or after the update
  */
 function staysOff(
   { taint, exempt }: Ruling,
@@ -66,13 +66,11 @@ function staysOff(
   const begins = (policy: CompiledTaintPolicy) =>
     isEnforcing({ policy }) &&
     policy.required.some(({ value }) => sameTaint(value.taint, taint)) &&
-    !policy.selectsNode(oldNode.labels) &&
-    policy.selectsNode(node.labels);
+    !policy.selectsNode(oldNode.labels);
   return (
     exempt.some(
       ({ policy }) =>
         isEnforcing({ policy }) &&
-        policy.allowsRemovalByAnnotation &&
         policy.selectsNode(node.labels) &&
         policy.required.some(({ value }) => isRequiredTaint(taint, value) && !satisfies(carried, value)),
     ) && !policies.some(begins)

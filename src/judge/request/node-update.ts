@@ -41,18 +41,20 @@ function judge<Desired>(
   answers: Answers<Desired>,
 ): Decision<Desired> {
   const changes = nodeChanges(request);
-  const selecting = policiesOnUpdate(request, policies);
+  const labelsChange = !sameLabels(request.node, request.oldNode);
+  const selecting = labelsChange
+    ? selectingBeforeOrAfter(request, policies)
+    : selectingPolicies(policies, request.node.labels);
   if ('limit' in changes) return answers.ofTooMany(request, changes, selecting);
-  if (changes.removed.length + changes.added.length === 0 && !changes.labelsChange) return allow();
+  if (changes.removed.length + changes.added.length === 0 && !labelsChange) return allow();
   const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
   return answers.ofChanges({ request, changes, rulings, selecting });
 }
 
 /** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */
-function policiesOnUpdate(
+function selectingBeforeOrAfter(
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   policies: readonly CompiledTaintPolicy[],
 ): readonly CompiledTaintPolicy[] {
-  if (sameLabels(node, oldNode)) return selectingPolicies(policies, node.labels);
   return policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
 }

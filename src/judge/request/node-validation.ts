@@ -35,7 +35,7 @@ export function validateNode({ request, changes, rulings, selecting }: JudgedUpd
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
-      ...(changes.labelsChange ? startupTaintWarnings(request, changes, selecting) : []),
+      ...startupTaintWarnings(request, changes, selecting),
     ],
   );
 }
@@ -46,9 +46,10 @@ function startupTaintWarnings(
   { removed }: NodeChanges,
   policies: readonly CompiledTaintPolicy[],
 ): readonly string[] {
-  const before = enforcedPolicies(policies, oldNode.labels);
-  if (isKubelet(requester) || !before.some(({ untilReady }) => untilReady.length > 0)) return [];
+  if (isKubelet(requester)) return [];
   const gone = new Set(removed);
   const kept = oldNode.taints.filter((taint) => !gone.has(taint));
-  return relabelWarnings(node, endedStartupTaints(kept, before, enforcedPolicies(policies, node.labels)));
+  const before = enforcedPolicies(policies, oldNode.labels);
+  const after = enforcedPolicies(policies, node.labels);
+  return relabelWarnings(node, endedStartupTaints(kept, before, after));
 }

@@ -54,7 +54,6 @@ export function removalRulings(
   removed: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Ruling[] {
-  if (removed.length === 0) return [];
   // The value before the request counts, so that no single write can both allow and remove.
   const allowedBefore = parseAllowedRemovals(oldNode.allowRemoval);
   const exempting = new Set(policies.filter((policy) => policy.exempts(requester)));

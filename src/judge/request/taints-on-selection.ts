@@ -1,4 +1,4 @@
-import { equalTaints, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { equalTaints, identity, type Taint, valuesAmong } from '../../kubernetes/taint.ts';
 import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { type Loss, nodeDrift } from '../node-drift.ts';
@@ -16,20 +16,21 @@ export function taintsOnSelection(
   taints: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Loss[] {
-  const isBeginning = (policy: CompiledTaintPolicy) =>
-    policy.required.length > 0 && !policy.selectsNode(oldNode.labels);
-  if (!policies.some(isBeginning)) return [];
-  const carried = valuesOf(taints);
-  const selecting = selectingPolicies(policies, node.labels);
   // The value before the request counts, so that no single write can both allow and change.
   const { losses } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
+  const selecting = selectingPolicies(policies, node.labels);
+  const carried = valuesAmong(
+    taints,
+    losses.map(({ taint }) => taint),
+  );
   return losses.filter(({ policy, taint, blockedBy }) => {
-    if (blockedBy !== undefined || !isBeginning(policy)) return false;
     const present = carried.get(identity(taint));
     const others = selecting.filter((other) => other !== policy);
     return (
+      blockedBy === undefined &&
+      !policy.selectsNode(oldNode.labels) &&
       policy.required.some(({ value }) => equalTaints(value.taint, taint)) &&
-      !(present !== undefined && isProtectedBy(others, { ...taint, value: present }))
+      (present === undefined || !isProtectedBy(others, { ...taint, value: present }))
     );
   });
 }

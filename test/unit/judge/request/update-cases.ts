@@ -27,6 +27,7 @@ interface CaseUpdate extends Update {
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';
 const OTHER = 'other:NoSchedule';
+const NO_VALUE = { key: gpu.key, effect: gpu.effect };
 const EVICTING = { ...gpu, effect: 'NoExecute' } as const;
 const ALWAYS: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
 const ANY: TaintRule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
@@ -198,6 +199,17 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         policies: { p: exempting({ taints: [{ key: 'dedicated' }] }) },
       },
       {
+        why: 'of one of several required taints writes the entry of that one',
+        policies: { p: exempting({ taints: [{ ...ALWAYS, key: 'a' }, ALWAYS] }) },
+        update: { before: [{ ...gpu, key: 'a' }, gpu], after: [{ ...gpu, key: 'a' }] },
+        taints: ['a=gpu:NoSchedule'],
+        allowRemoval: GPU,
+      },
+      {
+        why: 'of a taint that only a policy in mode Audit requires writes none',
+        policies: { p: exempting({ taints: [{ key: 'dedicated' }] }), q: exempting({ mode: 'Audit' }) },
+      },
+      {
         why: 'that another policy restores writes none',
         policies: { p: exempting(), q: policy({ taints: [{ key: 'dedicated' }] }) },
         taints: [GPU],
@@ -226,6 +238,12 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         update: { before: [EVICTING], oldLabels: {}, newLabels: GPU_POOL },
       },
       {
+        why: 'writes its entry where a changed label puts the node under a policy that only reports',
+        policies: { p: exempting(), q: exempting({ ...POOL, mode: 'Audit' }) },
+        update: { oldLabels: {}, newLabels: GPU_POOL },
+        allowRemoval: GPU,
+      },
+      {
         why: 'writes its entry where a changed label puts the node under a policy that requires another taint',
         policies: { p: exempting(), q: exempting({ ...POOL, taints: [{ ...ALWAYS, key: 'a' }] }) },
         update: { oldLabels: {}, newLabels: GPU_POOL },
@@ -250,6 +268,32 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         why: 'also in place of a value that no policy protects',
         update: { before: [cpu], after: [cpu] },
         taints: [GPU],
+      },
+      {
+        why: 'also in place of a value that only this policy protects',
+        policies: { p: requiring({ ...POOL, taints: [ALWAYS, { key: 'dedicated' }] }) },
+        update: { before: [cpu], after: [cpu] },
+        taints: [GPU],
+      },
+      {
+        why: 'also where another policy protects its key: no value is replaced',
+        policies: { p: requiring(POOL), q: policy({ mode: 'Deny', taints: [{ key: 'dedicated' }] }) },
+        taints: [OTHER, GPU],
+      },
+      {
+        why: 'together with all others that it lacks',
+        policies: { p: requiring({ ...POOL, taints: [ALWAYS, { ...ALWAYS, key: 'a' }] }) },
+        taints: [OTHER, GPU, 'a=gpu:NoSchedule'],
+      },
+      {
+        why: 'without a value, if the policy names none',
+        policies: { p: requiring({ ...POOL, taints: [ANY] }) },
+        taints: [OTHER, 'dedicated:NoSchedule'],
+      },
+      {
+        why: 'once, where the change puts the node under two policies that require it',
+        policies: { p: requiring(POOL), q: requiring({ ...POOL, mode: 'Deny' }) },
+        taints: [OTHER, GPU],
       },
       {
         why: 'also against an entry of the same request',
@@ -291,6 +335,16 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         taints: [CPU],
       },
       {
+        why: 'not where another policy protects that value and requires the same one: the leader sets it',
+        policies: { p: requiring(POOL), q: policy({ mode: 'Deny', taints: [ALWAYS, { key: 'dedicated' }] }) },
+        update: { before: [cpu], after: [cpu] },
+        taints: [CPU],
+      },
+      {
+        why: 'not where the policy names no value, and another one requires one: the leader sets it',
+        policies: { p: requiring({ ...POOL, taints: [ANY] }), q: requiring() },
+      },
+      {
         why: 'not where another policy requires another value',
         policies: { p: requiring(POOL), q: requiring({ mode: 'Deny', taints: [{ ...ALWAYS, value: 'cpu' }] }) },
       },
@@ -318,6 +372,16 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         why: 'against the protection of the value',
         isSilent: true,
         policies: { p: requiring(), q: policy({ taints: [{ key: 'dedicated', value: 'cpu' }] }) },
+      },
+      {
+        why: 'to no value, too',
+        isSilent: true,
+        policies: {
+          p: requiring({ taints: [{ ...ALWAYS, value: '' }] }),
+          q: policy({ mode: 'Deny', taints: [{ key: 'dedicated' }] }),
+        },
+        update: { after: [NO_VALUE] },
+        taints: ['dedicated:NoSchedule'],
       },
       {
         why: 'against a policy that requires the other value',
