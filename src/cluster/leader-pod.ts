@@ -30,7 +30,10 @@ export async function findLeaderPod(client: ApiClient, namespace: string): Promi
   const pod = replicaOf(holder);
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
   const found = await findObject<PodObject>(client, path);
-  if (found === undefined) throw new Error(`the leader's pod ${namespace}/${pod} does not exist`);
+  if (found === undefined) {
+    const next = 'after a crash, another replica leads within 17 s. If none does: taintkeeper doctor';
+    throw new Error(`the leader's pod ${namespace}/${pod} does not exist; ${next}`);
+  }
   const ports = (found.spec?.containers ?? []).flatMap(({ ports = [] }) => ports);
   const port = ports.find(({ name }) => name === ADMIN_PORT)?.containerPort;
   if (port === undefined) throw new Error(`the leader's pod ${namespace}/${pod} has no port named ${ADMIN_PORT}`);

@@ -32,7 +32,11 @@ it.each([
     objects: { [LEASE]: { spec: { holderIdentity: '' } } },
     says: 'no replica leads (Lease tk/taintkeeper); to see why: taintkeeper doctor',
   },
-  { why: 'the pod does not exist', objects: { [LEASE]: HELD }, says: "the leader's pod tk/tk-b does not exist" },
+  {
+    why: 'the pod does not exist',
+    objects: { [LEASE]: HELD },
+    says: "the leader's pod tk/tk-b does not exist; after a crash, another replica leads within 17 s. If none does: taintkeeper doctor",
+  },
   {
     why: 'the pod has no such port',
     objects: { [LEASE]: HELD, [POD]: { spec: { containers: [container({ name: 'webhook', containerPort: 1 })] } } },
