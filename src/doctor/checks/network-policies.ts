@@ -1,25 +1,43 @@
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
-import { ingressTo } from '../network-policy.ts';
+import { type Ingress, ingressTo } from '../network-policy.ts';
 
-/** Reports what NetworkPolicies say about the webhook's port. It is never a problem, because not every CNI enforces them. */
-export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding {
-  if (!networkPolicies.ok) return finding('skipped', networkPolicies.why);
-  const [replica] = replicas.filter(({ pod }) => pod !== undefined);
-  if (!replica?.pod) return finding('skipped', 'no pod to check');
-  const port = { number: replica.port, name: 'webhook' };
-  const { access, policies } = ingressTo(replica.pod.labels, port, networkPolicies.value);
-  const names = policies.join(', ');
-  if (policies.length === 0) return finding('ok', 'none selects the pods');
+interface PodIngress extends Ingress {
+  readonly name: string;
+  readonly port: number;
+}
+
+/**
+ * Reports what NetworkPolicies say about the webhook's port, for each pod: a rollout can change their labels. It is never a problem, because not every
+ * CNI enforces them.
+ */
+export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding[] {
+  if (!networkPolicies.ok) return [finding('skipped', networkPolicies.why)];
+  const all = networkPolicies.value;
+  const pods = replicas.flatMap(({ name, port, pod }): PodIngress[] =>
+    pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: 'webhook' }, all) }] : [],
+  );
+  if (pods.length === 0) return [finding('skipped', 'no pod to check')];
+  const groups = [...Map.groupBy(pods, ({ access, policies }) => [access, ...policies].join(' ')).values()];
+  return groups.map((group) => judge(group as [PodIngress, ...PodIngress[]], groups.length === 1));
+}
+
+/** @param isEach whether all pods are in this group, so that none is named */
+function judge(group: readonly [PodIngress, ...PodIngress[]], isEach: boolean): Finding {
+  const [{ access, policies, port }] = group;
+  const names = group.map(({ name }) => name).join(', ');
+  const ofPods = isEach ? '' : ` of ${names}`;
+  const by = policies.join(', ');
+  if (policies.length === 0) return finding('ok', `none selects ${isEach ? 'the pods' : names}`);
   switch (access) {
     case 'open':
-      return finding('ok', `${names}: all clients may connect to port ${replica.port}`);
+      return finding('ok', `${by}: all clients may connect to port ${port}${ofPods}`);
     case 'limited':
-      return finding('note', `${names}: port ${replica.port} is open for some only; the API server must be among them`);
+      return finding('note', `${by}: port ${port}${ofPods} is open for some only; the API server must be among them`);
     case 'closed':
       return finding(
         'note',
-        `${names}: no client may connect to port ${replica.port}; it works only as long as the CNI does not enforce that`,
+        `${by}: no client may connect to port ${port}${ofPods}; it works only as long as the CNI does not enforce that`,
       );
   }
 }

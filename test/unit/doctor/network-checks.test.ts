@@ -432,6 +432,20 @@ describe('the network', () => {
       says: /usual outside the cluster/,
     },
     {
+      why: 'a NetworkPolicy that selects only the pods that a rollout has started, by a new label',
+      facts: wellFacts(its, {
+        replicas: [
+          replica('a', greeted(its)),
+          replica('b', greeted(its), { pod: pod('b', { labels: { app: 'taintkeeper', team: 'platform' } }) }),
+        ],
+        networkPolicies: known([
+          { metadata: { name: 'platform' }, spec: { podSelector: { matchLabels: { team: 'platform' } } } },
+        ]),
+      }),
+      found: { NetworkPolicies: 'note' },
+      says: /^platform: no client may connect to port 8443 of b; it works only as long as/,
+    },
+    {
       why: 'a NetworkPolicy that lets only some connect',
       facts: wellFacts(its, { networkPolicies: policy([{ from: [{ podSelector: {} }] }]) }),
       found: { NetworkPolicies: 'note' },
