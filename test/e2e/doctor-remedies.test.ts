@@ -26,7 +26,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { certificates, greeted, healthyFacts, replica, run, webhook, wellFacts } from '../unit/doctor/facts.ts';
+import { certificates, greeted, healthyFacts, pod, replica, run, webhook, wellFacts } from '../unit/doctor/facts.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { LEASE } from './installation.ts';
 import { pasteRemedy } from './paste-remedy.ts';
@@ -302,6 +302,14 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
         takesAway: [],
       },
       { check: 'round trip', facts: { replicas: [gone] }, takesAway: [`${pods}/stray`] },
+      {
+        check: 'Secret',
+        facts: {
+          secret: known(undefined),
+          pods: known([pod('stuck', { isReady: false, cannotStart: 'image' }), pod('well')]),
+        },
+        takesAway: [`${pods}/well`],
+      },
     ])('$check', async ({ check, facts, takesAway }) => {
       for (const path of takesAway) await create(path);
       const [found] = run([check], wellFacts(its, facts));

@@ -66,7 +66,7 @@ function repair(facts: Facts): string {
   if (rights.ok && rights.value.lacking.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
     return 'only the leader repairs it, and it lacks a right: see rights';
   }
-  return `the leader repairs it within a minute. If it does not, see its log: ${leaderLog(facts)}; then have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+  return `the leader repairs it within a minute. If it does not, read its log, and then have it register the webhooks anew: ${leaderLog(facts)}; kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
 }
 
 function said(group: readonly Webhook[], all: number): string {

@@ -63,7 +63,7 @@ it.each([
   );
 });
 
-/** A command is copied from the end of a line, or up to what cannot belong to it. */
+/** The end of a remedy is a command, or commands: it is copied from the first of them. */
 function endingWith(command: string): RegExp {
-  return new RegExp(`${RegExp.escape(command)}($|[;)] )`);
+  return new RegExp(`: ${RegExp.escape(command)}($|; kubectl )`);
 }
