@@ -38,9 +38,9 @@ interface Reader {
 
 /** Where the replicas read their certificates, which a rollout can change. */
 export interface CertificateSources {
-  /** Of the pods that serve. If none is Ready, of the pods that the Deployment starts: only these can become Ready. */
+  /** Of the pods that serve, or of all pods if none is Ready. If they differ, that of the Deployment's template: a rollout replaces the others. */
   readonly serving: CertificateSource;
-  /** Of the Deployment's template, if no pod of it is Ready yet. */
+  /** Of the Deployment's template, if none of those pods is of it. */
   readonly pending: CertificateSource | undefined;
 }
 
@@ -53,11 +53,11 @@ export function certificateSources(
   declared: CertificateSource | undefined,
 ): CertificateSources {
   const ready = pods.filter(({ isReady }) => isReady);
-  const isDeclared = ({ certificates }: Reader) => declared !== undefined && isSame(certificates, declared);
-  if (ready.length === 0 || ready.some(isDeclared)) {
-    return { serving: declared ?? pods[0]?.certificates ?? OWN_CERTIFICATES, pending: undefined };
-  }
-  return { serving: ready[0]?.certificates ?? OWN_CERTIFICATES, pending: declared };
+  const [first, ...others] = (ready.length > 0 ? ready : pods).map(({ certificates }) => certificates);
+  if (first === undefined) return { serving: declared ?? OWN_CERTIFICATES, pending: undefined };
+  if (declared === undefined) return { serving: first, pending: undefined };
+  const isBegun = [first, ...others].some((source) => isSame(source, declared));
+  return isBegun ? { serving: declared, pending: undefined } : { serving: first, pending: declared };
 }
 
 function isSame(one: CertificateSource, other: CertificateSource): boolean {

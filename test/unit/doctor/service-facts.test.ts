@@ -120,6 +120,13 @@ it.each<{
     source: FILES,
   },
   {
+    why: 'no pod is Ready, and a rollout has created none yet: what the pods need that exist',
+    installation: declaring(OWN),
+    pods: [newUnready],
+    source: FILES,
+    pending: OWN,
+  },
+  {
     why: 'no pod is Ready, and the Deployment was set back to its own',
     installation: declaring(OWN),
     pods: [newUnready, oldUnready],
