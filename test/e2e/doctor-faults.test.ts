@@ -28,7 +28,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       fault: 'a serving certificate that has expired',
       result: 'certificate',
       check: 'serving certificate',
-      inGuide: 1,
+      inGuide: true,
       says: /^the certificate of taintkeeper-a, taintkeeper-b is not valid after /,
       async breakIt() {
         await installation.rig.serve(await issue({ days: 91, ca: installation.pair.ca }));

@@ -4,7 +4,6 @@ import { admin, developer } from '../control-plane/users.ts';
 import { ON_PODS } from './doctor-rig.ts';
 import {
   expectHealthyChecks,
-  expectInGuide,
   type Fault,
   type HealthyInstallation,
   startHealthyInstallation,
@@ -28,7 +27,6 @@ describeWithControlPlane('doctor', ON_PODS, (cp) => {
     expect(diagnosis.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(diagnosis.result).toBe('healthy');
     expect(code).toBe(0);
-    expectInGuide(0, diagnosis);
     expectHealthyChecks(diagnosis);
   });
 
