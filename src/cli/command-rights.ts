@@ -55,7 +55,7 @@ export const COMMAND_RIGHTS = {
     inCluster: [
       core('list', 'nodes', 'pods'),
       apps('get', 'daemonsets'),
-      own('list', TolerationPolicy, RecoveryPolicy),
+      own('list', TaintPolicy, TolerationPolicy, RecoveryPolicy),
       EVENTS,
     ],
   },
@@ -64,7 +64,7 @@ export const COMMAND_RIGHTS = {
       core('list', 'nodes'),
       core('get', 'pods'),
       apps('get', 'daemonsets'),
-      own('list', TolerationPolicy, RecoveryPolicy, TolerationRestriction),
+      own('list', TaintPolicy, TolerationPolicy, RecoveryPolicy, TolerationRestriction),
       EVENTS,
     ],
   },

@@ -31,8 +31,8 @@ export function endedStartupTaints(
 }
 
 /**
- * Warnings by the number of nodes that wait with a startup taint of a policy: they `will` lose it if the policy is deleted, and `may` lose it if the
- * policy is changed.
+ * Warnings by the number of nodes that wait with a startup taint of a policy: they `will` lose it if the policy is deleted, and `may` lose it if
+ * another policy may keep it, or the policy is changed.
  */
 export function startupWarnings(waiting: number, outcome: 'will' | 'may'): string[] {
   return waiting === 0 ? [] : [lossText(waiting, outcome, 'the startup taint of this policy')];

@@ -100,7 +100,7 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
   if (!clusterState)
     throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
   const notes = ['which nodes lack one of its pods is not checked here', NO_EVENTS];
-  const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy'], notes);
+  const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy', 'TaintPolicy'], notes);
   return shown(formatDaemon(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: clusterState.nodes() })));
 }
 

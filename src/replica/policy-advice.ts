@@ -8,7 +8,7 @@ import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
 import { startupWarnings } from '../judge/ended-startup-taints.ts';
-import { mayLeaveStartupTaints } from '../judge/policy/policy-change.ts';
+import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../judge/policy/policy-change.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -62,12 +62,22 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   // Not async: during the reads, the objects of the review would stay in memory.
   return ({ operation, object, oldObject }) => {
     const waiting = waitingIn((oldObject as { status?: unknown } | null | undefined)?.status);
-    if (operation === 'DELETE') return Promise.resolve(startupWarnings(waiting, 'will'));
+    if (operation === 'DELETE') return Promise.resolve(adviceOnDeletion(oldObject, waiting));
     const policy = taintPolicyIn(object);
     if (!policy || !comparisons.take()) return Promise.resolve([]);
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
     return adviceOn(policy, before, waiting);
   };
+
+  function adviceOnDeletion(deleted: unknown, waiting: number): readonly string[] {
+    if (waiting === 0) return [];
+    const policy = comparisons.take() ? taintPolicyIn(deleted) : undefined;
+    return startupWarnings(waiting, policy && !mayKeepStartupTaints(policy, othersThan(policy)) ? 'will' : 'may');
+  }
+
+  function othersThan(policy: CompiledTaintPolicy): CompiledTaintPolicy[] {
+    return policies().taintPolicies.filter(({ name }) => name !== policy.name);
+  }
 
   /** @param waiting how many nodes wait with a startup taint of the policy, by its status */
   async function adviceOn(
@@ -75,7 +85,7 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
     before: CompiledTaintPolicy | undefined,
     waiting: number,
   ): Promise<readonly string[]> {
-    const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
+    const others = othersThan(policy);
     const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
     if (!nodes) {
       const left = before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];

@@ -28,7 +28,7 @@ export function fixComments(
       ...left.map(({ daemonSet: { namespace, name }, why }) => `${namespace}/${name}: ${why}`),
       ...fix.left.map(leftGap),
     ]),
-    ...section('No gaps, because Kubernetes or an agent removes these taints:', waitingTaints(fix)),
+    ...section('No gaps, because Kubernetes, an agent or taintkeeper removes these taints:', waitingTaints(fix)),
     ...leftOut(report),
     ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),

@@ -1,6 +1,6 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import { enforcedWithoutAudit } from '../../policy/policy-index.ts';
+import { enforcedWithoutAudit, enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
@@ -53,6 +53,12 @@ export function losesStartupRule(
   return (
     waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, node.labels)).length > 0
   );
+}
+
+/** Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. */
+export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): boolean {
+  const taints = deleted.untilReady.map(({ value }) => value.taint);
+  return endedStartupTaints(taints, [deleted], enforcedWithoutAuditAmong(others)).length < taints.length;
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */

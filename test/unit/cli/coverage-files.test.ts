@@ -408,7 +408,7 @@ describe('fix', () => {
     );
     expect(stdout.split('\n')).toEqual([
       '# There is no gap to close.',
-      '# No gaps, because Kubernetes or an agent removes these taints:',
+      '# No gaps, because Kubernetes, an agent or taintkeeper removes these taints:',
       expect.stringMatching(
         /^# - node\.kubernetes\.io\/not-ready:NoSchedule keeps 2 DaemonSets off for a while: .*--taint/,
       ),

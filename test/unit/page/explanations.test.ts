@@ -170,6 +170,19 @@ describe('a DaemonSet', () => {
     });
   });
 
+  it('runs soon where a startup taint of a policy keeps it off', async () => {
+    const taint = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' };
+    const readyWhen = { daemonSets: [{ namespace: 'ns', name: 'csi' }] };
+    const storage = policyOf('TaintPolicy', 'storage', {
+      mode: 'Restore',
+      taints: [{ ...taint, ensure: 'UntilReady', readyWhen }],
+    });
+    const nodes = [projectNode(node('new', [taint]))];
+    const explained = await explaining({ objects, policies: [storage], nodes })('daemonset/ns/agent');
+    expect(textOf(explained)).toContain('1 | new+0 | not yet | taint example.com/storage-not-ready:NoSchedule');
+    expect(explained.next).toEqual({ note: expect.stringMatching(/^nothing, if it can wait until the taints above /) });
+  });
+
   it('has no more rows than one reads', async () => {
     const alone = Array.from({ length: 300 }, (_, index) =>
       projectNode(node(`n${index}`, [{ ...EDGE, key: `k${index}` }])),

@@ -266,6 +266,27 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     expect(await advise({ operation: 'DELETE', oldObject: policy({}, status), object: null })).toEqual(expected);
     expect(asked).toEqual([]);
   });
+
+  it.each<{ why: string; outcome: 'will' | 'may'; other: object }>([
+    { why: 'another policy has the taint as well', outcome: 'may', other: { taints: [STARTUP] } },
+    {
+      why: 'another policy leaves it to an agent',
+      outcome: 'may',
+      other: { taints: [{ key: KEY, effect: 'NoSchedule', ensure: 'AtRegistration' }] },
+    },
+    { why: 'another policy protects it', outcome: 'may', other: { taints: [{ key: KEY }] } },
+    { why: 'the other policy only reports', outcome: 'will', other: { mode: 'Audit', taints: [STARTUP] } },
+    { why: 'the other policy has another value', outcome: 'will', other: { taints: [{ ...STARTUP, value: 'x' }] } },
+    { why: 'the other policy is about other taints', outcome: 'will', other: WITHOUT },
+  ])('says that nodes $outcome lose the taint, if it is deleted and $why', async ({ outcome, other }) => {
+    const others = { other: { mode: 'Restore', ...other } as TaintPolicySpec };
+    const { advise, asked } = rig([node('n1')], undefined, others);
+    const oldObject = policy({ taints: [{ ...STARTUP, value: 'own' }] }, { waiting: 3 });
+    expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
+      `3 nodes still wait, and ${outcome} lose the startup taint of this policy in 10 seconds`,
+    ]);
+    expect(asked).toEqual([]);
+  });
 });
 
 describe('advice on a policy that is made to take long', () => {
