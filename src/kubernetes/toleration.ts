@@ -220,7 +220,7 @@ export function daemonTolerations(tolerations: readonly Toleration[], hostNetwor
  * The effects with which Kubernetes itself adds a toleration of a key to pods, for every creator: the DaemonSet controller, and for tolerationSeconds
  * the admission plugin DefaultTolerationSeconds, which has two of the same keys.
  */
-export function givenEffects(key: string): string[] {
+export function givenEffects(key: Toleration['key']): string[] {
   return [...EVERY_DAEMON, HOST_NETWORK].flatMap((given) => (given.key === key && given.effect ? [given.effect] : []));
 }
 

@@ -27,13 +27,8 @@ export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy
 
 function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { declared, present, missing } = registrationOf(node, policies);
-  const enforced = declared.filter(isEnforcing);
   // Of all that declare the taint, also of those that are satisfied: their values count as well.
-  const chosen = new Map(taintsToSet(enforced).map((one) => [identity(one.taint), one]));
-  const additions = missing
-    .filter(isEnforcing)
-    .flatMap(({ taint }) => chosen.get(identity(taint)) ?? [])
-    .filter((one) => !satisfies(present, one));
+  const additions = taintsToSet(declared.filter(isEnforcing)).filter((one) => !satisfies(present, one));
   const taints = withTaints(
     node.taints,
     additions.map(({ taint }) => taint),

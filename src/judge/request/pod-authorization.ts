@@ -66,7 +66,7 @@ export function restrictedKeys({ taints }: Pick<CompiledTolerationRestriction, '
 function isAskedAbout({ key, operator, value, effect }: Toleration, taint: RestrictedTaint): boolean {
   if (key && key !== taint.key) return false;
   if (effect && taint.effect !== undefined && effect !== taint.effect) return false;
-  if (key && effect && givenEffects(key).includes(effect)) return false;
+  if (givenEffects(key).some((given) => given === effect)) return false;
   return taint.value === undefined || !['', 'Equal'].includes(operator ?? '') || (value ?? '') === taint.value;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
 import { MOST_PARTS, MOST_TEXTS } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
@@ -56,23 +57,12 @@ describe('a review that is too large', () => {
     expect(await server.aliveAnswer()).toEqual(ALIVE);
   });
 
-  it.each<{ why: string; policies: string; path: string; allowed: boolean }>([
-    { why: 'Restore', policies: taintPolicyYaml('Restore'), path: '/validate', allowed: false },
-    {
-      why: 'Restore at mutation: users whom a policy exempts are sent there, too, and validation decides about the others',
-      policies: taintPolicyYaml('Restore'),
-      path: '/mutate',
-      allowed: true,
-    },
-    { why: 'Audit, which only reports', policies: taintPolicyYaml('Audit'), path: '/validate', allowed: true },
-    {
-      why: 'Audit beside Deny: the taints of the request are not known, and the policy in mode Deny may protect them',
-      policies: `${taintPolicyYaml('Audit')}---\n${taintPolicyYaml('Deny')}`,
-      path: '/validate',
-      allowed: false,
-    },
-  ])('of a Node, in mode $why', async ({ policies, path, allowed }) => {
-    const server = await startServer({ policies });
+  it.each<{ why: string; mode: TaintMode; path: string; allowed: boolean }>([
+    { why: 'its policies and its phase', mode: 'Restore', path: '/validate', allowed: false },
+    { why: 'its phase', mode: 'Restore', path: '/mutate', allowed: true },
+    { why: 'its policies', mode: 'Audit', path: '/validate', allowed: true },
+  ])('of a Node is judged by $why: mode $mode, $path', async ({ mode, path, allowed }) => {
+    const server = await startServer({ policies: taintPolicyYaml(mode) });
     const response = await server.review(filledNode, path);
 
     expect(response).toMatchObject({ uid: 'uid-1', allowed });

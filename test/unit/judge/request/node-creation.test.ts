@@ -12,6 +12,12 @@ const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
 const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
+const STARTUP: TaintRule = {
+  key: 'a',
+  effect: 'NoSchedule',
+  ensure: 'UntilReady',
+  readyWhen: { conditions: [{ type: 'X' }] },
+};
 
 function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', allowRemoval?: string) {
   const node = { name: 'n1', labels: { pool: 'gpu' }, taints, allowRemoval };
@@ -125,6 +131,18 @@ describe('a node that registers', () => {
     expect(judgeCreation(policies, []).violations).toMatchObject([{ policy: 'sets', result: 'Added' }]);
   });
 
+  it.each<{ why: string; rules: TaintRule[]; allowRemoval?: string; isRoutine?: true }>([
+    { why: 'a startup taint', rules: [STARTUP], isRoutine: true },
+    { why: 'a required taint', rules: [PRESENT_GPU] },
+    { why: 'both', rules: [STARTUP, PRESENT_GPU] },
+    { why: 'a startup taint, and loses an entry', rules: [STARTUP, { key: 'other' }], allowRemoval: GPU },
+  ])('that gets $why is routine: $isRoutine', ({ rules, allowRemoval, isRoutine }) => {
+    const policies = policySet({ taint: { p: { mode: 'Restore', taints: rules } } });
+    const decision = judgeCreation(policies, [], 'mutate', allowRemoval);
+    expect(decision.action).toBe('patch');
+    expect('isRoutine' in decision ? decision.isRoutine : undefined).toBe(isRoutine);
+  });
+
   it('is told with --audit what a policy would add', () => {
     const trial = policySet({ taint: { p: { mode: 'Deny', taints: [PRESENT_GPU] } } }, { audit: true });
     expect(judgeCreation(trial, [])).toMatchObject({ action: 'allow', violations: [] });
@@ -152,6 +170,15 @@ describe('a node that registers', () => {
       { policy: 'c', result: 'Reported' },
       { policy: 'a', result: 'Reported' },
     ]);
+  });
+
+  it('gets no value from a policy that only reports', () => {
+    const any: TaintRule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
+    const policies = policySet({
+      taint: { any: { mode: 'Restore', taints: [any] }, named: { mode: 'Audit', taints: [PRESENT_GPU] } },
+    });
+    const desired = { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] };
+    expect(judgeCreation(policies, [])).toMatchObject({ action: 'patch', desired });
   });
 
   it('gets the value that one policy names where a stronger one takes any', () => {

@@ -123,9 +123,11 @@ describe('Restore', () => {
     });
   });
 
-  it('patches the update of a user with the name of a node, but without the group system:nodes', () => {
-    const update = { before: [gpu], after: [], requester: { username: 'system:node:n1', groups: [] } };
-    expect(judgeUpdate(restore, 'mutate', update).action).toBe('patch');
+  it.each<{ why: string; requester: Requester }>([
+    { why: 'the name of a node, but without the group', requester: { username: 'system:node:n1', groups: [] } },
+    { why: 'the group of nodes, but with another name', requester: { username: 'n1', groups: ['system:nodes'] } },
+  ])('patches the update of a user with $why', ({ requester }) => {
+    expect(judgeUpdate(restore, 'mutate', { before: [gpu], after: [], requester }).action).toBe('patch');
   });
 
   it('refuses in validation what a later webhook removed again after mutation', () => {
@@ -318,6 +320,62 @@ describe('whom a policy exempts', () => {
     const { action, outcomes: found } = admitted(exempting, { before: [gpu], after: [], requester });
     expect(action === 'deny').toBe(!yes);
     expect(found).toEqual([`p ${yes ? 'allowed by exemption' : 'denied'} dedicated=gpu:NoSchedule`]);
+  });
+});
+
+describe('a refusal', () => {
+  const rules: TaintRule[] = [{ key: 'dedicated' }];
+  const [GPU, OTHER] = ['dedicated=gpu:NoSchedule', 'other:NoSchedule'];
+  const REMOVED = `node n1: removing taint ${GPU} is not allowed`;
+  const HINT =
+    "It was not restored: taintkeeper's mutating webhook was not called, or a later webhook removed the taint again (to check: taintkeeper doctor).";
+  const COMMAND =
+    'To allow it, and then remove it: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=';
+  const deny: TaintPolicySpec = { mode: 'Deny', taints: rules };
+  const closed: TaintPolicySpec = { ...deny, removalByAnnotation: 'Forbidden' };
+
+  it.each<{ why: string; policies: Record<string, TaintPolicySpec>; update?: Partial<Update>; message: string }>([
+    {
+      why: 'gives no command against removalByAnnotation: Forbidden',
+      policies: { a: closed },
+      message: `${REMOVED} (TaintPolicy "a", spec.taints[0], mode Deny). TaintPolicy "a" does not allow removal by annotation: change the policy first.`,
+    },
+    {
+      why: 'names all policies of the taint',
+      policies: { a: closed, b: closed, c: deny },
+      message:
+        `${REMOVED} (TaintPolicy "a", spec.taints[0], mode Deny; TaintPolicy "b", spec.taints[0], mode Deny; TaintPolicy "c", spec.taints[0], mode Deny). ` +
+        'TaintPolicies "a", "b" do not allow removal by annotation: change the policies first.',
+    },
+    {
+      why: 'gives a command for those taints that an entry lets go',
+      policies: { a: closed, r: { mode: 'Restore', taints: [{ key: 'other' }] } },
+      update: { before: [gpu, other] },
+      message:
+        `${REMOVED} (TaintPolicy "a", spec.taints[0], mode Deny). ` +
+        `node n1: removing taint ${OTHER} is not allowed (TaintPolicy "r", spec.taints[0], mode Restore). ` +
+        `${HINT} TaintPolicy "a" does not allow removal by annotation: change the policy first. ${COMMAND}${OTHER}`,
+    },
+    {
+      why: 'names all entries that cannot be read',
+      policies: { a: deny },
+      update: { oldAllowRemoval: 'dedicated=gpu,other' },
+      message:
+        `${REMOVED} (TaintPolicy "a", spec.taints[0], mode Deny). ` +
+        `Annotation taintkeeper.dev/allow-removal: cannot read "dedicated=gpu", "other", expected key=value:Effect. ${COMMAND}${GPU}`,
+    },
+  ])('$why', ({ policies, update, message }) => {
+    const decision = judgeUpdate(policySet({ taint: policies }), 'validate', { before: [gpu], after: [], ...update });
+    expect(decision).toMatchObject({ action: 'deny', message });
+  });
+
+  it('has a command for eight taints at most', () => {
+    const before = Array.from({ length: 9 }, (_, n) => ({ ...gpu, key: `example.com/${n}` }));
+    const decision = judgeUpdate(policyOf('Deny', [{ key: 'example.com/*' }]), 'validate', { before, after: [] });
+    const entries = before.slice(0, 8).map(({ key }) => `${key}=gpu:NoSchedule`);
+    expect(decision).toMatchObject({
+      message: expect.stringMatching(new RegExp(`allow-removal=${entries.join(',')}$`)),
+    });
   });
 });
 

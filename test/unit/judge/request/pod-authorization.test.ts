@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { readBuiltinPolicies } from '../../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
-import { askedKeys, isPerson, type PodView } from '../../../../src/judge/request/pod-authorization.ts';
+import {
+  askedKeys,
+  isPerson,
+  type PodView,
+  serviceAccountUser,
+} from '../../../../src/judge/request/pod-authorization.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import {
   DEFAULT_EXCEPT_NAMESPACES,
@@ -57,6 +62,18 @@ describe('a pod is asked about a key', () => {
       toleration: { key: 'a', operator: 'Equal', value: 'w' },
       taint: { key: 'a', value: 'v' },
       is: false,
+    },
+    {
+      why: 'not with another value, where no operator means Equal',
+      toleration: { key: 'a', value: 'w' },
+      taint: { key: 'a', value: 'v' },
+      is: false,
+    },
+    {
+      why: 'with no value, where the taint has the empty one',
+      toleration: { key: 'a', operator: 'Equal' },
+      taint: { key: 'a', value: '' },
+      is: true,
     },
     {
       why: 'with any value, where the taint has none',
@@ -118,6 +135,14 @@ describe('a pod is asked about a key', () => {
     expect(asked({ nodeName: 'n1' }, [taint]).map(({ key }) => key)).toEqual(is ? ['a'] : []);
   });
 
+  it('by a nodeName, if the scheduler enforces one of several taints with the key', () => {
+    const taints: RestrictedTaint[] = [
+      { key: 'a', effect: 'NoExecute' },
+      { key: 'a', effect: 'NoSchedule' },
+    ];
+    expect(asked({ nodeName: 'n1' }, taints).map(({ key }) => key)).toEqual(['a']);
+  });
+
   it.each<{ namespace: string; exceptNamespaces?: string[]; is: boolean }>([
     { namespace: 'kube-system', is: false },
     { namespace: 'team', is: true },
@@ -144,6 +169,10 @@ it('leaves out by default the namespaces of Kubernetes, and those of the built-i
   );
   const kubernetes = ['kube-system', 'kube-public', 'kube-node-lease'];
   expect(DEFAULT_EXCEPT_NAMESPACES.toSorted()).toEqual([...new Set([...kubernetes, ...builtin])].sort());
+});
+
+it('names a service account as the API server does', () => {
+  expect(serviceAccountUser('team', 'builder')).toBe('system:serviceaccount:team:builder');
 });
 
 describe('the own right of the requester counts', () => {

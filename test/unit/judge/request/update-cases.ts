@@ -30,6 +30,7 @@ const OTHER = 'other:NoSchedule';
 const NO_VALUE = { key: gpu.key, effect: gpu.effect };
 const EVICTING = { ...gpu, effect: 'NoExecute' } as const;
 const ALWAYS: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
+const EVICTS: TaintRule = { ...ALWAYS, effect: 'NoExecute' };
 const ANY: TaintRule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
 const READY = { daemonSets: [{ namespace: 'a', name: 'b' }] };
 const AUTOSCALER = { username: 'autoscaler', groups: [] };
@@ -199,6 +200,11 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         policies: { p: exempting({ taints: [{ key: 'dedicated' }] }) },
       },
       {
+        why: 'of a taint that another policy protects writes the entry',
+        policies: { p: exempting(), q: exempting({ taints: [{ key: 'dedicated' }] }) },
+        allowRemoval: GPU,
+      },
+      {
         why: 'of one of several required taints writes the entry of that one',
         policies: { p: exempting({ taints: [{ ...ALWAYS, key: 'a' }, ALWAYS] }) },
         update: { before: [{ ...gpu, key: 'a' }, gpu], after: [{ ...gpu, key: 'a' }] },
@@ -233,8 +239,17 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         taints: [GPU],
       },
       {
+        why: 'writes none where it puts the node under another policy that requires this taint and others',
+        policies: {
+          p: exempting({ taints: [EVICTS] }),
+          q: exempting({ ...POOL, taints: [{ ...ALWAYS, key: 'a' }, EVICTS] }),
+        },
+        update: { before: [EVICTING], oldLabels: {}, newLabels: GPU_POOL },
+        taints: ['a=gpu:NoSchedule'],
+      },
+      {
         why: 'writes none there for an evicting taint either, which only registration sets',
-        policies: { p: exempting({ ...POOL, taints: [{ ...ALWAYS, effect: 'NoExecute' }] }) },
+        policies: { p: exempting({ ...POOL, taints: [EVICTS] }) },
         update: { before: [EVICTING], oldLabels: {}, newLabels: GPU_POOL },
       },
       {
@@ -281,6 +296,12 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
         taints: [OTHER, GPU],
       },
       {
+        why: 'beside a taint that is restored',
+        policies: { p: requiring(POOL), q: policy({ taints: [{ key: 'other' }] }) },
+        update: { after: [] },
+        taints: [OTHER, GPU],
+      },
+      {
         why: 'together with all others that it lacks',
         policies: { p: requiring({ ...POOL, taints: [ALWAYS, { ...ALWAYS, key: 'a' }] }) },
         taints: [OTHER, GPU, 'a=gpu:NoSchedule'],
@@ -313,7 +334,7 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
       { why: 'not where the labels do not change', update: { newLabels: {} } },
       {
         why: 'not where it would evict pods',
-        policies: { p: requiring({ ...POOL, taints: [{ ...ALWAYS, effect: 'NoExecute' }] }) },
+        policies: { p: requiring({ ...POOL, taints: [EVICTS] }) },
       },
       {
         why: 'not where it is for registration only',
