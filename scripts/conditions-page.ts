@@ -1,9 +1,9 @@
 import { assessCondition, CONDITIONS, type ConditionLevel, type Reason } from '../src/policy/status-conditions.ts';
 
 const LEVELS: Readonly<Record<ConditionLevel, string>> = {
-  failed: 'the policy is not in force, or not as it is written now: the reason says which',
-  problem: 'a problem: something that the policy declares is not done',
-  attention: 'something to check: `taintkeeper doctor` prints a note',
+  failed: 'the policy is not in force, or an earlier version of it is. See the reason',
+  problem: 'something that the policy declares is not done',
+  attention: '`taintkeeper doctor` prints a note',
   quiet: 'nothing is to be done because of this condition alone',
 };
 
@@ -17,7 +17,7 @@ export function conditionsPage(): string {
       const other = healthy === 'True' ? 'False' : 'True';
       return [
         `## ${type}\n`,
-        `${meaning} The status has it ${present}. \`${other}\` means: ${LEVELS[assessCondition({ type, status: other, reason: '' }).level]}.\n`,
+        `${meaning} The status has this condition ${present}. If it is \`${other}\`, ${LEVELS[assessCondition({ type, status: other, reason: '' }).level]}.\n`,
         '| status | reason | meaning | what to do |',
         '| --- | --- | --- | --- |',
         ...Object.entries<Reason>(reasons).map(

@@ -38,8 +38,11 @@ export async function webhooksPage(): Promise<string> {
   );
   return [
     '# Webhooks\n',
-    'The leader registers only the webhooks that the policies need. The API server evaluates their match conditions itself, so a request that no policy concerns passes even if ' +
-      'taintkeeper [does not answer](../availability.md). The full name ends with `.taintkeeper.dev`.\n',
+    'The leader writes a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration, both named `taintkeeper`, with only the webhooks that the policies need. It corrects changes ' +
+      'by other writers, and removes both with the last policy. It registers webhooks once it has called one over the Service. If a pod cannot call itself over a Service, a ready ' +
+      'endpoint suffices (condition `Ready`, reason `ServiceNotReachable`).\n',
+    'The API server evaluates the match conditions itself, so a request that no policy concerns passes even if taintkeeper [does not answer](../availability.md). The full name ends ' +
+      'with `.taintkeeper.dev`.\n',
     '| webhook | requests | which of them | `failurePolicy` |',
     '| --- | --- | --- | --- |',
     ...webhooks.map(

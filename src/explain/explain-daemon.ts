@@ -326,7 +326,9 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
       note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
     };
   }
-  if (explained.audit && gaps.length > 0) return { note: `${AUDIT_ADDS_NONE}: end audit mode, or ${ADD_IT_THERE}` };
+  if (explained.audit && gaps.length > 0) {
+    return { note: `${AUDIT_ADDS_NONE}: run it without --audit, or ${ADD_IT_THERE}` };
+  }
   if (missingBy.length > 0) {
     const isPatched = policies.some(
       ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),

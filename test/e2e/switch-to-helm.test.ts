@@ -69,7 +69,7 @@ describeWithControlPlane('from install.yaml to Helm, as the guide says', { helm:
     }
   });
 
-  it('the command for an emergency starts audit mode', async () => {
+  it('the command for an emergency sets --audit', async () => {
     expect(await upgrade(cp(), 'audit=false')).toMatchObject({ code: 0 });
     await guided(cp(), guideLines('on-call.md', 'Stop the leader', 1)[0] ?? '');
     expect(await args(cp())).toContain('--audit');

@@ -19,8 +19,8 @@ const PAGE = 'quickstart.md';
 /** The blocks of the page, in its order. */
 const STEPS = [
   ['Prepare two nodes', 0],
-  ['Install in audit mode', 0],
-  ['Install in audit mode', 1],
+  ['Install with --audit', 0],
+  ['Install with --audit', 1],
   ['Audit', 0],
   ['Audit', 1],
   ['Audit', 2],
@@ -40,7 +40,7 @@ describe('the quickstart on two nodes', skipFor(obstacleToRealNode()), () => {
     cluster = await startRealCluster({ nodes: 2 });
     // The clone: the page names these by their path in it.
     symlinkSync(join(ROOT, 'manifests'), workspace.path('manifests'));
-    workspace.write('gpu-pool.yaml', guideFile(PAGE, 'Install in audit mode'));
+    workspace.write('gpu-pool.yaml', guideFile(PAGE, 'Install with --audit'));
     const wrapper = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'bin', 'taintkeeper.js')}' "$@"\n`;
     chmodSync(workspace.write('taintkeeper', wrapper), 0o700);
     const folders = [workspace.path('.'), cacheFolder(KUBERNETES), dirname(helmPath() ?? '')];

@@ -31,7 +31,7 @@ describe('helm', skipFor(obstacleToHelm()), () => {
     expect(stderr).toContain('/no/such/chart');
   });
 
-  it('renders, with the values of the install guide for audit mode, install.yaml with --audit', async () => {
+  it('renders, with the values of the install guide for a trial, install.yaml with --audit', async () => {
     const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'install.md'), 'utf8');
     const [, values = ''] = /`--values (\S*audit\S*)`/.exec(guide) ?? [];
     const rendered = await renderChart(['--skip-tests', '--set', 'namespace.create=true', '--values', values]);

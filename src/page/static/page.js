@@ -117,7 +117,7 @@ function showIdentity() {
     !leader.isThis && h('span', {}, `this is ${replica}`),
     h('span', {}, `version ${version}`),
     h('span', { class: 'tag' }, 'read-only'),
-    audit && h('span', { class: 'tag loud' }, 'audit: policies only report'),
+    audit && h('span', { class: 'tag loud' }, '--audit: policies only report'),
   ]);
 }
 

@@ -181,7 +181,7 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
       more: {
         '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [{ ...policy('agents', AGENTS), status: { audit: true } }],
       },
-      next: 'taintkeeper runs with --audit and adds no toleration: end audit mode, or add the toleration to the DaemonSet',
+      next: 'taintkeeper runs with --audit and adds no toleration: run it without --audit, or add the toleration to the DaemonSet',
     },
     {
       where: 'with --audit, also for a transient taint',

@@ -10,14 +10,7 @@ import { ROOT } from './pages.ts';
 
 const FOLDER = join(ROOT, 'examples/startup');
 const PAGE = readFileSync(join(ROOT, 'docs/startup-taints.md'), 'utf8');
-const NAMES = [
-  'at-creation',
-  'hand-over',
-  'wait-for-all-daemons',
-  'wait-for-cni',
-  'wait-for-csi-driver',
-  'wait-for-gpu-drivers',
-];
+const NAMES = ['hand-over', 'wait-for-all-daemons', 'wait-for-cni', 'wait-for-csi-driver', 'wait-for-gpu-drivers'];
 const REQUESTER = { username: 'dev', groups: ['developers'] };
 
 const textOf = (name: string) => readFileSync(join(FOLDER, `${name}.yaml`), 'utf8');
@@ -56,7 +49,6 @@ describe.each(NAMES)('the recipe %s', (name) => {
 });
 
 it.each<{ name: string; readyWhen: ReadyWhen | undefined }>([
-  { name: 'at-creation', readyWhen: undefined },
   { name: 'hand-over', readyWhen: undefined },
   {
     name: 'wait-for-all-daemons',
