@@ -28,7 +28,9 @@ import { runInShell } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
-const PAGES = ['docs/on-call.md', 'docs/troubleshooting.md'];
+const PAGES = ['docs/on-call.md', 'docs/troubleshooting.md', 'docs/upgrading.md', 'docs/talos.md'];
+const RETRY = 'kubectl -n NAMESPACE annotate daemonset DAEMONSET';
+const OWNERS = 'kubectl -n NAMESPACE get daemonset DAEMONSET -o jsonpath';
 const COMMANDS = [...new Set(allPages().flatMap((page) => (PAGES.includes(page.path) ? shellCommandsOf(page) : [])))];
 
 /** What another file runs, by the beginning of the command. */
@@ -38,6 +40,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'kubectl apply -f clusterrole.yaml': './removal.test.ts',
   'helm upgrade': './switch-to-helm.test.ts',
   'helm get manifest': './switch-to-helm.test.ts',
+  'helm history': './switch-to-helm.test.ts',
+  'helm rollback': './switch-to-helm.test.ts',
+  'kubectl label node NODE ': './talos.test.ts',
+  'taintkeeper talos': './talos.test.ts',
   'kubeadm init phase': '../places/kubeadm/mixed-cluster.test.ts',
   // It runs the program in a pod, which only a kubelet starts: here the program has the rights of that pod.
   'taintkeeper() {': '../unit/docs/on-call.test.ts',
@@ -138,15 +144,27 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     expect((await run('kubectl config current-context')).stdout).not.toBe('');
   });
 
+  it('the namespace of an installation is shown', async () => {
+    expect((await run('kubectl get deployments --all-namespaces')).stdout).toMatch(/^taintkeeper +taintkeeper /m);
+  });
+
   it('a node lost its taint: keeps pods off, saves why, sets the taint, and shows the pods', async () => {
     await create('/api/v1/namespaces', { metadata: { name: 'apps' } });
     await createAccount('apps');
-    await createPod('apps', 'web', { nodeName: 'gpu-1', tolerations: [{ key: 'other', operator: 'Exists' }] });
+    const tolerations: Record<string, object[]> = {
+      web: [{ key: 'other', operator: 'Exists' }],
+      everything: [{ operator: 'Exists', effect: 'NoSchedule' }],
+      trainer: [{ key: GPU.key, operator: 'Exists' }],
+    };
+    for (const [name, list] of Object.entries(tolerations)) {
+      await createPod('apps', name, { nodeName: 'gpu-1', tolerations: list });
+    }
 
     await run('kubectl cordon', { NODE: 'gpu-1' });
     expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBe(true);
-    // It ends with 1 because the taint is missing.
-    await run('taintkeeper explain node NODE >', { NODE: 'gpu-1' }, [1]);
+    expect((await run('kubectl cordon', { NODE: '-l pool=gpu-pool' })).stdout).toBe('node/gpu-1 already cordoned\n');
+    const { stdout } = await run('taintkeeper explain node NODE |', { NODE: 'gpu-1' });
+    expect(stdout).toContain('mode Audit does not set it');
     expect(saved('explain.txt')).toContain('mode Audit does not set it');
     await run('kubectl get node NODE --show-managed-fields', { NODE: 'gpu-1' });
     expect(saved('node.yaml')).toContain('managedFields:');
@@ -159,13 +177,23 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       EFFECT: GPU.effect,
     });
     expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
-    await run('kubectl uncordon', { NODE: 'gpu-1' });
-    expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBeUndefined();
-    expect((await run('kubectl get taintpolicies -o yaml')).stdout).toContain('ensure: Always');
-    const pods = await run('kubectl get pods --all-namespaces --field-selector spec.nodeName=NODE -o custom', {
-      NODE: 'gpu-1',
+    await run('kubectl taint node NODE KEY=VALUE', {
+      NODE: '-l pool=gpu-pool --overwrite',
+      'KEY=VALUE': `${GPU.key}=${GPU.value}`,
+      EFFECT: GPU.effect,
     });
-    expect(pods.stdout).toMatch(/^apps +web +<none> +other/m);
+    await run('kubectl uncordon', { NODE: '-l pool=gpu-pool' });
+    expect((await getNode(cp(), 'gpu-1')).spec.unschedulable).toBeUndefined();
+    const declared = await run('kubectl get taintpolicies -o custom-columns');
+    expect(declared.stdout).toMatch(/^gpu-pool +dedicated +gpu +NoSchedule$/m);
+    const pods = await run('kubectl get pods --all-namespaces --field-selector spec.nodeName=NODE -o go-template', {
+      ...{ NODE: 'gpu-1', KEY: GPU.key },
+    });
+    expect(pods.stdout.trim().split('\n')).toEqual([
+      'apps everything map[effect:NoSchedule operator:Exists]',
+      'apps trainer map[key:dedicated operator:Exists]',
+      'apps web',
+    ]);
   });
 
   it('pods stay Pending: the taint is removed', async () => {
@@ -178,6 +206,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       spec: { taints: [{ key: 'example.com/starting', effect: 'NoSchedule' }] },
     };
     await create('/api/v1/nodes', body);
+    await run('kubectl -n NAMESPACE get pod POD', { NAMESPACE: 'apps', POD: 'waiting' });
+    await run('kubectl -n NAMESPACE delete pod POD', { NAMESPACE: 'apps', POD: 'waiting' });
     const nodes = await run('kubectl get nodes -o custom-columns');
     expect(nodes.stdout).toMatch(/^plain +\S*example\.com\/starting/m);
     await run('kubectl taint node NODE KEY-', { NODE: 'plain', KEY: 'example.com/starting' });
@@ -212,7 +242,7 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     });
 
     it('the commands show what keeps the pod off', async () => {
-      expect((await run('kubectl get daemonsets')).stdout).toMatch(/^kube-flannel +kube-flannel-ds /m);
+      expect((await run('kubectl get daemonsets --all-namespaces')).stdout).toMatch(/^kube-flannel +kube-flannel-ds /m);
       const pods = await run('kubectl -n NAMESPACE get pods -o wide', { ...at, NODE: 'gpu-1' });
       expect(pods.stdout).toMatch(/^pending +0\/1 +Pending /);
       await cp().request(admin, 'PATCH', path('gpu-1'), {
@@ -224,6 +254,7 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       );
       const { stdout } = await run('kubectl -n NAMESPACE describe daemonset', at);
       for (const { key, effect } of OWN_TOLERATIONS) expect(stdout).toContain(`${key}:${effect} op=Exists`);
+      expect((await run(OWNERS, at)).stdout).toBe('\n');
       // It ends with 1 because the toleration is missing.
       expect((await run('taintkeeper explain daemonset', at, [1])).stdout).toContain(`${GPU.key}=${GPU.value}`);
     });
@@ -261,7 +292,32 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       expect(await tolerationsOf('bare')).toEqual([GPU_TOLERATION]);
     });
 
-    it('a TolerationRestriction only reports, and a Failed pod is deleted', async () => {
+    it("an operator's DaemonSet has an owner, and the command prints what to patch instead", async () => {
+      const calico = { NAMESPACE: 'calico-system', DAEMONSET: 'calico-node' };
+      const owner = { apiVersion: 'operator.tigera.io/v1', kind: 'Installation', name: 'default', uid: 'u' };
+      const manifest = daemonSetManifest(calico.NAMESPACE, calico.DAEMONSET);
+      await create('/api/v1/namespaces', { metadata: { name: calico.NAMESPACE } });
+      await create(daemonSetPath(calico.NAMESPACE), {
+        ...manifest,
+        metadata: { ...manifest.metadata, ownerReferences: [{ ...owner, controller: true }] },
+      });
+      expect((await run(OWNERS, calico)).stdout).toBe('Installation\n');
+      const { stdout } = await run('taintkeeper coverage fix', { ...calico, KEY: GPU.key });
+      expect(stdout).toMatch(/^kubectl patch installation\.operator\.tigera\.io default .*"key":"dedicated"/m);
+    });
+
+    it('the node is Ready in the end', async () => {
+      const conditions = [{ type: 'Ready', status: 'True', reason: 'Test' }];
+      await succeeded(
+        cp().request(admin, 'PATCH', `${path('gpu-1')}/status`, {
+          body: { status: { conditions } },
+          contentType: MERGE_PATCH,
+        }),
+      );
+      expect((await run('kubectl wait', { NODE: 'gpu-1' })).stdout).toBe('node/gpu-1 condition met\n');
+    });
+
+    it('a TolerationRestriction only reports, and the DaemonSet is tried again', async () => {
       const restriction = policyObject('TolerationRestriction', 'gpu-users', { mode: 'Deny', taints: [GPU] });
       expect(await createPolicy(cp(), restriction)).toMatchObject({ status: 201 });
       const url = `${POLICIES_PATH.TolerationRestriction}/gpu-users`;
@@ -271,8 +327,47 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
         });
         expect((await cp().request(admin, 'GET', url)).body).toMatchObject({ spec: { mode } });
       }
-      await run('kubectl -n NAMESPACE delete pod', { NAMESPACE: 'apps', POD: 'waiting' });
+      const generation = async () => (await getDaemonSet(cp(), FLANNEL.namespace, FLANNEL.name)).metadata.generation;
+      const before = await generation();
+      await run(RETRY, at);
+      expect(await generation(), 'there is no rollout').toBe(before);
     });
+  });
+
+  it('daemon pods stay Failed: those of one DaemonSet are deleted', async () => {
+    const at = { NAMESPACE: FLANNEL.namespace, DAEMONSET: 'network', SELECTOR: 'app=network' };
+    const createFailed = async (name: string, app: string, phase: string) => {
+      await create(`/api/v1/namespaces/${at.NAMESPACE}/pods`, {
+        metadata: { name, labels: { app } },
+        spec: { nodeName: 'gpu-1', containers: [{ name: 'main', image: 'example.com/main' }] },
+      });
+      const url = `/api/v1/namespaces/${at.NAMESPACE}/pods/${name}/status`;
+      const body = { status: { phase, reason: phase === 'Failed' ? 'NodeShutdown' : undefined } };
+      await succeeded(cp().request(admin, 'PATCH', url, { body, contentType: MERGE_PATCH }));
+    };
+    await createFailed('network-1', 'network', 'Failed');
+    await createFailed('network-2', 'network', 'Running');
+    await createFailed('other-1', 'other', 'Failed');
+    await createDaemonSet(
+      cp(),
+      daemonSetManifest(at.NAMESPACE, at.DAEMONSET, {}, { 'taintkeeper.dev/ignore': 'true' }),
+    );
+    const failed = await run('kubectl get pods --all-namespaces --field-selector status.phase=Failed');
+    expect(failed.stdout).toMatch(/^kube-flannel +network-1 +0\/1 +NodeShutdown /m);
+    expect((await run('kubectl get daemonsets --all-namespaces -o wide')).stdout).toMatch(
+      /^kube-flannel +network .* app=network$/m,
+    );
+    // There is no kubelet that ends them.
+    expect((await run('kubectl -n NAMESPACE delete pods', at)).stdout).toMatch(/^pod "network-1" deleted\b.*\n$/);
+    const status = {
+      ...{ observedGeneration: 1, currentNumberScheduled: 1, desiredNumberScheduled: 1, numberMisscheduled: 0 },
+      ...{ numberReady: 1, updatedNumberScheduled: 1, numberAvailable: 1 },
+    };
+    const url = `${daemonSetPath(at.NAMESPACE, at.DAEMONSET)}/status`;
+    await succeeded(cp().request(admin, 'PATCH', url, { body: { status }, contentType: MERGE_PATCH }));
+    expect((await run('kubectl -n NAMESPACE rollout status daemonset', at)).stdout).toContain(
+      'successfully rolled out',
+    );
   });
 
   describe('the webhook does not answer', () => {
@@ -316,6 +411,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       await waitUntilProtected(cp(), 'cp-1');
       const { stdout } = await run('kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations');
       expect(stdout.match(/^\w+\.admissionregistration\.k8s\.io\/taintkeeper /gm)).toHaveLength(2);
+      const repeated = ['taint', 'node', 'cp-1', `${CONTROL_PLANE_KEY}-`, '--dry-run=server'];
+      expect((await kubectl(cp(), developer, repeated)).error).toContain('denied the request');
     });
 
     it('no replica: it is scaled, and the Events say why pods are missing', async () => {
@@ -334,10 +431,30 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
       expect((await remove()).error).toContain('TaintPolicy "control-plane-taints"');
       const policy = { POLICY: 'control-plane-taints' };
       await run('kubectl get taintpolicy POLICY -o yaml', policy);
-      await run('kubectl patch taintpolicy', policy);
+      await run(`kubectl patch taintpolicy POLICY --type merge -p '{"spec":{"mode"`, policy);
       await expect.poll(async () => (await removeTaints(cp(), 'cp-1')).passed, { timeout: TIMEOUT_MS }).toBe(true);
       await run('kubectl replace', policy);
       await waitUntilProtected(cp(), 'cp-1');
+      expect((await run('kubectl get taintpolicy POLICY', policy)).stdout).toMatch(/^NAME +MODE +EFFECTIVE /);
+    });
+
+    it('a controller is exempt, beside the users that are', async () => {
+      await remove();
+      await waitForEvent(cp(), 'cp-1', 'TaintRemovalDenied');
+      const events = await run("kubectl -n default events --for node/NODE | grep '(user '", { NODE: 'cp-1' });
+      expect(events.stdout).toContain(`(user ${developer.name})`);
+      const policy = { POLICY: 'control-plane-taints', USER: developer.name };
+      const users = 'kubectl get taintpolicy POLICY -o jsonpath';
+      expect((await run(users, policy)).stdout).toBe('\n');
+      const put = `kubectl patch taintpolicy POLICY --type merge -p '{"spec":{"exempt"`;
+      await run(put, { ...policy, USER: 'first' });
+      await run('kubectl patch taintpolicy POLICY --type json', policy);
+      expect((await run(users, policy)).stdout).toBe(`["first","${developer.name}"]\n`);
+      const rehearse = async () =>
+        (await kubectl(cp(), developer, ['taint', 'node', 'cp-1', `${CONTROL_PLANE_KEY}-`, '--dry-run=server'])).passed;
+      await expect.poll(rehearse, { timeout: TIMEOUT_MS }).toBe(true);
+      await run('kubectl replace', policy);
+      await expect.poll(rehearse, { timeout: TIMEOUT_MS }).toBe(false);
     });
 
     const entriesOf = async () => (await getNode(cp(), 'cp-1')).metadata.annotations?.[RELEASE];
@@ -380,20 +497,25 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
   });
 
   it('locked out: a native policy has no effect without its binding', async () => {
+    let writes = 0;
+    /** Each writes another value. */
     const write = () =>
       attempt(
         cp(),
         node('gpu-1'),
         'PATCH',
         `${path('gpu-1')}/status`,
-        { metadata: { annotations: { [RELEASE]: 'x:NoSchedule' } } },
+        { metadata: { annotations: { [RELEASE]: `x-${++writes}:NoSchedule` } } },
         MERGE_PATCH,
       );
     const { error } = await write();
     const [, binding = ''] = /with binding '([^']+)' denied request/.exec(error) ?? [];
     expect(binding, error).not.toBe('');
+    await run('kubectl get validatingadmissionpolicybinding', { BINDING: binding });
     await run('kubectl delete validatingadmissionpolicybinding', { BINDING: binding });
     await expect.poll(async () => (await write()).passed, { timeout: TIMEOUT_MS }).toBe(true);
+    expect(await inShell(`kubectl apply -f ${binding}.yaml`)).toMatchObject({ code: 0 });
+    await expect.poll(async () => (await write()).passed, { timeout: TIMEOUT_MS }).toBe(false);
   });
 
   it('the leader is stopped', async () => {
@@ -402,17 +524,31 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
   });
 
   it.each([
-    [
-      'argoproj.io',
-      'v1alpha1',
-      'Application',
-      'APPLICATION',
-      { syncPolicy: { automated: { prune: true } } },
-      { syncPolicy: {} },
-    ],
-    ['kustomize.toolkit.fluxcd.io', 'v1', 'Kustomization', 'KUSTOMIZATION', {}, { suspend: true }],
-    ['helm.toolkit.fluxcd.io', 'v2', 'HelmRelease', 'HELMRELEASE', {}, { suspend: true }],
-  ])('%s: an object of version %s, a %s, is suspended', async (group, version, kind, word, spec, suspended) => {
+    {
+      ...{ group: 'argoproj.io', version: 'v1alpha1', kind: 'Application', word: 'APPLICATION' },
+      ...{ spec: { syncPolicy: { automated: { prune: true } } }, suspended: { syncPolicy: {} } },
+      applied: { annotations: { 'argocd.argoproj.io/tracking-id': 'platform:/Namespace:default/applied' } },
+    },
+    {
+      ...{ group: 'kustomize.toolkit.fluxcd.io', version: 'v1', kind: 'Kustomization', word: 'KUSTOMIZATION' },
+      ...{ spec: {}, suspended: { suspend: true } },
+      applied: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'platform' } },
+    },
+    {
+      ...{ group: 'helm.toolkit.fluxcd.io', version: 'v2', kind: 'HelmRelease', word: 'HELMRELEASE' },
+      ...{ spec: {}, suspended: { suspend: true } },
+      applied: { labels: { 'helm.toolkit.fluxcd.io/name': 'platform' } },
+    },
+  ])('$group: an object of version $version, a $kind, is found and suspended', async (tool) => {
+    const { group, version, kind, word, spec, suspended, applied } = tool;
+    const name = `by-${kind.toLowerCase()}`;
+    await create('/api/v1/namespaces/default/configmaps', { metadata: { name, ...applied } });
+    const [found = ''] = Object.keys(applied.labels ?? applied.annotations);
+    const show = 'kubectl -n NAMESPACE get KIND NAME';
+    expect((await run(show, { NAMESPACE: 'default', KIND: 'configmap', NAME: name })).stdout).toContain(
+      `${found}: platform`,
+    );
+
     const plural = `${kind.toLowerCase()}s`;
     await create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition(group, version, kind, plural));
     await cp().kubectl(['wait', '--for=condition=Established', `crd/${plural}.${group}`]);
@@ -421,6 +557,38 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     await create(url, made);
     await run(`kubectl -n NAMESPACE patch ${kind.toLowerCase()}`, { NAMESPACE: 'default', [word]: 'platform' });
     expect((await cp().request<{ spec: object }>(admin, 'GET', `${url}/platform`)).body.spec).toEqual(suspended);
+  });
+
+  it('the Applications are listed with their namespaces', async () => {
+    expect((await run('kubectl get applications.argoproj.io')).stdout).toMatch(/^default +platform /m);
+  });
+
+  it('an upgrade hangs: the pods are shown', async () => {
+    await createPod(NAMESPACE, 'replica', {
+      ...{
+        serviceAccountName: 'taintkeeper',
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      },
+      containers: [
+        {
+          ...{ name: 'main', image: 'example.com/main' },
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    });
+    expect((await run('kubectl -n taintkeeper get pods')).stdout).toMatch(/^replica +0\/1 +Pending /m);
+    expect((await run('kubectl -n taintkeeper describe pod', { POD: 'replica' })).stdout).toContain('Pending');
+  });
+
+  it("Talos removes the role's taint: kubectl does not overwrite the other entries of a node", async () => {
+    const allow = 'kubectl annotate node NODE';
+    await run(allow, { NODE: 'plain' });
+    expect(await inShell(`kubectl annotate --overwrite node plain ${RELEASE}=x:NoSchedule`)).toMatchObject({ code: 0 });
+    expect((await run(allow, { NODE: 'plain' }, [1])).stderr).toContain('--overwrite is false');
+    expect(await inShell(`kubectl annotate node plain ${RELEASE}-`)).toMatchObject({ code: 0 });
+    expect(await inShell('kubectl taint node plain example.com/a:NoSchedule')).toMatchObject({ code: 0 });
+    await run('kubectl taint node NODE KEY:EFFECT-', { NODE: 'plain', KEY: 'example.com/a', EFFECT: 'NoSchedule' });
+    expect(await taintsOf(cp(), 'plain')).not.toContain('example.com/a:NoSchedule');
   });
 
   it('afterwards: the policies are shown with the columns of the page, and the doctor runs', async () => {
@@ -519,6 +687,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     const left = COMMANDS.filter((command) => !done.has(command));
     expect(left.filter((command) => !others.some((start) => command.startsWith(start)))).toEqual([]);
     for (const file of new Set(Object.values(ELSEWHERE)))
-      expect(readFileSync(join(import.meta.dirname, file), 'utf8')).toMatch(/on-call\.md|troubleshooting\.md/);
+      expect(readFileSync(join(import.meta.dirname, file), 'utf8')).toMatch(
+        /(?:on-call|troubleshooting|upgrading|talos)\.md/,
+      );
   });
 });

@@ -111,7 +111,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
 
     it('and the file that the page saves first brings the policy back', async () => {
       const folder = temporaryDirectory();
-      const steps = [0, 1].flatMap((block) => guideLines('on-call.md', 'A change is refused', block));
+      const steps = [0, 1].flatMap((block) => guideLines('on-call.md', 'Set a policy to mode Audit', block));
       const [save, patch, replace, ...others] = steps.map((line) =>
         line.replace('POLICY.yaml', join(folder, 'policy.yaml')).replace('POLICY', 'gpu-pool'),
       );

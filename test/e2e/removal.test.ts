@@ -173,7 +173,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     const folder = temporaryDirectory();
     const inFolder = (line = '') => line.replaceAll(/\b\w+\.yaml\b/g, (file) => join(folder, file));
     const [save, free] = guideLines('on-call.md', 'Locked out');
-    const [restore] = guideLines('on-call.md', 'Locked out', 1);
+    const [restore] = guideLines('on-call.md', 'Undo it');
     await pasteRemedy(cp(), inFolder(save));
     // The right to register goes first: until then, the leader could put back what is deleted.
     expect(await kubectl(free ?? '')).toMatch(/^clusterrole\./);

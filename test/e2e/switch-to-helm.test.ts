@@ -1,8 +1,11 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
 import { CHART, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { runHelm } from '../control-plane/helm.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { allPages, shellCommandsOf } from '../unit/docs/pages.ts';
 import { guideCommands, guideLines } from './guide-commands.ts';
@@ -100,6 +103,41 @@ describeWithControlPlane('from install.yaml to Helm, as the guide says', { helm:
     expect(await upgrade(cp(), 'replicas=4', '--force-conflicts')).toMatchObject({ code: 0 });
   });
 });
+
+describeWithControlPlane('an upgrade that was interrupted', { helm: true }, (cp) => {
+  it('is refused again, until the commands of docs/upgrading.md roll back', async () => {
+    const installed = ['install', 'taintkeeper', CHART, '--namespace', NAMESPACE, '--create-namespace'];
+    expect(await helm(cp(), [...installed, '--set', 'image.repository=any'])).toMatchObject({ code: 0 });
+    expect(await upgrade(cp(), IMAGE_TAG)).toMatchObject({ code: 0 });
+    await interruptRelease(cp(), 2);
+    expect(await upgrade(cp(), REPLICAS)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('another operation (install/upgrade/rollback) is in progress'),
+    });
+    const [history = '', rollback = ''] = guideLines('upgrading.md', 'An upgrade hangs');
+    const { stdout } = await helm(cp(), history.split(' ').slice(1));
+    expect(stdout).toMatch(/^1\s.*superseded.*\n2\s.*pending-upgrade/m);
+    await guided(cp(), rollback.replace('REVISION', '1'));
+    expect((await deployment(cp())).spec.template.spec.containers[0]?.image).not.toMatch(/:v9$/);
+    expect(await upgrade(cp(), REPLICAS)).toMatchObject({ code: 0 });
+  });
+});
+
+/** Helm keeps a release in a Secret, packed: leaves it as a helm does that was killed during the upgrade. */
+async function interruptRelease(cp: ControlPlane, revision: number): Promise<void> {
+  const url = `/api/v1/namespaces/${NAMESPACE}/secrets/sh.helm.release.v1.taintkeeper.v${revision}`;
+  const { body } = await cp.request<{ data: { release: string } }>(admin, 'GET', url);
+  const packed = Buffer.from(Buffer.from(body.data.release, 'base64').toString(), 'base64');
+  const release = JSON.parse(gunzipSync(packed).toString());
+  release.info.status = 'pending-upgrade';
+  const again = Buffer.from(gzipSync(JSON.stringify(release)).toString('base64')).toString('base64');
+  await succeeded(
+    cp.request(admin, 'PATCH', url, {
+      body: { metadata: { labels: { status: 'pending-upgrade' } }, data: { release: again } },
+      contentType: MERGE_PATCH,
+    }),
+  );
+}
 
 describeWithControlPlane('from install.yaml to Helm, without handing the fields over', { helm: true }, (cp) => {
   beforeAll(() => guided(cp(), 'kubectl apply -f manifests/install.yaml'));

@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { patchNode, waitForTaints } from './drift.ts';
+import { guideLines } from './guide-commands.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, GPU, getNode, type Node, path, type Taint } from './nodes.ts';
+import { runInShell } from './paste-remedy.ts';
 import { runAs } from './run-taintkeeper.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -119,6 +122,40 @@ describeWithControlPlane('taintkeeper talos', {}, (cp) => {
       });
       const { metadata } = await getNode(cp(), 'gpu-14');
       expect(metadata.annotations?.['talos.dev/owned-taints']).toBe('["dedicated"]');
+    });
+
+    it('a node is repaired now, by the commands of docs/talos.md with the rights of a replica', async () => {
+      const name = 'gpu-now';
+      expect(await attempt(cp(), node(name), 'POST', '/api/v1/nodes', { metadata: { name } })).toMatchObject({
+        passed: true,
+      });
+      const file = FILES[2] ?? '';
+      const [taint = '', label = '', drift = '', policies = '', ...others] = guideLines(
+        'talos.md',
+        'Repair a node now',
+      );
+      expect(others).toEqual([]);
+      const values = { NODE: name, FILE: file, 'KEY=VALUE:EFFECT': 'dedicated=gpu:NoSchedule' };
+      const inShell = (command: string, given: Readonly<Record<string, string>> = values) =>
+        runInShell(
+          cp(),
+          Object.entries(given).reduce((text, [word, value]) => text.replaceAll(word, value), command),
+          { folder: ROOT, taintkeeperAs: taintkeeperAccount },
+        );
+      expect(await inShell(drift)).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(`kubectl taint node ${name} `),
+      });
+      expect(await inShell(taint)).toMatchObject({ code: 0 });
+      for (const declared of ['pool=gpu', 'topology.kubernetes.io/zone=rack-7']) {
+        expect(await inShell(label, { ...values, 'LABEL=VALUE': declared })).toMatchObject({ code: 0 });
+      }
+      expect((await inShell(drift)).stdout).not.toMatch(new RegExp(`^${name} `, 'm'));
+      const applied = await inShell(policies);
+      expect(applied.stdout, applied.stderr).toMatch(
+        /^taintpolicy\.taintkeeper\.dev\/talos-pool-gpu (?:configured|unchanged)$/m,
+      );
+      await cp().kubectl(['delete', 'node', name]);
     });
 
     it('are what the nodes have, in the end', async () => {

@@ -4,8 +4,10 @@ import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-typ
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { guideLines } from './guide-commands.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt } from './nodes.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 import { mayTolerate, permitPods, SOMEBODY } from './who-may.ts';
@@ -25,6 +27,13 @@ const NATIVES = ['gpu', 'watched'].flatMap((policy) => [
   `${policy}.authorize-pods.taintkeeper.dev`,
   `${policy}.warn-workloads.taintkeeper.dev`,
 ]);
+
+/** The namespace of a DaemonSet whose pods are refused. */
+const RETRIED = 'retried';
+/** After so many, the controller waits for 41 s. */
+const REFUSALS = 14;
+/** How long the DaemonSet controller waits after so many failures: client-go's default rate limiter. */
+const backOffMs = (failures: number) => Math.min(5 * 2 ** (failures - 1), 1_000_000);
 
 const EVERYTHING = [{ operator: 'Exists' }];
 const GPU = [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }];
@@ -111,7 +120,8 @@ describeWithControlPlane('who may tolerate', OPTIONS, (cp) => {
     installation = await install(cp(), ['nativePolicies']);
     await permitPods(cp(), [developer, SOMEBODY]);
     await mayTolerate(cp(), 'gpu', { kind: 'User', name: SOMEBODY.name });
-    for (const name of ['team', 'calico-system', 'cilium', 'multus']) await cp().kubectl(['create', 'namespace', name]);
+    for (const name of ['team', RETRIED, 'calico-system', 'cilium', 'multus'])
+      await cp().kubectl(['create', 'namespace', name]);
     expect(
       (await cp().request(node('n1'), 'POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).status,
     ).toBe(201);
@@ -128,6 +138,12 @@ describeWithControlPlane('who may tolerate', OPTIONS, (cp) => {
         { timeoutMs: TIMEOUT_MS, otherwise: () => `${metadata.name}: ${JSON.stringify(last)}` },
       );
     }
+    // Its controller is refused for as long as the tests before its own one last.
+    expect(await create(developer, 'p', spec(EVERYTHING), {}, RETRIED)).toMatchObject({ passed: false });
+    const retried = { apiVersion: 'apps/v1', kind: 'DaemonSet', ...workload('retried', spec(EVERYTHING)) };
+    expect(await attempt(cp(), admin, 'POST', `/apis/apps/v1/namespaces/${RETRIED}/daemonsets`, retried)).toMatchObject(
+      { passed: true },
+    );
     // From here on, there is nobody but the API server.
     await installation.stop();
     await waitUntil(async () => !(await rehearse(developer, spec(GPU))).passed || undefined, {
@@ -469,6 +485,38 @@ describeWithControlPlane('who may tolerate', OPTIONS, (cp) => {
     await expect
       .poll(async () => (await rehearse(developer, podSpec)).error, { timeout: TIMEOUT_MS })
       .toContain('the pod tolerates example.com/device:NoSchedule, but ');
+  });
+
+  it('on call: a DaemonSet that was refused for long gets its pods at once by an annotation', {
+    timeout: 3 * TIMEOUT_MS,
+  }, async () => {
+    /** When the controller was refused, in milliseconds since 1970. */
+    const refusals = () =>
+      cp()
+        .auditLog()
+        .filter(
+          ({ verb, objectRef, responseStatus, user }) =>
+            verb === 'create' &&
+            objectRef?.resource === 'pods' &&
+            objectRef.namespace === RETRIED &&
+            user.username.endsWith(':daemon-set-controller') &&
+            responseStatus?.code !== 201,
+        )
+        .map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
+    await expect.poll(() => refusals().length, { timeout: 2 * TIMEOUT_MS }).toBeGreaterThanOrEqual(REFUSALS);
+    const [audit = '', retry = ''] = guideLines('on-call.md', 'Let refused daemon pods pass');
+    await pasteRemedy(cp(), audit.replace('POLICY', 'gpu'));
+    const rehearseThere = () =>
+      attempt(cp(), SOMEBODY, 'POST', `${pods(RETRIED)}?dryRun=All`, {
+        metadata: { name: 'p' },
+        spec: spec(EVERYTHING),
+      });
+    await expect.poll(async () => (await rehearseThere()).passed, { timeout: TIMEOUT_MS }).toBe(true);
+    expect(await podsOf(RETRIED, 'retried'), 'the controller waits').toBe(0);
+    await pasteRemedy(cp(), retry.replaceAll('NAMESPACE', RETRIED).replaceAll('DAEMONSET', 'retried'));
+    await expect.poll(() => podsOf(RETRIED, 'retried'), { timeout: TIMEOUT_MS }).toBe(1);
+    const waited = refusals();
+    expect(Date.now() - (waited.at(-1) ?? 0)).toBeLessThan(backOffMs(waited.length));
   });
 
   it('is removed with its TolerationRestriction, also while taintkeeper is down', {

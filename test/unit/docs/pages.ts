@@ -38,7 +38,8 @@ export function commandsOf(page: Page): ShownCommand[] {
 }
 
 /** A command in the text of a page. A name of a program alone, or with an ellipsis, is none. */
-const IN_TEXT = /`((?:kubectl -?[a-z-]+ |helm [a-z ]+ taintkeeper |taintkeeper (?:doctor|explain |certs ))[^`…]*)`/g;
+const IN_TEXT =
+  /`((?:kubectl -?[a-z-]+ |helm [a-z ]+ taintkeeper |taintkeeper (?:doctor|explain |certs |coverage fix ))[^`…]*)`/g;
 
 /** The commands that a page shows without output: the lines of its sh blocks, and those in its text and tables. */
 export function shellCommandsOf(page: Page): string[] {
