@@ -51,13 +51,12 @@ export function newMemory(uid: string): NodeMemory {
 
 /** Whether it says nothing, and need not be kept. */
 export function isBlank({ restorations, conflicts, standing, entriesEndedAt, reboots, awaited }: NodeMemory): boolean {
-  const count = restorations.length + conflicts.size + standing.length + reboots.length + awaited.length;
-  return count === 0 && entriesEndedAt === undefined;
+  const sizes = [restorations.length, conflicts.size, standing.length, reboots.length, awaited.length];
+  return sizes.every((size) => size === 0) && entriesEndedAt === undefined;
 }
 
 /** The memory after the leader has set these taints, or removed them. */
 export function memoryAfterRestoration(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
-  if (taints.length === 0) return memory;
   const recent = memory.restorations.filter(({ at }) => isRecent(at, now));
   const restored = new Map(taints.map((taint) => [identity(taint), { taint, at: now }]));
   return { ...memory, restorations: [...recent, ...restored.values()] };
@@ -74,9 +73,8 @@ export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], 
 
 /** For how many milliseconds reboots of the Node change nothing, because there were too many: its boot ID changes back and forth. 0 if they do. */
 export function rebootsPausedForMs({ reboots }: NodeMemory, now: number): number {
-  const recent = reboots.filter((at) => isRecent(at, now));
-  const [first] = recent;
-  return first === undefined || recent.length < CONFLICT.limit ? 0 : first + CONFLICT.windowMs - now;
+  const first = reboots.at(-CONFLICT.limit);
+  return first === undefined ? 0 : Math.max(0, first + CONFLICT.windowMs - now);
 }
 
 /** Whether another writer undoes the leader's changes of the taint repeatedly. */

@@ -110,9 +110,9 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const timers = [
     ...standing.map((one) => endsAt(one) - now),
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
-    ...startup.waiting.flatMap(({ requirement, forMs, isOverdue }) => [
-      ...(isOverdue ? [] : [requirement.progressDeadlineMs - forMs + 1]),
-      ...(requirement.removeAfterMs === undefined ? [] : [requirement.removeAfterMs - forMs + 1]),
+    ...startup.waiting.flatMap(({ requirement: { progressDeadlineMs, removeAfterMs }, forMs }) => [
+      progressDeadlineMs - forMs + 1,
+      removeAfterMs === undefined ? undefined : removeAfterMs - forMs + 1,
     ]),
     ...startup.waiting.map(({ requirement }) => (requirement.setsAgain ? settlesInMs(node, apiTime) : undefined)),
     bootInMs,
@@ -174,7 +174,7 @@ function standingTaints(
 }
 
 function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {
-  if (removable.length + late.length + again.length === 0) return taints;
+  if ([...removable, ...late, ...again].length === 0) return taints;
   const removed = new Set(removable.map(({ taint }) => identity(taint)));
   return withTaints(
     taints.filter((taint) => !removed.has(identity(taint))),

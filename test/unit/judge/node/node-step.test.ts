@@ -121,7 +121,8 @@ describe('a taint that another writer removes again and again', () => {
 
   it(`is set ${CONFLICT.limit} times within the window, and then left alone and reported`, () => {
     for (let times = 0; times < CONFLICT.limit; times++) {
-      expect(step(node([]), REQUIRED, { before: conflicting(times), now: 5_000 }).desired?.taints).toEqual([gpu]);
+      const { desired, memory } = step(node([]), REQUIRED, { before: conflicting(times), now: 5_000 });
+      expect({ taints: desired?.taints, conflicts: memory.conflicts.size }).toEqual({ taints: [gpu], conflicts: 0 });
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { losses: [{ blockedBy: 'Conflict' }] } });
@@ -235,6 +236,41 @@ it('the memory of an earlier Node of that name does not count', () => {
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
   expect(next.memory.uid).toBe('u2');
+});
+
+it('the startup taint of a deleted policy is removed after ten seconds', () => {
+  const { memory } = step(node([NETWORK]), { p: { mode: 'Restore', taints: [STARTUP] } });
+  expect(isBlank(memory)).toBe(false);
+  const waits = step(node([NETWORK]), {}, { before: memory, now: 1_000 });
+  expect(waits).toMatchObject({ desired: undefined, nextInMs: POLICY_GONE_MS });
+  const left = step(node([NETWORK]), {}, { before: waits.memory, now: 2_000 });
+  expect(left).toMatchObject({ desired: undefined, nextInMs: POLICY_GONE_MS - 1_000 });
+  const gone = step(node([NETWORK]), {}, { before: left.memory, now: 1_000 + POLICY_GONE_MS });
+  expect(gone.desired).toMatchObject({ taints: [] });
+});
+
+it('a write is recorded: what was set, removed, and which entries were deleted', () => {
+  const policies: Record<string, TaintPolicySpec> = {
+    p: { mode: 'Restore', taints: [ALWAYS, STARTUP, { key: 'other' }] },
+    q: { mode: 'Restore', taints: [{ ...ALWAYS, effect: 'NoExecute' }] },
+  };
+  const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
+  const { memory } = step(one, policies);
+  const now = ALLOW_REMOVAL_LIFE_MS;
+  const written = step(one, policies, { before: memory, blockers: () => [], now });
+  expect(memoryAfterWrite(written.memory, written, now)).toMatchObject({
+    restorations: [
+      { taint: gpu, at: now },
+      { taint: NETWORK, at: now },
+    ],
+    entriesEndedAt: now,
+  });
+  const first = step(node([]), REQUIRED);
+  expect(memoryAfterWrite(first.memory, first, 1)).toMatchObject({
+    restorations: [{ taint: gpu, at: 1 }],
+    entriesEndedAt: undefined,
+    reboots: [],
+  });
 });
 
 it('a startup taint is checked again at its deadline', () => {

@@ -5,7 +5,7 @@ import {
   memoryAfterRestoration,
   newMemory,
 } from '../../../../src/judge/node/node-memory.ts';
-import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -204,6 +204,25 @@ describe('a boot ID that changes back and forth', () => {
     expect(startup.waiting.map(waitingText)).toEqual([
       `startup taint ${TEXT} waits for the leader: it has not recorded the reboot of the node yet`,
     ]);
+  });
+
+  it.each<{ why: string; of: Partial<StoredNode>; count: number }>([
+    { why: 'the boot is set fewer times', of: {}, count: CONFLICT.limit - 1 },
+    { why: 'the boot is recorded', of: { startupBoot: { bootId: 'B' }, taints: [TAINT] }, count: CONFLICT.limit },
+  ])('is not reported where $why', ({ of, count }) => {
+    expect(step(node(of), { now, blockers: () => WAITS }, times(count)).conflicting).toEqual([]);
+  });
+
+  it('is recorded, without what the leader did in an earlier boot of the taints that it sets again', () => {
+    const kept = { key: 'kept', effect: 'NoSchedule' } as const;
+    const both = { p: spec({ taints: [RULE, { ...RULE, ...kept, afterReboot: 'Ignore' }] }) };
+    const before = memoryAfterRestoration(newMemory('u1'), [TAINT, kept], 0);
+    const facts = { now, policies: policies(both), blockers: () => WAITS };
+    const reboots = step(node({ taints: [kept] }), facts, before);
+    expect(memoryAfterWrite(reboots.memory, reboots, now)).toMatchObject({
+      restorations: [{ taint: kept, at: 0 }],
+      reboots: [now],
+    });
   });
 
   it('that the leader removes the taint in each boot is no conflict', () => {
