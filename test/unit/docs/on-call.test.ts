@@ -209,7 +209,7 @@ describe('a node lost its taint: there is a row for each reason that explain giv
   };
   it.each([
     ...Object.entries(whatToDo).map(([blockedBy, row]) => ({ text: whyNotSet(blockedBy as BlockedBy), row })),
-    { text: whyNotSet('ModeDoesNotRestore', { onlyAudit: true }), row: 'audit mode' },
+    { text: whyNotSet('ModeDoesNotRestore', { onlyAudit: true }), row: '--audit' },
     { text: whyNotSet(undefined), row: 'doctor' },
     { text: 'dedicated=gpu:NoSchedule  kept-off  required by p (Restore, spec.taints[0])', row: 'annotation' },
   ])('$text', ({ text, row }) => {
