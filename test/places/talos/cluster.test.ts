@@ -318,25 +318,27 @@ describe(`a cluster of Talos ${TALOS_VERSION}`, skipFor(obstacleToTalosMachines(
     'a worker has its taint and its labels after a power cut, and its daemon pod runs again',
     async () => {
       await cluster.kubectl(['apply', '-f', '-'], NETWORK);
-      const pods = ['get', 'pods', '--namespace', 'kube-system', '--selector', 'app=network'];
-      const onWorker = [...pods, '--field-selector', 'spec.nodeName=w1', '--output', 'json'];
-      let seen: unknown;
+      const ofNetwork = ['get', 'pods', '--namespace', 'kube-system', '--selector', 'app=network'];
+      const onWorker = [...ofNetwork, '--field-selector', 'spec.nodeName=w1', '--output', 'json'];
+      let seen = '';
       const runs = (restarts: number) =>
         waitUntil(
           async () => {
-            try {
-              seen = JSON.parse(await cluster.kubectl(onWorker));
-            } catch (error) {
-              seen = `${error}`;
-              return undefined;
-            }
-            const { items } = seen as { items: DaemonPod[] };
-            const [container] = items[0]?.status.containerStatuses ?? [];
+            const pods: DaemonPod[] = await cluster.kubectl(onWorker).then(
+              (list) => JSON.parse(list).items,
+              (error) => {
+                seen = `${error}`;
+                return [];
+              },
+            );
+            const [pod] = pods;
+            if (pod) seen = JSON.stringify(pod.status);
+            const [container] = pod?.status.containerStatuses ?? [];
             return (container?.ready && container.restartCount >= restarts) || undefined;
           },
           {
             timeoutMs: STEP_TIMEOUT_MS / 2,
-            otherwise: () => `no daemon pod runs after ${restarts} restarts: ${JSON.stringify(seen)}`,
+            otherwise: () => `no daemon pod runs after ${restarts} restarts: ${seen}`,
           },
         );
       await runs(0);
