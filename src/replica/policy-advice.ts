@@ -70,9 +70,10 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   };
 
   function adviceOnDeletion(deleted: unknown, waiting: number): readonly string[] {
-    if (waiting === 0) return [];
-    const policy = comparisons.take() ? taintPolicyIn(deleted) : undefined;
-    return startupWarnings(waiting, policy && !mayKeepStartupTaints(policy, othersThan(policy)) ? 'will' : 'may');
+    const named = (deleted as { metadata?: { name?: unknown } } | null | undefined)?.metadata?.name;
+    const policy = policies().taintPolicies.find(({ name }) => name === named);
+    const isShared = waiting > 0 && policy !== undefined && mayKeepStartupTaints(policy, othersThan(policy));
+    return startupWarnings(waiting, isShared ? 'may' : 'will');
   }
 
   function othersThan(policy: CompiledTaintPolicy): CompiledTaintPolicy[] {
