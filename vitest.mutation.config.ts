@@ -10,7 +10,7 @@ export default defineConfig({
     ...common,
     setupFiles: [...common.setupFiles, 'test/mutation/coverage-of-file.ts'],
     include: [
-      'test/unit/{kubernetes,policy,judge,cel,conditions,native,webhooks,admission,explain,controllers/{nodes,status}}/**/*.test.ts',
+      'test/unit/{kubernetes,policy,judge,cel,conditions,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
     ],
     exclude: ['test/unit/{judge,admission}/**/*.property.test.ts'],
   },

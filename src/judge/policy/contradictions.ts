@@ -66,7 +66,6 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
     alike.flatMap((first, index) =>
       alike.slice(index + 1).flatMap((second): Disagreement[] => {
-        if (first.policy === second.policy) return [];
         const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
         if (!meeting) return [];
         const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);

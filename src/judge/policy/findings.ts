@@ -38,7 +38,7 @@ export function nodeFindings(
 
 /** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. */
 function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTaintPolicy): boolean {
-  if (allowRemoval === undefined || !readsAllowRemoval(policy) || !policy.allowsRemovalByAnnotation) return false;
+  if (!readsAllowRemoval(policy) || !policy.allowsRemovalByAnnotation) return false;
   const allowed = parseAllowedRemovals(allowRemoval);
   return (
     taints.some((taint) => isRemovalAllowed(allowed, taint) && policy.protectedBy(taint) !== undefined) ||

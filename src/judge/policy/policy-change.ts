@@ -50,9 +50,7 @@ export function losesStartupRule(
   node: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
   const waiting = waitingTaints(before, node);
-  return (
-    waiting.length > 0 && endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, node.labels)).length > 0
-  );
+  return endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, node.labels)).length > 0;
 }
 
 /** Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. */

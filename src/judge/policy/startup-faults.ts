@@ -120,7 +120,7 @@ function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolic
   const own = protectedBy(other, policy);
   const theirs = policy === other ? [] : protectedBy(policy, other);
   // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
-  if (own.length + theirs.length === 0 || meetingOf(policy, other, []) === undefined) return [];
+  if ([...own, ...theirs].length === 0 || meetingOf(policy, other, []) === undefined) return [];
   const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
     const what = `startup taint ${formatTaint(one.taint)}`;
     const warning =

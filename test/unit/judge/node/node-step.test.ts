@@ -249,6 +249,15 @@ it('the startup taint of a deleted policy is removed after ten seconds', () => {
   expect(gone.desired).toMatchObject({ taints: [] });
 });
 
+it('an entry that a user wrote for a startup taint stays when the taint is removed', () => {
+  const one = node([NETWORK], { allowRemoval: 'example.com/network:NoSchedule' });
+  const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [STARTUP] } };
+  expect(step(one, policies, { blockers: () => [] }).desired).toEqual({
+    taints: [],
+    allowRemoval: 'example.com/network:NoSchedule',
+  });
+});
+
 it('a write is recorded: what was set, removed, and which entries were deleted', () => {
   const policies: Record<string, TaintPolicySpec> = {
     p: { mode: 'Restore', taints: [ALWAYS, STARTUP, { key: 'other' }] },

@@ -107,6 +107,11 @@ describe('a policy that is for nothing now says so', () => {
       [],
     ],
     ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] }, []],
+    [
+      'a taint that it sets at registration',
+      { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'AtRegistration' }] },
+      [],
+    ],
   ])('%s', (_what, spec, notes) => {
     const found = policy(spec);
     const selected = NODES.filter(({ labels }) => found.selectsNode(labels));

@@ -16,21 +16,24 @@ const ofNode = (
   labels: Record<string, string> = { 'kubernetes.io/hostname': 'worker-7.local' },
 ) => policyOfNode({ name: 'worker-7', labels, taints, allowRemoval: undefined });
 
-it('requires the taints of the node, by its name in the label that the kubelet registers with', () => {
-  const { policy } = ofNode([QUARANTINE, GPU]);
-  expect(policy).toEqual({
-    kind: 'TaintPolicy',
-    name: 'node-worker-7',
-    spec: {
-      mode: 'Restore',
-      nodeSelector: { matchLabels: { 'kubernetes.io/hostname': 'worker-7.local' } },
-      taints: [
-        { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
-        { key: 'example.com/quarantine', effect: 'NoExecute', ensure: 'Always' },
-      ],
-    },
-  });
-});
+it.each([{ taints: [QUARANTINE, GPU] }, { taints: [GPU, QUARANTINE] }])(
+  'requires the taints of the node in order, by its name in the label that the kubelet registers with: $taints',
+  ({ taints }) => {
+    const { policy } = ofNode(taints);
+    expect(policy).toEqual({
+      kind: 'TaintPolicy',
+      name: 'node-worker-7',
+      spec: {
+        mode: 'Restore',
+        nodeSelector: { matchLabels: { 'kubernetes.io/hostname': 'worker-7.local' } },
+        taints: [
+          { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
+          { key: 'example.com/quarantine', effect: 'NoExecute', ensure: 'Always' },
+        ],
+      },
+    });
+  },
+);
 
 it.each<{
   why: string;

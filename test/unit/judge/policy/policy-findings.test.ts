@@ -7,6 +7,7 @@ import {
   losesStartupRule,
   mayLeaveStartupTaints,
   protectionWarnings,
+  waitingWarnings,
 } from '../../../../src/judge/policy/policy-change.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -89,6 +90,26 @@ it('of nodes: none that does without a required taint because of an entry; those
   expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: [], removalAllowed: 2, waiting: 0 });
 });
 
+it.each<{ why: string; spec: Partial<TaintPolicySpec>; audit?: boolean; allowRemoval: string; counted: number }>([
+  { why: 'of a required taint', spec: {}, allowRemoval: 'a:NoSchedule', counted: 1 },
+  { why: 'of a protected taint', spec: {}, allowRemoval: 'dedicated:NoSchedule', counted: 1 },
+  { why: 'not of another taint', spec: {}, allowRemoval: 'other:NoSchedule', counted: 0 },
+  {
+    why: 'not against removalByAnnotation: Forbidden',
+    spec: { removalByAnnotation: 'Forbidden' },
+    allowRemoval: 'a:NoSchedule',
+    counted: 0,
+  },
+  { why: 'not with --audit', spec: {}, audit: true, allowRemoval: 'a:NoSchedule', counted: 0 },
+])('of nodes: those with an entry are counted, $why', ({ spec, audit = false, allowRemoval, counted }) => {
+  const present = (key: string): TaintRule => ({ key, effect: 'NoSchedule', ensure: 'Always' });
+  const taints = [present('a'), present('b'), { key: 'dedicated' }];
+  const { taintPolicies: all } = policySet({ taint: { p: { mode: 'Restore', taints, ...spec } } }, { audit });
+  const carried = ['dedicated', 'other'].map((key) => ({ key, effect: 'NoSchedule' }));
+  const one: NodeView = { name: 'n1', labels: {}, taints: carried, allowRemoval };
+  expect(all.map((policy) => nodeFindings(policy, [one], []).removalAllowed)).toEqual([counted]);
+});
+
 describe('nodes that wait with a startup taint of a policy', () => {
   const STARTUP: TaintRule = {
     ...{ key: 'example.com/network', value: 'x', effect: 'NoSchedule', ensure: 'UntilReady' },
@@ -110,6 +131,12 @@ describe('nodes that wait with a startup taint of a policy', () => {
 
   it.each<{ why: string; node: NodeView; more?: object; expected: number }>([
     { why: 'it carries the taint', node: waiting(), expected: 1 },
+    {
+      why: 'it carries one of several',
+      node: waiting(),
+      more: { taints: [{ ...STARTUP, key: 'example.com/storage' }, STARTUP] },
+      expected: 1,
+    },
     { why: 'the policy does not select it', node: waiting('x', 'cpu'), expected: 0 },
     { why: 'the value is of another writer', node: waiting('y'), expected: 0 },
     {
@@ -125,7 +152,14 @@ describe('nodes that wait with a startup taint of a policy', () => {
     expect(policy && nodeFindings(policy, [one], []).waiting).toBe(expected);
   });
 
-  it.each<{ why: string; after: Readonly<Record<string, TaintPolicySpec>>; left: boolean }>([
+  it.each<{
+    why: string;
+    earlier?: object;
+    after: Readonly<Record<string, TaintPolicySpec>>;
+    left: boolean;
+    /** Without the nodes, the other policies say nothing. */
+    mayLeave?: boolean;
+  }>([
     { why: 'the policy is as before', after: { p: spec() }, left: false },
     { why: 'the rule was deleted', after: { p: spec({ taints: [{ key: 'dedicated' }] }) }, left: true },
     { why: 'the rule has another value', after: { p: spec({ taints: [{ ...STARTUP, value: 'y' }] }) }, left: true },
@@ -135,7 +169,12 @@ describe('nodes that wait with a startup taint of a policy', () => {
       left: true,
     },
     { why: 'the policy only reports', after: { p: spec({ mode: 'Audit' }) }, left: true },
-    { why: 'another policy has the rule', after: { p: spec({ mode: 'Audit' }), q: spec() }, left: false },
+    {
+      why: 'another policy has the rule',
+      after: { p: spec({ mode: 'Audit' }), q: spec() },
+      left: false,
+      mayLeave: true,
+    },
     {
       why: 'another client removes the taint now',
       after: {
@@ -147,15 +186,38 @@ describe('nodes that wait with a startup taint of a policy', () => {
       why: 'the taint is required now',
       after: { p: spec({ taints: [{ key: STARTUP.key, value: 'x', effect: 'NoSchedule', ensure: 'Always' }] }) },
       left: false,
+      mayLeave: true,
     },
-  ])('lose it: $left, where $why', ({ after, left }) => {
-    const [before] = compiled({ p: spec() });
+    {
+      why: 'another startup taint was deleted',
+      earlier: { taints: [STARTUP, { ...STARTUP, key: 'example.com/storage' }] },
+      after: { p: spec() },
+      left: false,
+      mayLeave: true,
+    },
+    {
+      why: 'it only reported before, and sets no startup taint',
+      earlier: { mode: 'Audit' },
+      after: { p: spec({ taints: [{ key: 'dedicated' }] }) },
+      left: false,
+    },
+  ])('lose it: $left, where $why', ({ earlier, after, left, mayLeave = left }) => {
+    const [before] = compiled({ p: spec(earlier) });
     expect(before && losesStartupRule(before, compiled(after), waiting())).toBe(left);
     const changed = compiled(after).find(({ name }) => name === 'p');
-    const mayLeave = before && changed && mayLeaveStartupTaints(before, changed);
-    // Without the nodes, the other policies say nothing.
-    expect(mayLeave).toBe(left || after.q !== undefined || after.p?.taints[0]?.ensure === 'Always');
+    expect(before && changed && mayLeaveStartupTaints(before, changed)).toBe(mayLeave);
   });
+});
+
+it.each<[readonly string[], string[]]>([
+  [[], []],
+  [['n1', 'n2'], ['2 nodes still wait, and will lose the startup taint of this policy in 10 seconds: n1, n2']],
+  [
+    ['n1', 'n2', 'n3', 'n4'],
+    ['4 nodes still wait, and will lose the startup taint of this policy in 10 seconds: n1, n2, and 2 more'],
+  ],
+])('nodes that lose the startup taint of a changed policy are named: %j', (waiting, warnings) => {
+  expect(waitingWarnings(waiting)).toEqual(warnings);
 });
 
 it('of nodes: with --audit, those that lack a required taint, as without it', () => {
