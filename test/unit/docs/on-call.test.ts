@@ -1,10 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { viewPolicy } from '../../../src/cluster/policy-object.ts';
+import { explainNode, formatNode } from '../../../src/explain/explain-node.ts';
 import { whyNotSet } from '../../../src/judge/blocked.ts';
 import type { BlockedBy } from '../../../src/judge/node-drift.ts';
 import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
+import type { StateOf } from '../../../src/policy/status-conditions.ts';
 import { guideLines } from '../../e2e/guide-commands.ts';
+import { policyObject } from '../../e2e/policy-objects.ts';
 import { DEVELOPER, gpu, judgeUpdate, KUBELET, policyOf } from '../judge/request/node-updates.ts';
 import { allPages, ROOT, shellCommandsOf } from './pages.ts';
 
@@ -199,16 +203,33 @@ describe('the first row that a refused change matches is the right one', () => {
   });
 });
 
+/** What `taintkeeper explain` prints of a node whose required taint another writer removes repeatedly. */
+function explainedConflict(): string {
+  const { metadata, ...policy } = policyObject('TaintPolicy', 'fought', {
+    mode: 'Restore',
+    taints: [{ ...gpu, ensure: 'Always' }],
+  });
+  const stalled: StateOf<'Stalled'>['reason'] = 'TaintConflict';
+  const conditions = [
+    { type: 'Stalled', status: 'True', reason: stalled, message: 'node n1, by field manager "other"' },
+  ];
+  const stored = { ...policy, metadata: { ...metadata, uid: 'u', generation: 1 }, status: { conditions } };
+  const facts = { audit: false, events: [], notes: [], now: 0 };
+  const policies = [viewPolicy('TaintPolicy', stored)];
+  return JSON.stringify(formatNode(explainNode({ metadata: { name: 'n1' } }, 'n1', { ...facts, policies })).sections);
+}
+
 describe('a node lost its taint: there is a row for each reason that explain gives', () => {
-  const whatToDo: Record<BlockedBy, string> = {
+  const whatToDo: Record<Exclude<BlockedBy, 'Conflict'>, string> = {
     ModeDoesNotRestore: 'set the policy to mode',
     WouldEvictPods: 'NoExecute',
     OtherValuePresent: '--overwrite',
     ValuesDiffer: 'one value',
-    Conflict: 'stop that writer',
   };
   it.each([
     ...Object.entries(whatToDo).map(([blockedBy, row]) => ({ text: whyNotSet(blockedBy as BlockedBy), row })),
+    // The command does not ask the leader: the status of the policy is all that it has of the conflict.
+    { text: explainedConflict(), row: 'stop the writer' },
     { text: whyNotSet('ModeDoesNotRestore', { onlyAudit: true }), row: '--audit' },
     { text: whyNotSet(undefined), row: 'doctor' },
     { text: 'dedicated=gpu:NoSchedule  kept-off  required by p (Restore, spec.taints[0])', row: 'annotation' },
