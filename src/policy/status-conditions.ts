@@ -38,7 +38,7 @@ const GRANT = 'grant the right as the message says';
 const READ_MESSAGE = 'correct what the message names: the leader then tries again';
 
 /** Why native policies are not in force. */
-const NATIVE_REASONS = {
+export const NATIVE_REASONS = {
   TypeChecking: {
     meaning: 'The API server warns that an expression does not fit the types of the objects.',
     next: 'report it: it is a fault of taintkeeper',
@@ -191,12 +191,12 @@ export const CONDITIONS = {
       StartupTaintDeadlineExceeded: {
         meaning:
           'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits. With `afterDeadline: Remove`, nodes do not stay in this state.',
-        next: 'find out with kubectl describe pod why the DaemonSets that the message names are not ready on these nodes, or delete the nodes',
+        next: 'find out with kubectl describe pod why the DaemonSets that the message names are not ready on these nodes, or replace the nodes',
       },
       WouldEvictPods: {
         meaning:
           'Running nodes lack a NoExecute taint. taintkeeper sets it only when a node registers, because it would evict pods.',
-        next: 'run the commands of the message when the pods of the nodes may end, or drain and delete the nodes so that they register again',
+        next: 'run the commands of the message when the pods of the nodes may end, or drain each node before and uncordon it afterwards',
       },
       TolerationMissing: {
         meaning:

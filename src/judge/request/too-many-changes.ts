@@ -26,7 +26,7 @@ export function validateTooManyChanges(
   );
   return deny(
     `node ${name}: ${what}, and ${limit} where a TaintPolicy protects taints: ${names.join(', ')}. ` +
-      'Change fewer taints in one update, or delete the node and register it again.',
+      'Change fewer taints in one update, or delete the node and restart its kubelet.',
     protecting.map(
       ({ name: policy, mode }): Violation => ({
         policyKind: 'TaintPolicy',

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { assessCondition, CONDITIONS, reported, saysUnusable } from '../../../src/policy/status-conditions.ts';
+import {
+  assessCondition,
+  CONDITIONS,
+  type Reason,
+  reported,
+  saysUnusable,
+} from '../../../src/policy/status-conditions.ts';
 
 describe('a condition', () => {
   it.each([
@@ -44,6 +50,11 @@ describe('a condition', () => {
   it('calls a policy "not in force" only if nothing of it is', () => {
     const word = (reason: string) => assessCondition({ type: 'Ready', status: 'False', reason }).word;
     expect([word('Invalid'), word('EarlierInForce')]).toEqual(['not in force', 'in force as it was']);
+  });
+
+  it('never has a Node deleted: a running kubelet does not register it again', () => {
+    const steps = Object.values(CONDITIONS).flatMap(({ reasons }) => Object.values<Reason>(reasons));
+    expect(steps.filter(({ next = '' }) => /delete the nodes?\b|register again/.test(next))).toEqual([]);
   });
 
   it('has a next step for each reason of a level that is not quiet', () => {

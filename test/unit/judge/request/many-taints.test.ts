@@ -45,7 +45,7 @@ it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many 
     message:
       `node n: ${MAX_JUDGED + 1} taints are removed in one update, ` +
       `and at most ${MAX_JUDGED} are judged where a TaintPolicy protects taints: "p". ` +
-      'Change fewer taints in one update, or delete the node and register it again.',
+      'Change fewer taints in one update, or delete the node and restart its kubelet.',
   });
   expect(judged({ mode }, before, [], { phase: 'mutate' })).toMatchObject({ action: 'allow', violations: [] });
 });
