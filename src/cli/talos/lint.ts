@@ -44,7 +44,7 @@ export function lintCommand(exit: (code: number) => void): Command {
     .addOption(filenameOption())
     .option(
       '--talos-version <version>',
-      `the Talos that reads them, 1.${FIRST_VERSION} to 1.${LAST_VERSION} (default: the tag of machine.install.image; without it, what all versions agree on)`,
+      `the Talos that reads them, 1.${FIRST_VERSION} to 1.${LAST_VERSION} (default: the tag of machine.install.image; without both, most of what depends on the version is left out)`,
       parseTalosVersion,
     )
     .addOption(

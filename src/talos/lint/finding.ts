@@ -29,7 +29,7 @@ export interface LintSubject {
   readonly configuration: MachineConfiguration;
   /** From the configuration or the user. Undefined for a patch that may be for either. */
   readonly role: MachineRole | undefined;
-  /** The minor version of Talos 1 that reads it. Undefined if it is not known: then only findings for all versions are reported. */
+  /** The minor version of Talos 1 that reads it. Undefined if it is not known: then most findings that depend on it are left out (scripts/talos-lint-page.ts). */
   readonly version: number | undefined;
   /** Its patch: 2 of 1.13.2. Undefined if it is not known. */
   readonly patch: number | undefined;
