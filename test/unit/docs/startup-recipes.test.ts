@@ -70,6 +70,15 @@ it.each<{ name: string; readyWhen: ReadyWhen | undefined }>([
   expect(parts).toEqual(readyWhen ? [partsOf(readyWhen)] : []);
 });
 
+it('a recipe that removes its taint at the deadline does so before Cluster Autoscaler counts the node as unready', () => {
+  // `--max-node-startup-time`.
+  const startupMs = 15 * 60_000;
+  const removals = NAMES.flatMap((name) => example(name).taintPolicies)
+    .flatMap(({ untilReady }) => untilReady.map(({ value }) => value.removeAfterMs))
+    .filter((removeAfterMs) => removeAfterMs !== undefined);
+  expect(removals.map((removeAfterMs) => removeAfterMs < startupMs)).toEqual([true]);
+});
+
 it('the page has each field of readyWhen: a part in the table, and the others with the deadline', () => {
   const [, table = ''] = /^\| part \|.*\n((?:\|.*\n)+)/m.exec(PAGE) ?? [];
   const [, deadline = ''] = /^### The deadline\n([\s\S]*?)^### /m.exec(PAGE) ?? [];
