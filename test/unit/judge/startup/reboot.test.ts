@@ -138,6 +138,14 @@ describe('a Node with a startup taint of afterReboot: SetAgain', () => {
       waitedFor: -1_000,
     },
     {
+      why: 'a time as far in the future as the clocks of API servers may differ',
+      node: { ...READY, ...recorded(NOW + 600_000) },
+      state: 'Recorded',
+      waits: SETTLING,
+      settlesIn: SETTLING_MS + 600_000,
+      waitedFor: -600_000,
+    },
+    {
       why: 'a time that no leader has written, by a user who may patch nodes: the taint would stay until then',
       node: { ...READY, ...recorded(NOW + 3_600_000) },
       state: 'Recorded',
