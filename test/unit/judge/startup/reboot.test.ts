@@ -25,6 +25,7 @@ describe('the annotation', () => {
     { why: 'a space first', text: ` ${A}`, boot: undefined },
     { why: 'no text', text: 7, boot: undefined },
     { why: 'longer than any boot ID', text: 'a'.repeat(129), boot: undefined },
+    { why: 'as long as it is read', text: `${A} ${'x'.repeat(199 - A.length)}`, boot: { bootId: A } },
     { why: 'megabytes', text: `${A} ${'x'.repeat(1_000_000)}`, boot: undefined },
   ])('$why', ({ text, boot }) => {
     expect(parseStartupBoot(text)).toEqual(boot);
@@ -44,6 +45,7 @@ describe('the annotation', () => {
     { why: 'of Windows: a counter', text: '17', valid: true },
     { why: 'empty, as before the first status', text: '', valid: false },
     { why: 'absent', text: undefined, valid: false },
+    { why: 'a number', text: 17, valid: false },
     { why: 'a space, which would end it in the annotation', text: 'a b', valid: false },
     { why: 'a line break', text: 'a\n', valid: false },
     { why: 'as long as allowed', text: 'a'.repeat(128), valid: true },
