@@ -41,7 +41,7 @@ export function boundedAllowRemoval(annotation: string): string {
 
 /** Characters count as CEL counts them: by code points. */
 function isTooLong(annotation: string): boolean {
-  return annotation.length > MAX_ALLOW_REMOVAL_LENGTH && [...annotation].length > MAX_ALLOW_REMOVAL_LENGTH;
+  return [...annotation].length > MAX_ALLOW_REMOVAL_LENGTH;
 }
 
 const NOTHING: AllowedRemovals = { entries: [], taints: new Set(), identities: new Set() };
@@ -70,7 +70,7 @@ function taintIn(text: string): Taint | undefined {
 
 /** Whether an entry names the taint, with its value. */
 export function isRemovalAllowed({ taints }: Pick<AllowedRemovals, 'taints'>, taint: Taint): boolean {
-  return taints.size > 0 && taints.has(formatTaint(taint));
+  return taints.has(formatTaint(taint));
 }
 
 /** Whether an entry keeps a required taint off: the entry names it, with any value if the policy names none. */
@@ -90,16 +90,15 @@ export function keepsOff(
  */
 export function rewriteAllowRemoval(
   annotation: string | undefined,
-  { ended = [], more = [] }: { readonly ended?: readonly Taint[]; readonly more?: readonly Taint[] },
+  { ended, more }: { readonly ended: readonly Taint[]; readonly more: readonly Taint[] },
 ): string | undefined {
-  if (ended.length + more.length === 0) return annotation;
   const allowed = parseAllowedRemovals(annotation);
   const endedTexts = new Set(ended.map(formatTaint));
   const added = more.map(formatTaint).filter((text) => !allowed.taints.has(text));
   const kept = allowed.entries.filter(({ taint }) => taint === undefined || !endedTexts.has(formatTaint(taint)));
   if (added.length === 0 && kept.length === allowed.entries.length) return annotation;
   // One that is too long to be read allows nothing, and is written anew.
-  const readable = isTooLong(annotation ?? '') ? [] : kept.map(({ text }) => text);
+  const readable = annotation !== undefined && isTooLong(annotation) ? [] : kept.map(({ text }) => text);
   const texts = [...readable, ...added];
   return texts.length === 0 ? undefined : texts.join(', ');
 }

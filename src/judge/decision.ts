@@ -21,7 +21,7 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
 function outcomeFor({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcome {
-  if (outcome.change !== 'Removal' || outcome.result !== 'Audited' || declared === 'Audit') return outcome;
+  if (outcome.result !== 'Audited' || declared === 'Audit') return outcome;
   return onTrial(removal(declared === 'Restore' ? 'Restored' : 'Denied'));
 }
 

@@ -49,10 +49,7 @@ export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint
  */
 export function taintsToSet<Missing extends DeclaredTaint>(missing: readonly Missing[]): Missing[] {
   const groups = Map.groupBy(missing, ({ taint }) => identity(taint));
-  return [...groups.values()].flatMap((alike) => {
-    const first = alike.find(({ anyValue }) => !anyValue) ?? alike[0];
-    return first === undefined ? [] : [first];
-  });
+  return [...groups.values()].flatMap((alike) => [...alike.filter(({ anyValue }) => !anyValue), ...alike].slice(0, 1));
 }
 
 function declaredTaints(
@@ -80,7 +77,7 @@ export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue
 }
 
 /**
- * Whether a node carries another value in place of this taint's, and an enforced policy requires that value.
+ * Whether a node carries another value in place of the removed taint's, and an enforced policy requires that value.
  * @param carried the taints of the node, as {@link valuesOf} gives them
  */
 export function isReplaced(
@@ -88,12 +85,8 @@ export function isReplaced(
   carried: ReadonlyMap<string, string>,
   required: readonly DeclaredTaint[],
 ): boolean {
-  return (
-    carried.get(identity(taint)) !== (taint.value ?? '') &&
-    required.some(
-      (one) =>
-        one.policy.declared !== 'Audit' && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
-    )
+  return required.some(
+    (one) => one.policy.declared !== 'Audit' && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
   );
 }
 

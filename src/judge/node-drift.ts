@@ -95,7 +95,7 @@ export function nodeDrift(
     const required = requiredTaints(node.labels, policies).filter(
       (one) => isEnforcing(one) && !one.anyValue && identity(one.taint) === identity(taint),
     );
-    return new Set(required.map((one) => one.taint.value ?? '')).size;
+    return new Set(required.map((one) => one.taint.value)).size;
   }
 }
 

@@ -77,14 +77,13 @@ function ofDaemonSets(
   const isUnknown = allDaemonSets.length > 0 && isUninitialized(node);
   const running = isUnknown ? [] : runningOn(allDaemonSets, node, known.value, startup);
   const awaited = [...new Map([...named, ...running].map((one) => [daemonSetName(one), one])).values()];
-  const onNode = awaited.length === 0 ? { value: [] } : pods(awaited);
+  const blockers = isUnknown
+    ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
+    : [];
+  if (awaited.length === 0) return blockers;
+  const onNode = pods(awaited);
   if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
-  return [
-    ...(isUnknown
-      ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
-      : []),
-    ...daemonSetBlockers(awaited, node, onNode.value, known.value.get),
-  ];
+  return [...blockers, ...daemonSetBlockers(awaited, node, onNode.value, known.value.get)];
 }
 
 function runningOn(

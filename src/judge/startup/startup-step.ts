@@ -1,5 +1,5 @@
 import { isPattern } from '../../kubernetes/pattern.ts';
-import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
@@ -115,7 +115,7 @@ export function startupStep(
   const isDueAgain = ({ setsAgain }: StartupRequirement) => boot?.kind === 'SetAgain' && setsAgain;
   const rulings = carried.map((requirement) => rulingOn(requirement, situation));
   const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
-  const unrequired = unrequiredTaints(carried, situation);
+  const unrequired = unrequiredTaints(situation);
   const abandoned = unrequired.filter(({ unrequiredSince }) => facts.now - unrequiredSince >= POLICY_GONE_MS);
   const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
   return {
@@ -207,8 +207,7 @@ function rulingOn(requirement: StartupRequirement, situation: Situation): Ruling
   const forMs = waitedMs(requirement, situation);
   const isOverdue = forMs > requirement.progressDeadlineMs;
   const rebootedAt = setsAgain ? recordedReboot(node, facts.apiTime) : undefined;
-  const since = rebootedAt === undefined ? {} : { rebootedAt };
-  return { kind: 'Wait', taint: { requirement, ...since, blockers, forMs, isOverdue } };
+  return { kind: 'Wait', taint: { requirement, rebootedAt, blockers, forMs, isOverdue } };
 }
 
 /** A startup taint on the node that no policy requires any more. */
@@ -226,17 +225,12 @@ interface UnrequiredTaint extends AwaitedTaint {
 /**
  * The taints that the leader has seen there by a policy, and that no policy has on the node now. One that a policy has with `ensure: AtRegistration` is
  * left to the client that removes it, and one that a policy protects by its key stays.
- * @param carried what policies have on the node now
  */
-function unrequiredTaints(
-  carried: readonly StartupRequirement[],
-  { selecting, values, facts }: Situation,
-): UnrequiredTaint[] {
+function unrequiredTaints({ selecting, values, facts }: Situation): UnrequiredTaint[] {
   const { awaited, isComplete, now } = facts;
   return awaited.flatMap(({ requirement, unrequiredSince }) => {
-    const isRequired = carried.some(({ taint }) => sameTaint(taint, requirement.taint));
     const taint = ownTaint(requirement, values);
-    if (isRequired || taint === undefined || isStartupTaintOf(selecting, taint)) return [];
+    if (taint === undefined || isStartupTaintOf(selecting, taint)) return [];
     const protectors = protectorsOf(selecting, taint);
     if (!protectors.every((policy) => protectsByDomain(policy, taint))) return [];
     return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now, taint, protectors };
@@ -272,8 +266,8 @@ function waitedMs({ setsAgain }: StartupRequirement, situation: Situation): numb
 
 /** Whether the policies no longer keep the taint on a node that has waited for so long. */
 function isGivenUp(requirement: StartupRequirement, situation: Situation): boolean {
-  const { removeAfterMs } = requirement;
-  return removeAfterMs !== undefined && waitedMs(requirement, situation) > removeAfterMs;
+  const { removeAfterMs = Number.POSITIVE_INFINITY } = requirement;
+  return waitedMs(requirement, situation) > removeAfterMs;
 }
 
 /** What has not been read yet may hold, and the reason for the removal would be wrong. A missing right may stay missing. */

@@ -6,8 +6,8 @@ import type { StartupRequirement } from './startup-requirement.ts';
 /** A startup taint that stays on a node for now. */
 export interface WaitingTaint {
   readonly requirement: StartupRequirement;
-  /** When the leader recorded the reboot after which the taint waits, in milliseconds since the epoch. */
-  readonly rebootedAt?: number;
+  /** When the leader recorded the reboot after which the taint waits, in milliseconds since the epoch. Undefined if it does not. */
+  readonly rebootedAt: number | undefined;
   readonly blockers: readonly Blocker[];
   readonly forMs: number;
   readonly isOverdue: boolean;

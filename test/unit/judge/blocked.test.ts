@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type MoreOnLoss, whyNotSet } from '../../../src/judge/blocked.ts';
+import { isOnlyAudit, type MoreOnLoss, whyNotSet } from '../../../src/judge/blocked.ts';
 import type { BlockedBy } from '../../../src/judge/node-drift.ts';
+import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
 
 describe('why a required taint is not set', () => {
   it.each<{ blockedBy: BlockedBy | undefined; more?: MoreOnLoss; text: string }>([
@@ -24,4 +26,14 @@ describe('why a required taint is not set', () => {
   ])('is said in the same words everywhere: $text', ({ blockedBy, more, text }) => {
     expect(whyNotSet(blockedBy, more)).toBe(text);
   });
+});
+
+it.each<{ mode: TaintMode; audit: boolean; is: boolean }>([
+  { mode: 'Restore', audit: true, is: true },
+  { mode: 'Restore', audit: false, is: false },
+  { mode: 'Audit', audit: true, is: false },
+  { mode: 'Audit', audit: false, is: false },
+])('only --audit keeps a taint from being set: $is in mode $mode, --audit $audit', ({ mode, audit, is }) => {
+  const { taintPolicies } = policySet({ taint: { p: { mode, taints: [{ key: 'a' }] } } }, { audit });
+  expect(taintPolicies.map((policy) => isOnlyAudit({ policy }))).toEqual([is]);
 });

@@ -30,6 +30,11 @@ describe('a required taint', () => {
     },
   );
 
+  it('is set beside another one with another value', () => {
+    const policies = { p: rule('Restore', ALWAYS_GPU), q: rule('Restore', { ...ALWAYS_CPU, key: 'other' }) };
+    expect(driftOf(policies, nodeOf([])).taints).toEqual([gpu, { ...cpu, key: 'other' }]);
+  });
+
   it.each<[mode: TaintMode, losses: string[], taints: Taint[] | undefined]>([
     ['Restore', [`p ${GPU}`], [gpu]],
     // The mode says what happens to requests.

@@ -175,11 +175,20 @@ describe('a startup taint whose policy ended, and which the domain of another po
   /** What the leader does ten seconds after the policy has ended. */
   const later = (
     of: StoredNode,
-    { all = ALL, before }: { readonly all?: TaintPolicySpec; readonly before?: NodeMemory | undefined } = {},
+    {
+      all = ALL,
+      more = {},
+      before,
+    }: {
+      readonly all?: TaintPolicySpec;
+      readonly more?: Record<string, TaintPolicySpec>;
+      readonly before?: NodeMemory | undefined;
+    } = {},
   ) => {
-    const first = step(of, { all }, { before: waiting.memory, now: 0 });
+    const policies = { all, ...more };
+    const first = step(of, policies, { before: waiting.memory, now: 0 });
     expect(first.desired).toBeUndefined();
-    return step(of, { all }, { before: before ?? first.memory, now: POLICY_GONE_MS });
+    return step(of, policies, { before: before ?? first.memory, now: POLICY_GONE_MS });
   };
 
   it('is removed in two writes: an entry of allow-removal permits it, and ends with it', () => {
@@ -211,12 +220,22 @@ describe('a startup taint whose policy ended, and which the domain of another po
     });
   });
 
-  it.each<{ why: string; all: TaintPolicySpec }>([
+  it('gets the entry whichever rule of the policy has the domain', () => {
+    const all: TaintPolicySpec = { ...ALL, taints: [{ key: 'other' }, { key: 'example.com/*' }] };
+    expect(later(node([NETWORK]), { all }).desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
+  });
+
+  it.each<{ why: string; all: TaintPolicySpec; more?: Record<string, TaintPolicySpec> }>([
     { why: 'the policy reads no entries', all: { ...ALL, removalByAnnotation: 'Forbidden' } },
+    {
+      why: 'one of two policies reads no entries',
+      all: ALL,
+      more: { q: { ...ALL, removalByAnnotation: 'Forbidden' } },
+    },
     { why: 'the policy names the key', all: { ...ALL, taints: [{ key: 'example.com/*' }, { key: NETWORK.key }] } },
     { why: 'the policy requires the taint', all: { ...ALL, taints: [{ ...NETWORK, ensure: 'Always' }] } },
-  ])('stays where $why', ({ all }) => {
-    expect(later(node([NETWORK]), { all }).desired).toBeUndefined();
+  ])('stays where $why', ({ all, more = {} }) => {
+    expect(later(node([NETWORK]), { all, more }).desired).toBeUndefined();
   });
 
   it.each<{ why: string; all: TaintPolicySpec }>([

@@ -172,6 +172,12 @@ describe('a node that registers', () => {
     ]);
   });
 
+  it('gets all taints that policies require', () => {
+    const required: TaintRule[] = [PRESENT_GPU, { ...PRESENT_GPU, key: 'other' }];
+    const policies = policySet({ taint: { p: { mode: 'Restore', taints: required } } });
+    expect(judgeCreation(policies, [])).toMatchObject({ desired: { taints: [gpu, { ...gpu, key: 'other' }] } });
+  });
+
   it('gets no value from a policy that only reports', () => {
     const any: TaintRule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' };
     const policies = policySet({

@@ -97,6 +97,7 @@ describe('Restore', () => {
     expect(decision).toMatchObject({ action: 'patch', desired: { taints: desired } });
     expect(outcomes(decision)).toEqual(['p restored dedicated=gpu:NoSchedule']);
     expect(decision.warnings).toEqual(['TaintPolicy p restored taint dedicated=gpu:NoSchedule']);
+    expect(decision).not.toHaveProperty('isRoutine');
   });
 
   it('never adds a required taint that the node lacked before', () => {

@@ -432,6 +432,10 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
     [
       { why: 'that it selects before and after', update: { oldLabels: GPU_POOL } },
       { why: 'that leaves it in the same update', update: { oldLabels: GPU_POOL, newLabels: {} } },
+      {
+        why: 'that leaves it by one of its labels',
+        update: { oldLabels: { a: '', ...GPU_POOL }, newLabels: { a: '', pool: 'cpu' } },
+      },
       { why: 'that joins it in the same update', update: { oldLabels: {}, newLabels: GPU_POOL } },
       { why: 'not for one that it never selects', update: { oldLabels: { pool: 'cpu' }, newLabels: {} }, taints: [] },
       {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { DaemonPodOnNode } from '../../../../src/judge/startup/daemon-readiness.ts';
-import { startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
+import { leftOutOnNode, startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
 import { type StartupStep, startupStep } from '../../../../src/judge/startup/startup-step.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
-import { type AllDaemonSets, daemonSetName } from '../../../../src/policy/ready-when.ts';
+import { type AllDaemonSets, daemonSetName, partsOf } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { SchedulingNode, SchedulingView } from '../../../../src/scheduling/coverage.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -78,6 +78,14 @@ function step({ daemonSets, pods = [], node = {}, policies = { a: waitsForAll(A)
 const waitsFor = (situation: Situation) =>
   step(situation).waiting.flatMap(({ blockers }) => blockers.map(({ text }) => text));
 const removed = (situation: Situation) => step(situation).removable.map(({ taint }) => formatTaint(taint));
+
+/** The DaemonSets that the taint A does not wait for, with the reason. */
+function leftOut(daemonSets: readonly DaemonSet[], { taints = [A], labels = {} }: Partial<SchedulingNode> = {}) {
+  const known = daemonSets.map((value) => ({ uid: daemonSetName(value), value }));
+  const node = { name: 'n', labels, taints, allowRemoval: undefined };
+  const startup = { untilReady: [A, B], atRegistration: [] };
+  return leftOutOnNode(partsOf({ allDaemonSets: {} }), node, { get: () => undefined, all: () => known }, startup);
+}
 
 const cni = daemonSet('cni');
 const proxy = daemonSet('proxy');
@@ -212,6 +220,28 @@ describe('all DaemonSets of a node', () => {
   ])('$why', ({ situation, waits }) => {
     expect(waitsFor(situation)).toEqual(waits);
     expect(removed(situation)).toEqual(waits.length === 0 ? [formatTaint(A)] : []);
+  });
+
+  it('do not include those that would keep the taint, and the reason is known', () => {
+    const daemonSets = [
+      daemonSet('old', { deleting: true }),
+      daemonSet('app', { tolerations: [] }),
+      daemonSet('above', { tolerations: [{ key: A.key, operator: 'Gt', value: '1' }, ...only(B)] }),
+      daemonSet('gpu', { tolerations: [], nodeSelector: { pool: 'gpu' } }),
+      cni,
+    ];
+    const [a, b] = [A, B].map(formatTaint);
+    expect(leftOut(daemonSets)).toEqual([
+      'DaemonSet kube-system/old: it is being deleted',
+      `DaemonSet kube-system/app: taint ${a} is not tolerated, taint ${b} is not tolerated`,
+      `DaemonSet kube-system/above: unknown: taint ${a} may be tolerated by example.com/a=1 (Gt)`,
+    ]);
+    expect(leftOut([cni])).toEqual([]);
+  });
+
+  it('of a virtual node are those that select it otherwise', () => {
+    const labels = { type: 'virtual-kubelet' };
+    expect(leftOut([daemonSet('app', { tolerations: [] })], { labels })).toHaveLength(1);
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { type DaemonPodOnNode, daemonSetBlockers } from '../../../../src/judge/s
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
+const OTHER = { key: 'example.com/gpu', effect: 'NoSchedule' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
 
 const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
@@ -14,7 +15,12 @@ const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
   ...more,
 });
 
-function problems(pods: readonly DaemonPodOnNode[], more: object = {}, labels: Readonly<Record<string, string>> = {}) {
+function problems(
+  pods: readonly DaemonPodOnNode[],
+  more: object = {},
+  labels: Readonly<Record<string, string>> = {},
+  taints = [TAINT],
+) {
   const value = {
     ...CILIUM,
     nodeName: '',
@@ -25,7 +31,7 @@ function problems(pods: readonly DaemonPodOnNode[], more: object = {}, labels: R
     deleting: false,
     ...more,
   };
-  const node = { name: 'n', labels, taints: [TAINT], createdAt: CREATED };
+  const node = { name: 'n', labels, taints, createdAt: CREATED };
   return textsOf([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
 }
 
@@ -103,6 +109,9 @@ describe('a DaemonSet on a node', () => {
       `${NAME}: it does not select the node: nodeSelector requires network=cilium, the node has none`,
     ]);
     expect(problems([pod()], selecting, { network: 'cilium' })).toEqual([]);
+    expect(problems([], { nodeSelector: { a: '', b: '' } })).toEqual([
+      `${NAME}: it does not select the node: nodeSelector requires a=, the node has none, nodeSelector requires b=, the node has none`,
+    ]);
   });
 
   it('says which taint keeps its pod off, and takes a pod that is there', () => {
@@ -110,5 +119,9 @@ describe('a DaemonSet on a node', () => {
       `${NAME}: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated`,
     ]);
     expect(problems([pod()], { tolerations: [] })).toEqual([]);
+    expect(problems([pod()], { tolerations: [{ key: TAINT.key, operator: 'Gt', value: '1' }] })).toEqual([]);
+    expect(problems([], { tolerations: [] }, {}, [TAINT, OTHER])).toEqual([
+      `${NAME}: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated, taint example.com/gpu:NoSchedule is not tolerated`,
+    ]);
   });
 });

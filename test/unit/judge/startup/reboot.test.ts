@@ -25,6 +25,7 @@ describe('the annotation', () => {
     { why: 'a space first', text: ` ${A}`, boot: undefined },
     { why: 'no text', text: 7, boot: undefined },
     { why: 'longer than any boot ID', text: 'a'.repeat(129), boot: undefined },
+    { why: 'as long as it is read', text: `${A} ${'x'.repeat(199 - A.length)}`, boot: { bootId: A } },
     { why: 'megabytes', text: `${A} ${'x'.repeat(1_000_000)}`, boot: undefined },
   ])('$why', ({ text, boot }) => {
     expect(parseStartupBoot(text)).toEqual(boot);
@@ -44,6 +45,7 @@ describe('the annotation', () => {
     { why: 'of Windows: a counter', text: '17', valid: true },
     { why: 'empty, as before the first status', text: '', valid: false },
     { why: 'absent', text: undefined, valid: false },
+    { why: 'a number', text: 17, valid: false },
     { why: 'a space, which would end it in the annotation', text: 'a b', valid: false },
     { why: 'a line break', text: 'a\n', valid: false },
     { why: 'as long as allowed', text: 'a'.repeat(128), valid: true },
@@ -136,6 +138,14 @@ describe('a Node with a startup taint of afterReboot: SetAgain', () => {
       waits: SETTLING,
       settlesIn: SETTLING_MS + 1_000,
       waitedFor: -1_000,
+    },
+    {
+      why: 'a time as far in the future as the clocks of API servers may differ',
+      node: { ...READY, ...recorded(NOW + 600_000) },
+      state: 'Recorded',
+      waits: SETTLING,
+      settlesIn: SETTLING_MS + 600_000,
+      waitedFor: -600_000,
     },
     {
       why: 'a time that no leader has written, by a user who may patch nodes: the taint would stay until then',

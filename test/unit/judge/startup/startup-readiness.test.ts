@@ -65,13 +65,31 @@ describe('the parts of readyWhen on a node', () => {
     const readyWhen: ReadyWhen = {
       daemonSets: [CILIUM],
       conditions: [{ type: 'NetworkReady' }],
+      csiDrivers: [{ name: 'a.example' }, { name: 'b.example' }],
       allocatable: [{ resource: 'example.com/a' }],
     };
-    const sources = { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => ({ value: [] }) };
+    const sources = {
+      daemonSets: () => ({ value: NO_DAEMON_SETS }),
+      pods: () => ({ value: [] }),
+      csiNode: () => 'Unread' as const,
+    };
     expect(blockers(readyWhen, sources).map(({ text }) => text)).toEqual([
       'DaemonSet kube-system/cilium: it does not exist',
       'condition NetworkReady=True: the node does not have it',
+      'CSI driver a.example, b.example: the CSINodes have not been read yet',
       'resource example.com/a: the node has none that is allocatable',
+    ]);
+  });
+
+  it('read no pods where all DaemonSets of the node are none', () => {
+    expect(blockers({ allDaemonSets: {} }, { daemonSets: () => ({ value: NO_DAEMON_SETS }) })).toEqual([]);
+  });
+
+  it('name DaemonSets that may be ready before the cloud provider has initialized the node', () => {
+    const taints = [TAINT, { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+    const sources = { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => ({ value: [] }) };
+    expect(blockers({ daemonSets: [CILIUM] }, { taints, ...sources }).map(({ text }) => text)).toEqual([
+      'DaemonSet kube-system/cilium: it does not exist',
     ]);
   });
 

@@ -4,13 +4,14 @@ import type { NodeBoot } from '../../../../src/judge/node-boot.ts';
 import { startupFaults } from '../../../../src/judge/policy/startup-faults.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
+import { carriedStartup } from '../../../../src/judge/startup/startup-requirement.ts';
 import {
   type AwaitedTaint,
   REGISTRATION_MS,
   type StartupFacts,
   startupStep,
 } from '../../../../src/judge/startup/startup-step.ts';
-import { waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
+import { overdueAdvice, waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';
@@ -106,6 +107,12 @@ describe('a taint until DaemonSets are ready', () => {
       why: 'several DaemonSets',
       readyWhen: { daemonSets: [CILIUM, GPU] },
       reason: 'DaemonSets kube-system/cilium, gpu/driver are ready',
+    },
+    { why: 'no DaemonSet', readyWhen: { conditions: [{ type: 'A' }] }, reason: 'condition A is True' },
+    {
+      why: 'all DaemonSets',
+      readyWhen: { allDaemonSets: {} },
+      reason: 'all DaemonSets that run on the node are ready',
     },
     {
       why: 'each part',
@@ -289,6 +296,13 @@ describe('afterDeadline', () => {
     ]);
   });
 
+  it.each([
+    [until('Remove'), until('Keep')],
+    [until('Keep'), until('Remove')],
+  ])('has no end if one policy keeps it', (...rules) => {
+    expect(step({ by: of(...rules) }).waiting[0]?.requirement.removeAfterMs).toBe(undefined);
+  });
+
   it('is reported at the shortest deadline, before the longest one removes the taint', () => {
     const by = of(until('Remove', 60), until('Remove', 900));
     expect(step({ by, ageMs: 60_000 }).waiting).toMatchObject([{ isOverdue: false }]);
@@ -326,6 +340,14 @@ describe('a startup taint that the node registered without', () => {
     { why: 'its DaemonSets are ready', situation: ready },
     { why: 'whether they are ready is not known', situation: { blockers: () => [{ text: 'x', state: 'Unread' }] } },
     { why: 'an entry of the annotation names it', situation: { allowRemoval: NETWORK } },
+    {
+      why: 'an entry names it with a value, and the policy names none',
+      situation: { allowRemoval: 'example.com/network=x:NoSchedule' },
+    },
+    {
+      why: 'an entry names it, beside a policy for other taints',
+      situation: { by: policies({ a: spec({ taints: [{ key: 'a' }] }), network: spec() }), allowRemoval: NETWORK },
+    },
   ])('is not set where $why', ({ situation }) => {
     expect(late(situation)).toEqual([]);
   });
@@ -334,6 +356,8 @@ describe('a startup taint that the node registered without', () => {
     const by = policies({ network: spec({ removalByAnnotation: 'Forbidden' }) });
     expect(late({ by, allowRemoval: NETWORK })).toEqual([TAINT]);
     expect(late({ allowRemoval: 'example.com/other:NoSchedule' })).toEqual([TAINT]);
+    const ours = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }) });
+    expect(late({ by: ours, allowRemoval: 'example.com/network=theirs:NoSchedule' })).toHaveLength(1);
   });
 });
 
@@ -472,21 +496,41 @@ describe('a startup taint whose policy was deleted', () => {
   });
 });
 
+it.each<{ why: string; readyWhen: ReadyWhen; advice: string[] }>([
+  { why: 'named DaemonSets', readyWhen: { daemonSets: [CILIUM] }, advice: [] },
+  {
+    why: 'all DaemonSets',
+    readyWhen: { allDaemonSets: {} },
+    advice: ['a DaemonSet whose pods wait until the taint is removed belongs into allDaemonSets.except'],
+  },
+])('what to do about a node that waits for too long for $why', ({ readyWhen, advice }) => {
+  const by = policies({ network: spec({ taints: [{ ...rule(), readyWhen }] }) });
+  expect(step({ by }).waiting.map(({ requirement }) => overdueAdvice(requirement))).toEqual([advice]);
+});
+
+it('the startup taints that a node carries are those of enforced policies that select it', () => {
+  const node = { name: 'n', labels: {}, taints: [TAINT], allowRemoval: undefined };
+  const carriedBy = (one: TaintPolicySpec) => carriedStartup(node, policies({ one })).map(({ taint }) => taint);
+  expect(carriedBy(spec())).toEqual([TAINT]);
+  expect(carriedBy(spec({ mode: 'Audit' }))).toEqual([]);
+  expect(carriedBy(spec({ taints: [{ ...rule(), key: 'example.com/other' }] }))).toEqual([]);
+});
+
 describe('a startup taint with a part that this version does not know', () => {
   const stored = (name: string, more: object) => {
     const readyWhen = { daemonSets: [CILIUM], ...more };
     const { result } = parseStoredPolicy(manifest('TaintPolicy', name, spec({ taints: [{ ...rule(), readyWhen }] })));
     return result.ok ? [result.policy] : [];
   };
-  const { taintPolicies: by } = compilePolicies([...stored('new', { future: true }), ...stored('old', {})]);
-  const unknown = 'TaintPolicy new (spec.taints[0].readyWhen.future)';
+  const { taintPolicies: by } = compilePolicies([...stored('new', { future: 1, next: 1 }), ...stored('old', {})]);
+  const unknown = ['future', 'next'].map((part) => `TaintPolicy new (spec.taints[0].readyWhen.${part})`).join(', ');
 
   it('stays, also if another policy has the taint and all known parts hold', () => {
     const { removable, waiting } = step({ ...ready, by });
     expect(removable).toEqual([]);
-    expect(waiting.map(waitingText)).toEqual([
-      `startup taint ${NETWORK} waits for what this version of taintkeeper does not know: ${unknown}`,
-    ]);
+    const text = `what this version of taintkeeper does not know: ${unknown}`;
+    expect(waiting.map(({ blockers }) => blockers)).toEqual([[{ text, state: 'Unknown' }]]);
+    expect(waiting.map(waitingText)).toEqual([`startup taint ${NETWORK} waits for ${text}`]);
   });
 
   it('is not set late', () => {
@@ -496,13 +540,13 @@ describe('a startup taint with a part that this version does not know', () => {
   it('is a fault of the policy', () => {
     const [policy] = by;
     const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
-    expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual([
-      {
-        reason: 'UnknownPart',
-        message: `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${NETWORK} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`,
-        warning: `spec.taints[0].readyWhen.future is not known to this version of taintkeeper: nodes keep taint ${NETWORK}`,
-      },
-    ]);
+    expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
+      ['future', 'next'].map((part) => {
+        const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${NETWORK}`;
+        const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
+        return { reason: 'UnknownPart', message, warning };
+      }),
+    );
   });
 });
 
