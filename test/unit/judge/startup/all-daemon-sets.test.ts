@@ -80,7 +80,8 @@ const waitsFor = (situation: Situation) =>
 const removed = (situation: Situation) => step(situation).removable.map(({ taint }) => formatTaint(taint));
 
 /** The DaemonSets that the taint A does not wait for, with the reason. */
-function leftOut(daemonSets: readonly DaemonSet[], { taints = [A], labels = {} }: Partial<SchedulingNode> = {}) {
+function leftOut(daemonSets: readonly DaemonSet[], labels: SchedulingNode['labels'] = {}) {
+  const taints = [A, { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' }];
   const known = daemonSets.map((value) => ({ uid: daemonSetName(value), value }));
   const node = { name: 'n', labels, taints, allowRemoval: undefined };
   const startup = { untilReady: [A, B], atRegistration: [] };
@@ -240,8 +241,7 @@ describe('all DaemonSets of a node', () => {
   });
 
   it('of a virtual node are those that select it otherwise', () => {
-    const labels = { type: 'virtual-kubelet' };
-    expect(leftOut([daemonSet('app', { tolerations: [] })], { labels })).toHaveLength(1);
+    expect(leftOut([daemonSet('app', { tolerations: [] })], { type: 'virtual-kubelet' })).toHaveLength(1);
   });
 
   it.each([
