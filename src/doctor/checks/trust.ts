@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
+import { invalidAt, leadsTo, parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
@@ -87,18 +87,12 @@ function bundleOf(webhook: Webhook): X509Certificate[] {
   return parseCertificates(caBundleOf(webhook));
 }
 
-/** Whether the chain leads to one of the CAs. Names and the validity of the leaf are not checked. */
+/** Whether the chain leads to a CA that is valid at that time. */
 function trusts(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
-  const valid = cas.filter((ca) => invalidAt(ca, now) === undefined);
-  const [leaf, ...others] = chain;
-  let current = leaf;
-  for (let hops = 0; current !== undefined && hops <= others.length; hops++) {
-    const certificate = current;
-    if (valid.some((ca) => ca.fingerprint256 === certificate.fingerprint256 || certificate.verify(ca.publicKey)))
-      return true;
-    current = others.find((other) => certificate.checkIssued(other) && certificate.verify(other.publicKey));
-  }
-  return false;
+  return leadsTo(
+    chain,
+    cas.filter((ca) => invalidAt(ca, now) === undefined),
+  );
 }
 
 /** Whether every registered webhook trusts the chain. */

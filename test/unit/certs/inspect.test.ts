@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
 import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { inspectPair, invalidAt, namesOf, suppliedFault, uncoveredNames } from '../../../src/certs/inspect.ts';
-import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { needsOpenssl, openssl } from './openssl.ts';
 
@@ -13,6 +14,21 @@ const ca = await issueCa(NOW);
 const pair = await issueServing(ca, ['localhost', '10.0.0.1', '*.example.com'], NOW);
 const other = await issueServing(ca, ['localhost'], NOW);
 const certificate = new X509Certificate(pair.cert);
+
+/** A CA that may have intermediate CAs below it, as those of taintkeeper may not. */
+async function issueAuthority(name: string, parent?: KeyPair): Promise<KeyPair> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    ...(parent ? { ca: parent } : {}),
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  return { cert, key };
+}
 
 describe('inspectPair', () => {
   it('reads a pair, and the first certificate of a chain', () => {
@@ -95,9 +111,11 @@ it('a certificate for no name names none', () => {
 
 describe('certificates of another issuer', async () => {
   const supplied = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
-  const otherCa = await issueCa(NOW);
-  const intermediate = await issueServing(otherCa, ['intermediate'], NOW);
+  const otherCa = await issueAuthority('root');
+  const intermediate = await issueAuthority('intermediate', otherCa);
   const leaf = await issueServing(intermediate, ['localhost'], NOW);
+  const second = await issueAuthority('second', intermediate);
+  const deepLeaf = await issueServing(second, ['localhost'], NOW);
   const ended = new Date(NOW.getTime() + 91 * 86_400_000);
 
   it.each<{ why: string; files?: Partial<StoredFiles>; names?: string[]; now?: Date; fault?: RegExp }>([
@@ -107,6 +125,29 @@ describe('certificates of another issuer', async () => {
     {
       why: 'with the root alone, and a chain that leads to it',
       files: { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: otherCa.cert },
+    },
+    {
+      why: 'with the certificates of two intermediate CAs in any order',
+      files: {
+        cert: `${deepLeaf.cert}\n${intermediate.cert}\n${second.cert}`,
+        key: deepLeaf.key,
+        caCert: otherCa.cert,
+      },
+    },
+    {
+      why: 'with an intermediate certificate of the CA that did not sign the first one',
+      files: { cert: `${pair.cert}\n${intermediate.cert}`, caCert: otherCa.cert },
+      fault: /^not signed by the CA$/,
+    },
+    {
+      why: 'with the CA itself after a certificate that it did not sign',
+      files: { cert: `${pair.cert}\n${otherCa.cert}`, caCert: otherCa.cert },
+      fault: /^not signed by the CA$/,
+    },
+    {
+      why: 'with the root alone, and without the intermediate certificate',
+      files: { cert: leaf.cert, key: leaf.key, caCert: otherCa.cert },
+      fault: /^not signed by the CA$/,
     },
     { why: 'without the key', files: { key: undefined }, fault: /^not found$/ },
     { why: 'without the certificate', files: { cert: undefined }, fault: /^not found$/ },
