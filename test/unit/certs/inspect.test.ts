@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
 import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { inspectPair, invalidAt, namesOf, suppliedFault, uncoveredNames } from '../../../src/certs/inspect.ts';
-import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
+import { issueAuthority } from './authorities.ts';
 import { needsOpenssl, openssl } from './openssl.ts';
 
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -14,21 +14,6 @@ const ca = await issueCa(NOW);
 const pair = await issueServing(ca, ['localhost', '10.0.0.1', '*.example.com'], NOW);
 const other = await issueServing(ca, ['localhost'], NOW);
 const certificate = new X509Certificate(pair.cert);
-
-/** A CA that may have intermediate CAs below it, as those of taintkeeper may not. */
-async function issueAuthority(name: string, parent?: KeyPair): Promise<KeyPair> {
-  const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-    ...(parent ? { ca: parent } : {}),
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    ],
-  });
-  return { cert, key };
-}
 
 describe('inspectPair', () => {
   it('reads a pair, and the first certificate of a chain', () => {
@@ -111,10 +96,10 @@ it('a certificate for no name names none', () => {
 
 describe('certificates of another issuer', async () => {
   const supplied = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
-  const otherCa = await issueAuthority('root');
-  const intermediate = await issueAuthority('intermediate', otherCa);
+  const otherCa = await issueAuthority('root', NOW);
+  const intermediate = await issueAuthority('intermediate', NOW, otherCa);
   const leaf = await issueServing(intermediate, ['localhost'], NOW);
-  const second = await issueAuthority('second', intermediate);
+  const second = await issueAuthority('second', NOW, intermediate);
   const deepLeaf = await issueServing(second, ['localhost'], NOW);
   const ended = new Date(NOW.getTime() + 91 * 86_400_000);
 
