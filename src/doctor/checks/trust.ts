@@ -7,7 +7,7 @@ import { type CheckName, consequence, essentialSkip, type Finding, finding } fro
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
 import { leaderLog } from '../leader-log.ts';
-import { isLed } from '../watch-lease.ts';
+import { hasLeader } from '../watch-lease.ts';
 import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
@@ -62,7 +62,7 @@ const WEBHOOK_RESOURCES: readonly string[] = Object.values(CONFIGURATIONS).map((
 /** Without a leader that may write them, webhooks that are deleted are not registered again. */
 function repair(facts: Facts): string {
   const { lease, rights } = facts;
-  if (lease.ok && !isLed(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
+  if (lease.ok && !hasLeader(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
   if (rights.ok && rights.value.lacking.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
     return 'only the leader repairs it, and it lacks a right: see rights';
   }
