@@ -4,6 +4,7 @@ import { subjectOf } from './distinguished-name.ts';
 import {
   FUTURE_CA_CAUSE,
   hasCa,
+  leadsTo,
   namesOf,
   notValidYet,
   parseCertificates,
@@ -20,8 +21,11 @@ export interface RegisteredBundle {
   readonly bundle: string;
 }
 
-/** Which of the stored CAs a `caBundle` has: every one, that of the serving certificate, or none. */
-export type Trust = 'all' | 'the serving CA' | 'neither';
+/**
+ * Whom a webhook trusts: every stored CA, at least that of the serving certificate, or neither. Certificates of another issuer may come without a CA: if
+ * there is no `caBundle` either, the API server trusts the CAs of its own system, which are not known here.
+ */
+export type Trust = 'all' | 'the serving CA' | 'neither' | "the API server's own CAs";
 
 export interface CertificateReport {
   readonly certificates: readonly {
@@ -47,10 +51,15 @@ export function reportCertificates(
   now: Date,
 ): CertificateReport {
   const cas = parseCertificates(files.caCert ?? '');
-  const [serving] = parseCertificates(files.cert ?? '');
+  const chain = parseCertificates(files.cert ?? '');
+  const [serving] = chain;
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
-  const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
   const isForeign = files.cert !== undefined && files.caKey === undefined;
+  const isBundleNeeded = !isForeign || cas.length > 0;
+  const webhooks = bundles.map(({ webhook, bundle }) => ({
+    webhook,
+    trusts: bundle === '' && !isBundleNeeded ? ("the API server's own CAs" as const) : trust(bundle, cas, chain),
+  }));
   const fault = isForeign ? suppliedFault(files, names, now) : unusable(files, names, now);
   const future = notValidYet(files.caCert, now);
   // When another issuer renews is not known here.
@@ -81,9 +90,9 @@ function rotation(cas: readonly X509Certificate[], signer: X509Certificate | und
     : 'the serving certificate is replaced when every caBundle has the new CA';
 }
 
-function trust(bundle: string, cas: readonly X509Certificate[], signer: X509Certificate | undefined): Trust {
-  if (signer === undefined || !hasCa(bundle, signer)) return 'neither';
-  return cas.every((ca) => hasCa(bundle, ca)) ? 'all' : 'the serving CA';
+function trust(bundle: string, cas: readonly X509Certificate[], chain: readonly X509Certificate[]): Trust {
+  if (!leadsTo(chain, parseCertificates(bundle))) return 'neither';
+  return cas.length > 0 && cas.every((ca) => hasCa(bundle, ca)) ? 'all' : 'the serving CA';
 }
 
 function describe(role: CertificateReport['certificates'][number]['role'], certificate: X509Certificate) {

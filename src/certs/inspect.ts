@@ -168,14 +168,30 @@ export function suppliedFault(
   if (cert === undefined || key === undefined) return 'not found';
   const inspection = inspectPair({ cert, key });
   if (!inspection.ok) return inspection.reason;
-  const isUnsigned = parseCertificates(cert).every((one) => signerOf(one, caCert) === undefined);
-  if (isUnsigned && parseCertificates(caCert ?? '').length > 0) return 'not signed by the CA';
+  const cas = parseCertificates(caCert ?? '');
+  if (cas.length > 0 && !leadsTo(parseCertificates(cert), cas)) return 'not signed by the CA';
   return unfitFor(inspection.certificate, names) ?? invalidAt(inspection.certificate, now);
 }
 
 function unfitFor(certificate: X509Certificate, names: readonly string[]): string | undefined {
   const uncovered = uncoveredNames(certificate, names);
   return uncovered.length > 0 ? `not for ${uncovered.join(', ')}` : undefined;
+}
+
+/**
+ * Whether the first certificate leads to one of the CAs, by the others of its chain in any order. Only signatures are checked, and neither the names nor
+ * the validity of a certificate.
+ */
+export function leadsTo(chain: readonly X509Certificate[], cas: readonly X509Certificate[]): boolean {
+  const [leaf, ...others] = chain;
+  let current = leaf;
+  for (let hops = 0; current !== undefined && hops <= others.length; hops++) {
+    const certificate = current;
+    if (cas.some((ca) => ca.fingerprint256 === certificate.fingerprint256 || certificate.verify(ca.publicKey)))
+      return true;
+    current = others.find((other) => certificate.checkIssued(other) && certificate.verify(other.publicKey));
+  }
+  return false;
 }
 
 /** The certificate in a bundle that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */

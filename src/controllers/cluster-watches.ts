@@ -1,7 +1,7 @@
 import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/cluster-objects.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
-import { isRefused, type WatchCache, type WatchOptions, type WatchState } from '../cluster/watch/watch-options.ts';
+import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';
@@ -29,6 +29,8 @@ export interface Reading {
   isSynced(): boolean;
   /** Whether the right to list or watch it is missing, by the last attempt. */
   isRefused(): boolean;
+  /** Emits when {@link isRefused} changes before all objects are known. */
+  readonly refusals: Source;
   /** Resolves after the first list, complete or not. */
   readonly tried: Promise<void>;
 }
@@ -64,16 +66,16 @@ export function watchCluster(
   function watch<T>(resource: string, what: Pick<WatchOptions<T>, 'path' | 'pageSize' | 'project'>) {
     const changes = createSubject<Change<T>>();
     const tried = Promise.withResolvers<void>();
-    let last: WatchState | undefined;
+    const refusals = createSubject();
     const cache = watchResource<T>({
       ...what,
       client,
       onChange: changes.next,
       onState(state) {
-        last = state;
         metrics.watchState(resource, state.connected);
         tried.resolve();
       },
+      onRefusal: refusals.next,
       log,
     });
     // At once: a list that fails after the lease was lost is not a failure of the API server.
@@ -81,7 +83,8 @@ export function watchCluster(
     return {
       synced: handled(orAborted(cache.synced, signal)),
       isSynced: cache.isSynced,
-      isRefused: () => isRefused(last),
+      isRefused: cache.isRefused,
+      refusals,
       tried: tried.promise,
       get: cache.get,
       has: cache.has,

@@ -1,6 +1,6 @@
 import { OWN_SECRET } from '../cluster/own-names.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
-import type { PodObject } from '../objects/pod-object.ts';
+import { isReady, type PodObject } from '../objects/pod-object.ts';
 import { argument } from './serve-arguments.ts';
 
 /** Where a replica reads its certificates: the Secret that taintkeeper issues them in, or files of another issuer. */
@@ -30,12 +30,6 @@ export function certificateSource(spec: PodObject['spec']): CertificateSource {
   return OWN_CERTIFICATES;
 }
 
-/** A pod of the Deployment that is not being deleted. */
-interface Reader {
-  readonly isReady: boolean;
-  readonly certificates: CertificateSource;
-}
-
 /** Where the replicas read their certificates, which a rollout can change. */
 export interface CertificateSources {
   /** Of the pods that serve, or of all pods if none is Ready. If they differ, that of the Deployment's template: a rollout replaces the others. */
@@ -46,14 +40,15 @@ export interface CertificateSources {
 
 /**
  * Where the replicas read their certificates.
+ * @param pods of the Deployment, except those that are terminating or finished
  * @param declared by the Deployment's template; undefined if it could not be read
  */
 export function certificateSources(
-  pods: readonly Reader[],
+  pods: readonly PodObject[],
   declared: CertificateSource | undefined,
 ): CertificateSources {
-  const ready = pods.filter(({ isReady }) => isReady);
-  const [first, ...others] = (ready.length > 0 ? ready : pods).map(({ certificates }) => certificates);
+  const ready = pods.filter(isReady);
+  const [first, ...others] = (ready.length > 0 ? ready : pods).map(({ spec }) => certificateSource(spec));
   if (first === undefined) return { serving: declared ?? OWN_CERTIFICATES, pending: undefined };
   if (declared === undefined) return { serving: first, pending: undefined };
   const isBegun = [first, ...others].some((source) => isSame(source, declared));

@@ -3,14 +3,14 @@ import { formatLabels, isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { Facts } from './facts.ts';
 import { type Installation, LABEL } from './installation.ts';
-import { isLed } from './watch-lease.ts';
+import { hasLeader } from './watch-lease.ts';
 
 /**
  * The command that shows the log of the leader. Without a leader, or without the right to read the Lease, it shows the logs of all replicas: of a
  * Deployment, kubectl would show one pod of its own choice.
  */
 export function leaderLog({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): string {
-  const pod = lease.ok && isLed(lease.value) ? replicaOf(lease.value.holder ?? '') : '';
+  const pod = lease.ok && hasLeader(lease.value) ? replicaOf(lease.value.holder ?? '') : '';
   // Every user who may write the Lease can set any text.
   if (!isDnsSubdomain(pod)) return replicaLogs(installation);
   return `kubectl logs --namespace ${installation.namespace} ${pod}`;

@@ -2,7 +2,6 @@ import { viewReplica } from '../cluster/replica-pods.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import type { PlacedReplica } from '../scheduling/replica-spread.ts';
-import { type CertificateSource, certificateSource } from './certificate-source.ts';
 
 /** A replica's pod. */
 export interface PodView extends PlacedReplica {
@@ -17,7 +16,6 @@ export interface PodView extends PlacedReplica {
   readonly cannotStart: StartFailure | undefined;
   /** The ports that it declares, by name. */
   readonly ports: ReadonlyMap<string, number>;
-  readonly certificates: CertificateSource;
 }
 
 /** `crash`: it ends after each start. `configuration`: the pod refers to something missing, such as a ConfigMap. */
@@ -52,7 +50,6 @@ export function viewPod(object: PodObject): PodView {
         ports.map(({ name = '', containerPort }) => [name, containerPort] as const),
       ),
     ),
-    certificates: certificateSource(spec),
   };
 }
 

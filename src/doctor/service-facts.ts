@@ -68,7 +68,8 @@ export async function gatherService(
   const podObjects = await readPods();
   const alive = podObjects.ok ? podObjects.value.filter(isAlive) : [];
   const ours = alive.filter((pod) => deployment === undefined || isOfDeployment(pod, deployment.name));
-  const { serving, pending } = certificateSources(ours.map(viewPod), deployment?.certificates);
+  const { serving, pending } = certificateSources(ours, deployment?.certificates);
+  const [stored, storedPending] = await Promise.all([readStored(serving), pending && readStored(pending)]);
   return {
     webhooks,
     service,
@@ -76,8 +77,8 @@ export async function gatherService(
     pods: podObjects.ok ? known(alive.map(viewPod)) : podObjects,
     rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
     networkPolicies,
-    ...(await readStored(serving)),
-    pending: pending && (await readStored(pending)),
+    ...stored,
+    pending: storedPending,
   };
 
   async function readPods(): Promise<Reading<readonly PodObject[]>> {

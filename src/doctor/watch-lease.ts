@@ -14,7 +14,7 @@ export interface LeaseWatch {
 }
 
 /** Whether a replica leads. */
-export function isLed({ holder, renewed }: LeaseWatch): boolean {
+export function hasLeader({ holder, renewed }: LeaseWatch): boolean {
   return holder !== undefined && holder !== '' && renewed;
 }
 

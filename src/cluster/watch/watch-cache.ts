@@ -67,6 +67,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   return {
     synced: synced.promise,
     isSynced: () => current !== undefined,
+    isRefused: () => isRefused(state),
     get: (name, namespace = '') => objects.get(name, namespace),
     has: (name, namespace = '') => objects.has(name, namespace),
     isStale: (name, namespace = '') => objects.isStale(name, namespace),
@@ -262,8 +263,10 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     const changed =
       state?.connected !== next.connected ||
       (!next.connected && state.connected === false && state.error !== next.error);
+    const isRefusal = current === undefined && isRefused(state) !== isRefused(next);
     state = next;
     if (always || changed) guard('onState', () => options.onState?.(next));
+    if (isRefusal) guard('onRefusal', () => options.onRefusal?.());
   }
 
   function guard(what: string, call: () => void): void {
@@ -273,6 +276,10 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       log.error({ err }, `${what} of ${path} failed`);
     }
   }
+}
+
+function isRefused(state: WatchState | undefined): boolean {
+  return state?.connected === false && state.isForbidden;
 }
 
 /** The right to list was withdrawn: what the watch brings is better than nothing. */

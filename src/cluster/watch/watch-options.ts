@@ -43,17 +43,14 @@ export type WatchState =
       readonly isForbidden: boolean;
     };
 
-/** Whether the right to list or watch is missing, by the last attempt. */
-export function isRefused(state: WatchState | undefined): boolean {
-  return state?.connected === false && state.isForbidden;
-}
-
 /** A current copy of the objects of an API path. */
 export interface WatchCache<T> {
   /** Resolves after the first complete list. Rejects only if stopped before. */
   readonly synced: Promise<void>;
   /** Whether the first list is complete. */
   isSynced(): boolean;
+  /** Whether the right to list or watch is missing, by the last attempt. */
+  isRefused(): boolean;
   get(name: string, namespace?: string): Entry<T> | undefined;
   /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
   has(name: string, namespace?: string): boolean;
@@ -107,6 +104,8 @@ export interface WatchOptions<T> {
   readonly onListed?: () => void;
   /** Called when a list is complete and when the connection's state changes. */
   readonly onState?: (state: WatchState) => void;
+  /** Called when {@link WatchCache.isRefused} changes before the first list is complete. */
+  readonly onRefusal?: () => void;
   readonly log: Logger;
   readonly timings?: Partial<WatchTimings>;
 }

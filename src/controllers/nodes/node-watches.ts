@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isRefused } from '../../cluster/watch/watch-options.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import { isNews } from '../cluster-watches.ts';
@@ -51,9 +50,9 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
         sharing.add(node);
         return undefined;
       }
-      const { objects, state } = watch;
+      const { objects } = watch;
       if (objects.isSynced()) return { value: Array.from(objects.entries(), ({ value }) => value) };
-      return isRefused(state) ? 'Refused' : 'Unread';
+      return objects.isRefused() ? 'Refused' : 'Unread';
     },
     end(node) {
       group.end(node);
@@ -80,9 +79,7 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
         // The first list is one change.
         if (isNews(change) && watch.objects.isSynced()) onChange(node);
       },
-      onState(state, before) {
-        if (isRefused(before) !== isRefused(state) && !watch.objects.isSynced()) onChange(node);
-      },
+      onRefusal: () => onChange(node),
       onSynced: () => onChange(node),
     });
     return watch;

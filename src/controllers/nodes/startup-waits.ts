@@ -92,7 +92,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     () => {},
   );
   // What a missing right keeps from being read may be given up.
-  daemonSets.tried.then(checkAsking);
+  daemonSets.refusals.subscribe(checkAsking, signal);
   policies.changes.subscribe(() => {
     retainPods();
     readingReplicas.restart();

@@ -1,12 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { watchResource } from '../../cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions, WatchState } from '../../cluster/watch/watch-options.ts';
+import type { WatchCache, WatchOptions } from '../../cluster/watch/watch-options.ts';
 import type { Run } from '../controller.ts';
 
 export interface GroupedWatch<T> {
-  readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced' | 'size'>;
-  /** Undefined until it was connected, or has failed, for the first time. */
-  readonly state: WatchState | undefined;
+  readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced' | 'isRefused' | 'size'>;
 }
 
 export interface GroupedWatchOptions<T>
@@ -18,8 +16,8 @@ export interface GroupedWatchOptions<T>
   readonly onChange: NonNullable<WatchOptions<T>['onChange']>;
   /** The first list is complete. Not called once the watch was ended. */
   readonly onSynced: () => void;
-  /** The same for the state of the connection. */
-  readonly onState?: (state: WatchState, before: WatchState | undefined) => void;
+  /** When the watch is refused, or no longer, before that. Not called once the watch was ended. */
+  readonly onRefusal?: () => void;
 }
 
 /** Watches that begin and end one by one, each with a key. The metric has one label for all of them: it is connected if each of them is. */
@@ -36,7 +34,7 @@ export interface WatchGroup<T> {
 
 interface Begun<T> {
   readonly objects: WatchCache<T>;
-  state: WatchState | undefined;
+  isDisconnected: boolean;
 }
 
 /** @param resource the label of the metric */
@@ -47,7 +45,7 @@ export function watchGroup<T>({ metrics, log, signal }: Run, client: ApiClient, 
 
   return {
     get: (key) => watched.get(key),
-    begin(key, { onSynced, onState, ...options }) {
+    begin(key, { onSynced, onRefusal, ...options }) {
       const isWatched = () => watched.get(key) === begun;
       const objects = watchResource<T>({
         ...options,
@@ -55,13 +53,14 @@ export function watchGroup<T>({ metrics, log, signal }: Run, client: ApiClient, 
         log,
         onState(state) {
           if (!isWatched()) return;
-          const before = begun.state;
-          begun.state = state;
-          onState?.(state, before);
+          begun.isDisconnected = !state.connected;
           reportState();
         },
+        onRefusal() {
+          if (isWatched()) onRefusal?.();
+        },
       });
-      const begun: Begun<T> = { objects, state: undefined };
+      const begun: Begun<T> = { objects, isDisconnected: false };
       watched.set(key, begun);
       objects.synced.then(
         () => {
@@ -99,7 +98,7 @@ export function watchGroup<T>({ metrics, log, signal }: Run, client: ApiClient, 
   function reportState(): void {
     metrics.watchState(
       resource,
-      [...watched.values()].every(({ state }) => state?.connected !== false),
+      [...watched.values()].every(({ isDisconnected }) => !isDisconnected),
     );
   }
 }

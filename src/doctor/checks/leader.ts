@@ -9,14 +9,14 @@ import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
 import { leaderLog, replicaLogs } from '../leader-log.ts';
 import { howToGrant } from '../rights-review.ts';
-import { isLed } from '../watch-lease.ts';
+import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
   if (!lease.ok) return finding('skipped', lease.why);
   const { holder, renewTime, watchedSeconds } = lease.value;
   const name = `Lease ${installation.namespace}/${installation.lease}`;
-  if (isLed(lease.value)) return finding('ok', `${holder} holds ${name} and renews it`);
+  if (hasLeader(lease.value)) return finding('ok', `${holder} holds ${name} and renews it`);
   const evidence = holder
     ? `${name} is held by ${holder}, which has not renewed it in ${watchedSeconds} s (last: ${renewTime ?? 'never'})`
     : holder === undefined

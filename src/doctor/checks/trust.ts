@@ -1,13 +1,13 @@
 import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
+import { invalidAt, leadsTo, parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
 import { leaderLog } from '../leader-log.ts';
-import { isLed } from '../watch-lease.ts';
+import { hasLeader } from '../watch-lease.ts';
 import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
@@ -62,7 +62,7 @@ const WEBHOOK_RESOURCES: readonly string[] = Object.values(CONFIGURATIONS).map((
 /** Without a leader that may write them, webhooks that are deleted are not registered again. */
 function repair(facts: Facts): string {
   const { lease, rights } = facts;
-  if (lease.ok && !isLed(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
+  if (lease.ok && !hasLeader(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
   if (rights.ok && rights.value.lacking.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
     return 'only the leader repairs it, and it lacks a right: see rights';
   }
@@ -87,18 +87,12 @@ function bundleOf(webhook: Webhook): X509Certificate[] {
   return parseCertificates(caBundleOf(webhook));
 }
 
-/** Whether the chain leads to one of the CAs. Names and the validity of the leaf are not checked. */
+/** Whether the chain leads to a CA that is valid at that time. */
 function trusts(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
-  const valid = cas.filter((ca) => invalidAt(ca, now) === undefined);
-  const [leaf, ...others] = chain;
-  let current = leaf;
-  for (let hops = 0; current !== undefined && hops <= others.length; hops++) {
-    const certificate = current;
-    if (valid.some((ca) => ca.fingerprint256 === certificate.fingerprint256 || certificate.verify(ca.publicKey)))
-      return true;
-    current = others.find((other) => certificate.checkIssued(other) && certificate.verify(other.publicKey));
-  }
-  return false;
+  return leadsTo(
+    chain,
+    cas.filter((ca) => invalidAt(ca, now) === undefined),
+  );
 }
 
 /** Whether every registered webhook trusts the chain. */

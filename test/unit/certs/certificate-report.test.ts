@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { reportCertificates } from '../../../src/certs/certificate-report.ts';
+import { issueServing } from '../../../src/certs/issue.ts';
 import { type CompleteFiles, introduceCa, nextStep } from '../../../src/certs/rotation.ts';
+import { issueAuthority } from './authorities.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -31,8 +33,22 @@ it('takes a pair of another issuer for well until it ends: when that renews is n
   expect(report(good)).toMatchObject({ renewedBy: 'taintkeeper' });
 });
 
-it('takes a pair of another issuer for well that comes without its CA', () => {
-  expect(report({ ...foreign, caCert: undefined }).problems).not.toContainEqual(expect.stringContaining('not usable'));
+const root = await issueAuthority('root', NOW);
+const intermediate = await issueAuthority('intermediate', NOW, root);
+const leaf = await issueServing(intermediate, NAMES, NOW);
+const chained = { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: root.cert, caKey: undefined };
+
+it.each([
+  {
+    why: 'whose CA is only in the caBundle',
+    files: { caCert: undefined },
+    bundle: foreign.caCert,
+    trusts: 'the serving CA',
+  },
+  { why: 'without a CA and a caBundle', files: { caCert: undefined }, bundle: '', trusts: "the API server's own CAs" },
+  { why: 'of an intermediate CA, with the root alone', files: chained, bundle: root.cert, trusts: 'all' },
+])('takes a pair of another issuer for well $why', ({ files, bundle, trusts }) => {
+  expect(report({ ...foreign, ...files }, bundle)).toMatchObject({ problems: [], webhooks: [{ trusts }] });
 });
 
 it.each([
@@ -79,6 +95,11 @@ it.each([
   {
     why: 'a pair of another issuer that no caBundle trusts',
     found: report(foreign, ''),
+    problem: 'the caBundle of w does not trust the serving certificate',
+  },
+  {
+    why: 'a pair of another issuer without its CA, and a caBundle with another CA',
+    found: report({ ...foreign, caCert: undefined }, root.cert),
     problem: 'the caBundle of w does not trust the serving certificate',
   },
   {

@@ -6,6 +6,7 @@ import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { inspectPair, invalidAt, namesOf, suppliedFault, uncoveredNames } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
+import { issueAuthority } from './authorities.ts';
 import { needsOpenssl, openssl } from './openssl.ts';
 
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -95,9 +96,11 @@ it('a certificate for no name names none', () => {
 
 describe('certificates of another issuer', async () => {
   const supplied = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
-  const otherCa = await issueCa(NOW);
-  const intermediate = await issueServing(otherCa, ['intermediate'], NOW);
+  const otherCa = await issueAuthority('root', NOW);
+  const intermediate = await issueAuthority('intermediate', NOW, otherCa);
   const leaf = await issueServing(intermediate, ['localhost'], NOW);
+  const second = await issueAuthority('second', NOW, intermediate);
+  const deepLeaf = await issueServing(second, ['localhost'], NOW);
   const ended = new Date(NOW.getTime() + 91 * 86_400_000);
 
   it.each<{ why: string; files?: Partial<StoredFiles>; names?: string[]; now?: Date; fault?: RegExp }>([
@@ -107,6 +110,29 @@ describe('certificates of another issuer', async () => {
     {
       why: 'with the root alone, and a chain that leads to it',
       files: { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: otherCa.cert },
+    },
+    {
+      why: 'with the certificates of two intermediate CAs in any order',
+      files: {
+        cert: `${deepLeaf.cert}\n${intermediate.cert}\n${second.cert}`,
+        key: deepLeaf.key,
+        caCert: otherCa.cert,
+      },
+    },
+    {
+      why: 'with an intermediate certificate of the CA that did not sign the first one',
+      files: { cert: `${pair.cert}\n${intermediate.cert}`, caCert: otherCa.cert },
+      fault: /^not signed by the CA$/,
+    },
+    {
+      why: 'with the CA itself after a certificate that it did not sign',
+      files: { cert: `${pair.cert}\n${otherCa.cert}`, caCert: otherCa.cert },
+      fault: /^not signed by the CA$/,
+    },
+    {
+      why: 'with the root alone, and without the intermediate certificate',
+      files: { cert: leaf.cert, key: leaf.key, caCert: otherCa.cert },
+      fault: /^not signed by the CA$/,
     },
     { why: 'without the key', files: { key: undefined }, fault: /^not found$/ },
     { why: 'without the certificate', files: { cert: undefined }, fault: /^not found$/ },

@@ -324,7 +324,7 @@ describe('who repairs a caBundle', () => {
 
 describe('a rollout to the certificates of another issuer, which hangs', () => {
   const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
-  const unready = pod('new', { isReady: false, certificates: source, problem: 'ContainerCreating' });
+  const unready = pod('new', { isReady: false, problem: 'ContainerCreating' });
   const hanging = (stored: Facts['secret'], changes: Partial<Facts> = {}) =>
     wellFacts(its, { pods: known([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
   const byIssuer = { cert: second.serving.cert, key: second.serving.key, caCert: undefined, caKey: undefined };

@@ -73,7 +73,6 @@ export function pod(name: string, changes: Partial<PodView> = {}): PodView {
       ['webhook', 8443],
       ['admin', 8080],
     ]),
-    certificates: OWN_CERTIFICATES,
     ...changes,
   };
 }

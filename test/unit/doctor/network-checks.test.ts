@@ -486,6 +486,31 @@ describe('the network', () => {
     if (remedy) expect(told?.remedy).toMatch(remedy);
   });
 
+  it.each([
+    {
+      why: 'that select them',
+      networkPolicies: policy([{}]),
+      said: [
+        'default-deny: all clients may connect to port 8443 of a, c',
+        'default-deny: all clients may connect to port 18443 of b',
+      ],
+    },
+    { why: 'that select none of them', networkPolicies: known([]), said: ['none selects the pods'] },
+  ])(
+    'names the port of each pod for NetworkPolicies $why, because a rollout can change it',
+    ({ networkPolicies, said }) => {
+      const facts = wellFacts(its, {
+        replicas: ['a', 'b', 'c'].map((name) => ({
+          ...replica(name, greeted(its)),
+          port: name === 'b' ? 18_443 : 8443,
+        })),
+        networkPolicies,
+      });
+      const told = run(NETWORK_CHECKS, facts).filter(({ name }) => name === 'NetworkPolicies');
+      expect(told.map(({ evidence }) => evidence)).toEqual(said);
+    },
+  );
+
   describe('of a cluster with several API servers', () => {
     const WHAT = 'removing the taints of node cp-1';
     const STRANGER = 'the server has asked for the client to provide credentials';

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
+import { certificateSource } from '../../../src/doctor/certificate-source.ts';
 import { isAlive, type PodView, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
 import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replica-facts.ts';
@@ -38,13 +39,13 @@ describe('a pod', () => {
     { args: ['--cert-dir=/elsewhere'], is: { kind: 'files', secret: undefined } },
     { args: [], is: { kind: 'secret', secret: 'taintkeeper-certs' } },
   ])('with $args has its certificates from there', ({ args, is }) => {
-    expect(viewPod(podObject('a', args)).certificates).toEqual(is);
+    expect(certificateSource(podObject('a', args).spec)).toEqual(is);
   });
 
   it.each(['../../../../nodes', 'a; reboot', ''])('takes no name of a Secret that is none: %j', (secretName) => {
     const mounted = podObject('a', ['--cert-dir=/certs']);
     const volumes = [{ name: 'certs', secret: { secretName } }];
-    expect(viewPod({ ...mounted, spec: { ...mounted.spec, volumes } }).certificates).toEqual({ kind: 'files' });
+    expect(certificateSource({ ...mounted.spec, volumes })).toEqual({ kind: 'files' });
   });
 
   it('says why it does not run', () => {

@@ -3,6 +3,7 @@ import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/a
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import type { ClusterSources } from '../../../../src/controllers/cluster-watches.ts';
 import { startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
@@ -38,6 +39,14 @@ const FOREIGN_FIELDS = [
   },
 ];
 
+const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
+  ...ALL_READ,
+  isStale: () => false,
+  get: () => undefined,
+  entries: () => [].values(),
+  changes: createSubject(),
+};
+
 /**
  * Starts the repair of nodes that stand in a Map, as the cache has them. Writes change the Map at once, and are refused as the
  * API server refuses them. Stopped with the running test.
@@ -50,9 +59,16 @@ export function startRepair(
     readonly nodesSynced?: Promise<unknown>;
     readonly audit?: boolean;
     readonly now?: () => Date;
+    /** By default there are none, which is known. */
+    readonly daemonSets?: ClusterSources['daemonSets'];
   } = {},
 ) {
-  const { audit = false, nodesSynced = Promise.resolve(), now = () => new Date() } = options;
+  const {
+    audit = false,
+    nodesSynced = Promise.resolve(),
+    now = () => new Date(),
+    daemonSets = NO_DAEMON_SETS,
+  } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
   const events: RecordedEvent[] = [];
@@ -135,13 +151,7 @@ export function startRepair(
   const controller = startNodeRepair(run, {
     client: client as ApiClient,
     nodes: watched,
-    daemonSets: {
-      ...ALL_READ,
-      isStale: () => false,
-      get: () => undefined,
-      entries: () => [].values(),
-      changes: createSubject(),
-    },
+    daemonSets,
     service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
     rights: { permits: () => true, changes: createSubject() },
     policies: {

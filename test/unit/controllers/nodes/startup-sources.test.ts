@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { watchCluster } from '../../../../src/controllers/cluster-watches.ts';
 import { sourcesOf } from '../../../../src/controllers/nodes/startup-sources.ts';
+import { rule } from '../../judge/node-drifts.ts';
+import { nodeEntry } from './node-entries.ts';
+import { startRepair } from './repaired-nodes.ts';
 import { watchedObjects } from './watched-objects.ts';
 
 /** What a node reads of DaemonSets while the API server answers lists like this. */
@@ -37,3 +40,30 @@ it('DaemonSets that were listed stay known while the right is missing', async ()
   expect(sources.daemonSets()).toMatchObject({ value: {} });
   await stop();
 });
+
+it.each([
+  { why: 'at first', before: undefined },
+  { why: 'after a list that failed for another reason', before: 503 },
+])(
+  'a startup taint past its deadline is removed as soon as the API server refuses to list DaemonSets, $why',
+  async ({ before }) => {
+    const api = watchedObjects();
+    api.refuse(before ?? 403);
+    const { daemonSets, stop } = watchCluster(api.run, api.client);
+    const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+    const readyWhen = {
+      daemonSets: [{ namespace: 'kube-system', name: 'cni' }],
+      progressDeadlineSeconds: 60,
+      afterDeadline: 'Remove' as const,
+    };
+    const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen });
+    const { taintsOf } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+    onTestFinished(stop);
+    if (before !== undefined) {
+      await expect.poll(() => api.requests.length).toBeGreaterThan(1);
+      expect(taintsOf('old')).toEqual([taint]);
+      api.refuse(403);
+    }
+    await expect.poll(() => taintsOf('old')).toEqual([]);
+  },
+);
