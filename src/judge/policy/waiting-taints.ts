@@ -8,6 +8,6 @@ export function waitingTaints(
   policy: CompiledTaintPolicy,
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): Taint[] {
-  if (policy.declared === 'Audit' || !policy.selectsNode(labels)) return [];
+  if (policy.declared === 'Audit' || policy.untilReady.length === 0 || !policy.selectsNode(labels)) return [];
   return taints.filter((carried) => policy.untilReady.some(({ value }) => isRequiredTaint(carried, value)));
 }

@@ -209,6 +209,22 @@ describe('nodes that wait with a startup taint of a policy', () => {
   });
 });
 
+it('no selector is evaluated for a policy without startup taints, or for a node without them', () => {
+  const unread = (policy: typeof gpu): typeof gpu => ({
+    ...policy,
+    selectsNode: () => {
+      throw new Error('evaluated for no reason');
+    },
+  });
+  expect(losesStartupRule(unread(gpu), [unread(gpu)], node('n1', 'gpu', 'dedicated'))).toBe(false);
+  const startup: TaintRule = {
+    ...{ key: 'example.com/network', effect: 'NoSchedule', ensure: 'UntilReady' },
+    readyWhen: { conditions: [{ type: 'A' }] },
+  };
+  const [waits] = policySet({ taint: { p: { mode: 'Restore', taints: [startup] } } }).taintPolicies;
+  expect(waits && losesStartupRule(waits, [unread(gpu)], node('n1', 'gpu', 'dedicated'))).toBe(false);
+});
+
 it.each<[readonly string[], string[]]>([
   [[], []],
   [['n1', 'n2'], ['2 nodes still wait, and will lose the startup taint of this policy in 10 seconds: n1, n2']],
