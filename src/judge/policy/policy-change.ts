@@ -47,12 +47,12 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 export function losesStartupRule(
   before: CompiledTaintPolicy,
   after: readonly CompiledTaintPolicy[],
-  node: Pick<NodeView, 'labels' | 'taints'>,
+  { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
-  const waiting = waitingTaints(before, node);
+  const waiting = waitingTaints(before, taints);
   // A review waits for this, for each node: no selector is evaluated without need.
-  if (waiting.length === 0) return false;
-  return endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, node.labels)).length > 0;
+  if (waiting.length === 0 || !before.selectsNode(labels)) return false;
+  return endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, labels)).length > 0;
 }
 
 /** Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. */
