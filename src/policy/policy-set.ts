@@ -59,6 +59,8 @@ export interface CompiledTaintPolicy {
   readonly exemptsUsers: boolean;
   /** The field that protects the taint, for example `spec.taints[0]`. Undefined if none does. */
   protectedBy(taint: Taint): string | undefined;
+  /** Whether a key `DOMAIN/*` of the policy protects the taint where no policy sets startup taints. Otherwise that key leaves out theirs. */
+  matchesDomain(taint: Taint): boolean;
 }
 
 /** A taint of a rule with `ensure`: a required or a startup taint. */
@@ -160,15 +162,14 @@ export function compileTaintPolicy(
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
   const isExemptGroup = matcherOfAny(groups);
-  const stated = spec.taints.map(
-    (rule, index): CompiledTaintRule => ({
-      ...rule,
-      ...(isPattern(rule.key) ? { except: [...(rule.except ?? []), ...startupKeys] } : {}),
-      field: `spec.taints[${index}]`,
-    }),
+  const declared = spec.taints.map((rule, index): CompiledTaintRule => ({ ...rule, field: `spec.taints[${index}]` }));
+  const stated = declared.map(
+    (rule): CompiledTaintRule =>
+      isPattern(rule.key) ? { ...rule, except: [...(rule.except ?? []), ...startupKeys] } : rule,
   );
   const protectionRules = stated.filter(({ ensure }) => !isStartup(ensure));
   const protectingRule = compileRules(protectionRules);
+  const domainRule = compileRules(declared.filter(({ key }) => isPattern(key)));
   return {
     kind,
     name,
@@ -202,6 +203,7 @@ export function compileTaintPolicy(
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     protectedBy: (taint) => protectingRule(taint)?.field,
+    matchesDomain: (taint) => domainRule(taint) !== undefined,
   };
 }
 

@@ -17,7 +17,7 @@ import { type NodeReports, trackNodeReports } from './node-reports.ts';
 import { type NodeSteps, nodeSteps } from './node-steps.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { undoneChanges } from './startup-changes.ts';
+import { policiesOf, undoneChanges } from './startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
@@ -185,7 +185,7 @@ async function write(
   const { steps, startup, writer, problems, nodeReports } = parts;
   const { desired, drift, startup: changes } = step;
   if (desired === undefined) return undefined;
-  const changesStartup = changes.late.length + changes.again.length + changes.removable.length > 0;
+  const changesStartup = policiesOf(changes).length > 0;
   const written = await writer.write(entry, desired, changesStartup).catch((error) => {
     if (isFinal(error)) {
       problems.refused(entry.name, drift.losses, error);

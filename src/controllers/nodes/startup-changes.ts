@@ -5,12 +5,12 @@ import type { StartupStep } from '../../judge/startup/startup-step.ts';
 import { formatTaint, sameTaint, type Taint, taintsOnlyIn } from '../../kubernetes/taint.ts';
 import type { ReportOnNode } from './report-on-node.ts';
 
-/** The startup taints that one write adds and removes. */
-export type StartupChanges = Pick<StartupStep, 'late' | 'again' | 'removable'>;
+/** The startup taints that one write adds, removes, and gives an entry of the annotation allow-removal. */
+export type StartupChanges = Pick<StartupStep, 'late' | 'again' | 'removable' | 'allowing'>;
 
-/** The names of the policies that require the changes. */
-export function policiesOf({ late, again, removable }: StartupChanges): string[] {
-  return [...late, ...again, ...removable].flatMap(({ policies }) => policies);
+/** The names of the policies that the changes concern. Empty if nothing changes. */
+export function policiesOf({ late, again, removable, allowing }: StartupChanges): string[] {
+  return [...late, ...again, ...removable, ...allowing].flatMap(({ policies }) => policies);
 }
 
 /** Reports changes that were written. */

@@ -1,8 +1,10 @@
+import { equalTaints } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
-import { isRemovalAllowed, keepsOff, parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
+import { parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
+import { isRequiredTaint } from '../declared-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
 import { missingOnRunning } from '../request/daemon-set.ts';
@@ -27,7 +29,7 @@ export function nodeFindings(
     (node) => policy.selectsNode(node.labels),
     (node) => {
       if (allowsRemovalOn(node, policy)) removalAllowed++;
-      if (waitingTaints(policy, node).length > 0) waiting++;
+      if (waitingTaints(policy, node.taints).length > 0) waiting++;
       return nodeDrift(node, alone).losses.length > 0;
     },
     ({ name }) => name,
@@ -36,13 +38,14 @@ export function nodeFindings(
   return { ...findings, removalAllowed, waiting };
 }
 
-/** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. */
+/** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. Few nodes have entries. */
 function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTaintPolicy): boolean {
   if (!readsAllowRemoval(policy) || !policy.allowsRemovalByAnnotation) return false;
-  const allowed = parseAllowedRemovals(allowRemoval);
-  return (
-    taints.some((taint) => isRemovalAllowed(allowed, taint) && policy.protectedBy(taint) !== undefined) ||
-    policy.required.some(({ value }) => keepsOff(allowed, value))
+  return parseAllowedRemovals(allowRemoval).entries.some(
+    ({ taint }) =>
+      taint !== undefined &&
+      (policy.required.some(({ value }) => isRequiredTaint(taint, value)) ||
+        (policy.protectedBy(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
   );
 }
 

@@ -1,4 +1,4 @@
-import { formatTaint } from '../../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { enforcedWithoutAudit, enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
@@ -47,18 +47,48 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 export function losesStartupRule(
   before: CompiledTaintPolicy,
   after: readonly CompiledTaintPolicy[],
-  node: Pick<NodeView, 'labels' | 'taints'>,
+  { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
-  const waiting = waitingTaints(before, node);
+  const waiting = waitingTaints(before, taints);
   // A review waits for this, for each node: no selector is evaluated without need.
-  if (waiting.length === 0) return false;
-  return endedStartupTaints(waiting, [before], enforcedWithoutAudit(after, node.labels)).length > 0;
+  if (waiting.length === 0 || !before.selectsNode(labels)) return false;
+  const selecting = enforcedWithoutAudit(after, labels);
+  return endedStartupTaints(waiting, [before], selecting).some((taint) => !isKeptByDomain(taint, selecting, after));
 }
 
-/** Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. */
+/**
+ * Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. If the policy names no value, nodes may
+ * carry each one that another policy names.
+ */
 export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): boolean {
-  const taints = deleted.untilReady.map(({ value }) => value.taint);
-  return endedStartupTaints(taints, [deleted], enforcedWithoutAuditAmong(others)).length < taints.length;
+  const after = enforcedWithoutAuditAmong(others);
+  const named = after.flatMap(({ startup, protectionRules }) => [
+    ...startup.map(({ value }) => value.taint),
+    ...protectionRules,
+  ]);
+  const taints = deleted.untilReady.flatMap(({ value: { taint, anyValue } }) => {
+    const alike = anyValue ? named.filter(({ key }) => key === taint.key) : [];
+    return [taint, ...alike.map(({ value }) => ({ ...taint, value }))];
+  });
+  const ended = endedStartupTaints(taints, [deleted], after);
+  return ended.filter((taint) => !isKeptByDomain(taint, after, after)).length < taints.length;
+}
+
+/**
+ * Whether a key `DOMAIN/*` protects the taint once its policy has ended, and the policy with that key reads no entries of the annotation
+ * `allow-removal`: the leader cannot remove it.
+ * @param selecting the policies that select the node after the change
+ * @param after all policies after the change
+ */
+function isKeptByDomain(
+  taint: Taint,
+  selecting: readonly CompiledTaintPolicy[],
+  after: readonly CompiledTaintPolicy[],
+): boolean {
+  const isLeftOut = after.some(
+    ({ declared, startup }) => declared !== 'Audit' && startup.some(({ value }) => value.taint.key === taint.key),
+  );
+  return !isLeftOut && selecting.some((policy) => !policy.allowsRemovalByAnnotation && policy.matchesDomain(taint));
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */

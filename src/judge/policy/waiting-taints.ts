@@ -1,13 +1,12 @@
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRequiredTaint } from '../declared-taints.ts';
-import type { NodeView } from '../node-view.ts';
 
-/** The taints on a node that the policy removes once the node is ready. */
-export function waitingTaints(
-  policy: CompiledTaintPolicy,
-  { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
-): Taint[] {
-  if (policy.declared === 'Audit' || policy.untilReady.length === 0 || !policy.selectsNode(labels)) return [];
-  return taints.filter((carried) => policy.untilReady.some(({ value }) => isRequiredTaint(carried, value)));
+/**
+ * Those of the taints that the policy removes once the node is ready.
+ * @param taints of a node that the policy selects
+ */
+export function waitingTaints({ declared, untilReady }: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {
+  if (declared === 'Audit') return [];
+  return taints.filter((carried) => untilReady.some(({ value }) => isRequiredTaint(carried, value)));
 }

@@ -12,7 +12,13 @@ import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
 import { taintsOnSelection } from './taints-on-selection.ts';
 
 /** What mutation makes of an update: see {@link judgeNodeUpdate}. */
-export function mutateNode({ request, changes, rulings, selecting }: JudgedUpdate): Decision<DesiredNode> {
+export function mutateNode({
+  request,
+  changes,
+  rulings,
+  selecting,
+  labelsChange,
+}: JudgedUpdate): Decision<DesiredNode> {
   const { requester, node } = request;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   const byKubelet = isKubelet(requester);
@@ -22,7 +28,7 @@ export function mutateNode({ request, changes, rulings, selecting }: JudgedUpdat
     // Validation denies the request, and reports it.
     return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
-  const beginning = byKubelet ? [] : taintsOnSelection(request, restoredTaints, selecting);
+  const beginning = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
   const taints = withTaints(restoredTaints, taintsOf(beginning));
   const exempt = rulings.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
   const allowRemoval = byKubelet

@@ -48,7 +48,7 @@ function judge<Desired>(
   if ('limit' in changes) return answers.ofTooMany(request, changes, selecting);
   if (changes.removed.length + changes.added.length === 0 && !labelsChange) return allow();
   const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
-  return answers.ofChanges({ request, changes, rulings, selecting });
+  return answers.ofChanges({ request, changes, rulings, selecting, labelsChange });
 }
 
 /** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */

@@ -1,16 +1,15 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny } from '../decision.ts';
 import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
 import { removal } from '../outcomes.ts';
-import type { NodeChanges } from './node-changes.ts';
-import { isKubelet, type NodeUpdate } from './node-request.ts';
+import { isKubelet } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
 
 /** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
-export function validateNode({ request, changes, rulings, selecting }: JudgedUpdate): Decision<never> {
+export function validateNode(update: JudgedUpdate): Decision<never> {
+  const { request, rulings } = update;
   const denied = rulings.filter(isForbidden);
   if (denied.length > 0) {
     return deny(
@@ -35,21 +34,18 @@ export function validateNode({ request, changes, rulings, selecting }: JudgedUpd
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
-      ...startupTaintWarnings(request, changes, selecting),
+      ...startupTaintWarnings(update),
     ],
   );
 }
 
 /** A kubelet shows its warnings to no user. */
-function startupTaintWarnings(
-  { requester, node, oldNode }: NodeUpdate,
-  { removed }: NodeChanges,
-  policies: readonly CompiledTaintPolicy[],
-): readonly string[] {
-  if (isKubelet(requester)) return [];
-  const gone = new Set(removed);
+function startupTaintWarnings({ request, changes, selecting, labelsChange }: JudgedUpdate): readonly string[] {
+  const { requester, node, oldNode } = request;
+  if (isKubelet(requester) || !labelsChange) return [];
+  const gone = new Set(changes.removed);
   const kept = oldNode.taints.filter((taint) => !gone.has(taint));
-  const before = enforcedPolicies(policies, oldNode.labels);
-  const after = enforcedPolicies(policies, node.labels);
+  const before = enforcedPolicies(selecting, oldNode.labels);
+  const after = enforcedPolicies(selecting, node.labels);
   return relabelWarnings(node, endedStartupTaints(kept, before, after));
 }

@@ -38,6 +38,8 @@ export interface JudgedUpdate {
   readonly rulings: readonly Ruling[];
   /** The policies that select the node by its labels before or after the update. The strongest mode first. */
   readonly selecting: readonly CompiledTaintPolicy[];
+  /** Whether the labels change. Without that, no policy begins or ends to select the node. */
+  readonly labelsChange: boolean;
 }
 
 /** Whether the request must not remove it. */

@@ -69,6 +69,7 @@ export interface StartupStep {
 
 export interface RemovableTaint {
   readonly taint: Taint;
+  /** The policies that set it, or have set it, and those whose protection needs an entry of the annotation. */
   readonly policies: readonly string[];
   /** Why it is removed, in words. */
   readonly reason: string;
@@ -249,8 +250,10 @@ function howToRemove({ taint, protectors }: UnrequiredTaint, { node }: Situation
   return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
 }
 
-function abandonedTaint({ requirement: { policies }, taint, protectors }: UnrequiredTaint): RemovableTaint {
+function abandonedTaint({ requirement, taint, protectors }: UnrequiredTaint): RemovableTaint {
   const reason = 'no policy has it on the node any more';
+  // A deleted policy has no status that could report a problem.
+  const policies = [...requirement.policies, ...protectors.map(({ name }) => name)];
   return { taint, policies, reason, ...(protectors.length > 0 ? { endsEntry: true } : {}) };
 }
 

@@ -229,6 +229,7 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     ...manifest('TaintPolicy', 'p', { mode: 'Restore', taints: [STARTUP], ...more }),
     status,
   });
+  const DOMAIN = 'node-role.kubernetes.io/*';
   const WITHOUT = { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] };
 
   it('names the nodes, if the rule goes', async () => {
@@ -239,6 +240,42 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     ]);
     expect(await advise({ oldObject: policy(), object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
   });
+
+  it.each<{ why: string; other: Partial<TaintPolicySpec>; named: boolean; third?: TaintPolicySpec }>([
+    { why: 'the leader writes an entry first', other: {}, named: true },
+    { why: 'that policy reads no entries', other: { removalByAnnotation: 'Forbidden' }, named: false },
+    { why: 'that policy only reports', other: { removalByAnnotation: 'Forbidden', mode: 'Audit' }, named: true },
+    {
+      why: 'that policy selects other nodes',
+      other: { removalByAnnotation: 'Forbidden', nodeSelector: { matchLabels: { pool: 'cpu' } } },
+      named: true,
+    },
+    {
+      why: 'a third policy still sets such a taint, so that the key DOMAIN/* leaves it out',
+      other: { removalByAnnotation: 'Forbidden' },
+      third: { mode: 'Restore', taints: [{ key: KEY, effect: 'NoExecute', ensure: 'AtRegistration' }] },
+      named: true,
+    },
+    {
+      why: 'a third policy, which only reports, sets such a taint',
+      other: { removalByAnnotation: 'Forbidden' },
+      third: { mode: 'Audit', taints: [{ key: KEY, effect: 'NoExecute', ensure: 'AtRegistration' }] },
+      named: false,
+    },
+  ])(
+    'names the nodes: $named, if a key DOMAIN/* of another policy protects the taint from then on, and $why',
+    async (one) => {
+      const { other, third, named } = one;
+      const inForce = {
+        p: { mode: 'Restore', taints: [STARTUP] },
+        other: { mode: 'Restore', taints: [{ key: DOMAIN }], ...other },
+        ...(third ? { third } : {}),
+      } as Record<string, TaintPolicySpec>;
+      const { advise } = rig([node('n1')], undefined, inForce);
+      const warning = '1 node still waits, and will lose the startup taint of this policy in 10 seconds: n1';
+      expect(await advise({ oldObject: policy(), object: policy(WITHOUT) })).toEqual(named ? [warning] : []);
+    },
+  );
 
   it('has the count of the status, if the nodes cannot be read', async () => {
     const { advise } = rig([], () => Promise.reject(new Error('no answer')));
@@ -267,7 +304,7 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each<{ why: string; outcome: 'will' | 'may'; other: object }>([
+  it.each<{ why: string; outcome: 'will' | 'may'; other: object; value?: string | undefined }>([
     { why: 'another policy has the taint as well', outcome: 'may', other: { taints: [STARTUP] } },
     {
       why: 'another policy leaves it to an agent',
@@ -278,8 +315,61 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     { why: 'the other policy only reports', outcome: 'will', other: { mode: 'Audit', taints: [STARTUP] } },
     { why: 'the other policy has another value', outcome: 'will', other: { taints: [{ ...STARTUP, value: 'x' }] } },
     { why: 'the other policy is about other taints', outcome: 'will', other: WITHOUT },
-  ])('says that nodes $outcome lose the taint, if it is deleted and $why', async ({ outcome, other }) => {
-    const spec = { mode: 'Restore', taints: [{ ...STARTUP, value: 'own' }] };
+    {
+      why: 'it names no value, as the other policy',
+      outcome: 'may',
+      other: { taints: [STARTUP] },
+      value: undefined,
+    },
+    {
+      why: 'it names no value, and the other policy sets one',
+      outcome: 'may',
+      other: { taints: [{ ...STARTUP, value: 'x' }] },
+      value: undefined,
+    },
+    {
+      why: 'it names no value, and the other policy protects one',
+      outcome: 'may',
+      other: { taints: [{ key: KEY, value: 'x' }] },
+      value: undefined,
+    },
+    {
+      why: 'it names no value, and the other policy protects one with another effect',
+      outcome: 'will',
+      other: { taints: [{ key: KEY, value: 'x', effect: 'NoExecute' }] },
+      value: undefined,
+    },
+    {
+      why: 'it names no value, and the other policy protects the value of another key',
+      outcome: 'will',
+      other: { taints: [{ key: 'dedicated', value: 'x' }, { key: `${KEY}-2` }] },
+      value: undefined,
+    },
+    {
+      why: 'it names no value, and the other policy sets one, but only reports',
+      outcome: 'will',
+      other: { mode: 'Audit', taints: [{ ...STARTUP, value: 'x' }] },
+      value: undefined,
+    },
+    { why: 'the other policy protects another value', outcome: 'will', other: { taints: [{ key: KEY, value: 'x' }] } },
+    {
+      why: 'a key DOMAIN/* of the other policy protects it from then on: the leader writes an entry first',
+      outcome: 'will',
+      other: { taints: [{ key: DOMAIN }] },
+    },
+    {
+      why: 'a key DOMAIN/* of the other policy protects it from then on, and the policy reads no entries',
+      outcome: 'may',
+      other: { removalByAnnotation: 'Forbidden', taints: [{ key: DOMAIN }] },
+    },
+    {
+      why: 'the other policy, which reads no entries, leaves out its key',
+      outcome: 'will',
+      other: { removalByAnnotation: 'Forbidden', taints: [{ key: DOMAIN, except: [KEY] }] },
+    },
+  ])('says that nodes $outcome lose the taint, if it is deleted and $why', async ({ outcome, other, ...one }) => {
+    const { value } = { value: 'own', ...one };
+    const spec = { mode: 'Restore', taints: [{ ...STARTUP, ...(value === undefined ? {} : { value }) }] };
     const inForce = { p: spec as TaintPolicySpec, other: { mode: 'Restore', ...other } as TaintPolicySpec };
     const { advise, asked } = rig([node('n1')], undefined, inForce);
     const oldObject = policy(spec, { waiting: 3 });

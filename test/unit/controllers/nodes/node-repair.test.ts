@@ -420,6 +420,43 @@ it.each([
   },
 );
 
+describe('an entry for a startup taint that no policy sets on the node any more, and that another policy protects', () => {
+  const waits = rule('Restore', {
+    ...network,
+    ensure: 'UntilReady',
+    readyWhen: { allocatable: [{ resource: 'example.com/gpu' }] },
+  });
+  const protecting = rule('Restore', { key: 'example.com/*' });
+
+  it.each([
+    { why: 'its policy was deleted', policies: { protecting }, named: ['protecting'] },
+    {
+      why: 'its policy has other taints',
+      policies: { p: rule('Restore', { key: 'other' }), protecting },
+      named: ['p', 'protecting'],
+    },
+  ])('is reported by the status of policies if the API server refuses it: $why', async ({ policies, named }) => {
+    const { writes, beforeWrite, setPolicies, repair } = startRepair({ p: waits, protecting }, [
+      nodeEntry('n0', [network]),
+    ]);
+    await settle();
+    beforeWrite.mockImplementation(() => {
+      throw new ApiError('PATCH', '/api/v1/nodes/n0', 403, 'Forbidden', 'admission webhook "a.example.com" denied it');
+    });
+    setPolicies(policies);
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(writes[0]?.patch.metadata.annotations).toEqual({
+      'taintkeeper.dev/allow-removal': 'example.com/network:NoSchedule',
+    });
+    const refused = repair.problems().filter(({ reason }) => reason === 'StartupTaintRefused');
+    expect(refused.map(({ policy }) => policy)).toEqual(expect.arrayContaining(named));
+    expect(refused[0]?.message).toMatch(/on node n0, .*admission webhook "a.example.com" denied it/);
+    beforeWrite.mockReset();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(repair.problems()).toEqual([]);
+  });
+});
+
 describe('an entry of the annotation that stands together with its taint', () => {
   const HOUR_MS = 3_600_000;
   const preserve = { p: rule('Restore', { key: 'dedicated' }) };

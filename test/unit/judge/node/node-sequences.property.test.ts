@@ -274,8 +274,8 @@ function reasonsFor(
       return taint && isOurs && says.protectorsOf(taint).length > 0 && canBeAllowed(taint) ? 'allowed' : undefined;
     }),
     ...ended.map((entry) => {
-      // It ends with the taint.
-      if (removed.some((taint) => textOf(taint) === entry)) return 'entry ended';
+      // It ends with the taint that it lets the leader remove.
+      if (removed.some((taint) => textOf(taint) === entry && says.protectorsOf(taint).length > 0)) return 'entry ended';
       const since = standing.get(`${before.uid} ${entry}`);
       return since !== undefined && at - since >= ALLOW_REMOVAL_LIFE_MS ? 'entry ended' : undefined;
     }),

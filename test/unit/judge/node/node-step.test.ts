@@ -216,7 +216,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change: 'remove', policies: ['network'] }],
+      conflicting: [{ taint: NETWORK, change: 'remove', policies: ['network', 'all'] }],
     });
   });
 

@@ -94,6 +94,8 @@ it.each<{ why: string; spec: Partial<TaintPolicySpec>; audit?: boolean; allowRem
   { why: 'of a required taint', spec: {}, allowRemoval: 'a:NoSchedule', counted: 1 },
   { why: 'of a protected taint', spec: {}, allowRemoval: 'dedicated:NoSchedule', counted: 1 },
   { why: 'not of another taint', spec: {}, allowRemoval: 'other:NoSchedule', counted: 0 },
+  { why: 'not of a protected taint that is missing', spec: {}, allowRemoval: 'dedicated:NoExecute', counted: 0 },
+  { why: 'beside one that cannot be read', spec: {}, allowRemoval: 'rubbish, dedicated:NoSchedule', counted: 1 },
   {
     why: 'not against removalByAnnotation: Forbidden',
     spec: { removalByAnnotation: 'Forbidden' },

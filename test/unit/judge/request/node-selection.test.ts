@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { judgeNodeUpdate } from '../../../../src/judge/request/node-update.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -36,6 +37,30 @@ describe('an update that makes a policy select the node', () => {
     const update = { before: [], oldLabels: {}, newLabels: { [ROLE]: '' } };
     expect(admitted(policies, { ...update, after: [] }).taints).toEqual([formatTaint(taint)]);
     expect(admitted(policies, { ...update, after: [taint] })).toMatchObject({ action: 'allow', outcomes: [] });
+  });
+});
+
+describe('an update that changes no label', () => {
+  const labels = { pool: 'gpu' };
+  const until: TaintRule = { key: 'example.com/network', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: READY };
+  const { taintPolicies } = policySet({ taint: { p: pool({ taints: [ALWAYS, until] }) } });
+  const oldNode = { name: 'n1', labels: { ...labels }, taints: [], allowRemoval: undefined };
+  const policies = taintPolicies.map((policy) => ({
+    ...policy,
+    selectsNode(asked: Readonly<Record<string, string>>) {
+      if (asked === oldNode.labels) throw new Error('evaluated with the labels of before');
+      return policy.selectsNode(asked);
+    },
+  }));
+
+  it.each(['mutate', 'validate'] as const)('begins and ends no selection, and that is not computed: %s', (phase) => {
+    // The required taint is missing, so that a registration would add it.
+    const node = { ...oldNode, labels, taints: [other] };
+    const requester = { username: 'dev', groups: [] };
+    expect(judgeNodeUpdate[phase]({ requester, node, oldNode }, policies)).toMatchObject({
+      action: 'allow',
+      warnings: [],
+    });
   });
 });
 
