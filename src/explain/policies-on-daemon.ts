@@ -196,7 +196,7 @@ function placesFor(
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : obstacles.map(summarizeObstacle);
     const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
-    const lasting = taints.filter((taint) => !passesBy(daemonSet, [node], taint, startup));
+    const lasting = taints.filter((taint) => !passesBy(daemonSet, node, taint, startup));
     const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
     return {
       node,
