@@ -20,7 +20,7 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
 
 /**
  * The gaps of each DaemonSet, in order. Nodes that differ only in transient taints besides permanent ones are one gap.
- * @param groups of these DaemonSets
+ * @param groups of these DaemonSets, by the same `startup`
  * @param startup of the policies, if they are known
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
@@ -36,12 +36,12 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
       const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
       if (taints.length < coverage.obstacles.length) continue;
       const { lasting = [], passed = [] } = Object.groupBy(taints, (taint) =>
-        passesBy(daemonSet, nodes, taint, startup) ? 'passed' : 'lasting',
+        passesBy(daemonSet, nodes[0], taint, startup) ? 'passed' : 'lasting',
       );
       const passing = lasting.length === 0;
       const rest = passing ? [] : passed;
       const found = { taints: passing ? taints : lasting, passing, nodes: [...nodes], rest };
-      const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
+      const likeness = JSON.stringify([passing, ...found.taints.map(formatTaint).sort()]);
       const gap = gaps.get(likeness);
       if (gap) {
         gap.nodes.push(...nodes);
@@ -65,5 +65,5 @@ export function gapsOf<DaemonSet extends SchedulingView, Node extends Scheduling
   readonly nodes: readonly Node[];
   readonly startup?: StartupRules | undefined;
 }): Gap<DaemonSet, Node>[] {
-  return findGaps(daemonSets, groupNodes(daemonSets, nodes), startup);
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes, startup), startup);
 }

@@ -1,13 +1,14 @@
 import { own } from '../kubernetes/label-selector.ts';
-import { formatTaint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
+import { NO_STARTUP_RULES, passesBy, type StartupRules } from './startup-deadlock.ts';
 
-/** Nodes with the same results for each DaemonSet, for the same reasons. */
+/** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off passes on all of them, or on none. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
-  /** At least one, in the given order. */
-  readonly nodes: readonly Node[];
+  /** In the given order. */
+  readonly nodes: readonly [Node, ...Node[]];
   /** One for each DaemonSet, in order. The node's values in an obstacle are those of the first node. */
   readonly coverages: readonly Kept[];
 }
@@ -16,12 +17,14 @@ export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
  * Joins equal nodes into groups, with the largest groups first.
  *
  * The value of a node for a label that a DaemonSet requires does not distinguish it from others: none of them has the required value.
+ * @param startup of the policies, if they are known: where a policy does not select the node, its startup taint does not pass
  */
 export function groupNodes<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
   nodes: readonly Node[],
+  startup = NO_STARTUP_RULES,
 ): NodeGroup<Node>[] {
-  const grouping = startGrouping<Node, Coverage, SchedulingView>(daemonSets, (coverage) => coverage);
+  const grouping = startGrouping<Node, Coverage, SchedulingView>(daemonSets, startup, (coverage) => coverage);
   for (const node of nodes) grouping.add(node);
   return grouping.groups();
 }
@@ -32,33 +35,39 @@ export function groupNodes<Node extends SchedulingNode>(
  */
 export function startGrouping<Node extends SchedulingNode, Kept, DaemonSet extends SchedulingView>(
   daemonSets: readonly DaemonSet[],
+  startup: StartupRules,
   keep: (coverage: Coverage, daemonSet: DaemonSet, node: Node) => Kept,
 ) {
+  type Growing = { nodes: [Node, ...Node[]]; coverages: Kept[] };
   const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
-  const inputsOf = decidingInputs(daemonSets);
+  const inputsOf = decidingInputs(daemonSets, startup);
   const numberOf = numbering();
-  const groups = new Map<string, { nodes: Node[]; coverages: Kept[] }>();
+  const groups = new Map<string, Growing>();
   // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
-  const byInputs = new Map<string, { nodes: Node[] }>();
-  const groupOf = (node: Node) => {
+  const byInputs = new Map<string, Growing>();
+  const join = (node: Node): Growing => {
     const coverages = each.map(({ daemonSet, coverageOn }) => ({ daemonSet, coverage: coverageOn(node) }));
     // A virtual node is in no group with others, also if nothing keeps the pods off.
-    const likeness = [[virtualNodeLabel(node)], ...coverages.map(({ coverage }) => reasons(coverage))]
-      .map(numberOf)
-      .join();
-    const group = groups.get(likeness) ?? {
-      nodes: [],
-      coverages: coverages.map(({ daemonSet, coverage }) => keep(coverage, daemonSet, node)),
-    };
+    const results = coverages.map(({ daemonSet, coverage }) =>
+      reasons(coverage, (taint) => passesBy(daemonSet, node, taint, startup)),
+    );
+    const likeness = [[virtualNodeLabel(node)], ...results].map(numberOf).join();
+    const known = groups.get(likeness);
+    if (known) {
+      known.nodes.push(node);
+      return known;
+    }
+    const kept = coverages.map(({ daemonSet, coverage }) => keep(coverage, daemonSet, node));
+    const group: Growing = { nodes: [node], coverages: kept };
     groups.set(likeness, group);
     return group;
   };
   return {
     add(node: Node): void {
       const inputs = inputsOf(node);
-      const group = byInputs.get(inputs) ?? groupOf(node);
-      byInputs.set(inputs, group);
-      group.nodes.push(node);
+      const known = byInputs.get(inputs);
+      if (known) known.nodes.push(node);
+      else byInputs.set(inputs, join(node));
     },
     groups: (): NodeGroup<Node, Kept>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
   };
@@ -75,8 +84,11 @@ function numbering(): (value: unknown) => number {
   };
 }
 
-/** All fields of a node that decide where these DaemonSets run, as one text. It is equal for nodes with the same results for each DaemonSet. */
-function decidingInputs(daemonSets: readonly SchedulingView[]): (node: SchedulingNode) => string {
+/** All that decides where these DaemonSets run, and which taints pass, as one text. Nodes with the same text have the same results for each DaemonSet. */
+function decidingInputs(
+  daemonSets: readonly SchedulingView[],
+  startup: StartupRules,
+): (node: SchedulingNode) => string {
   const keys = [...labelKeysOf(daemonSets)];
   const names = new Set(
     daemonSets.flatMap(({ nodeName, nodeAffinity = [] }) => [
@@ -89,7 +101,7 @@ function decidingInputs(daemonSets: readonly SchedulingView[]): (node: Schedulin
       names.has(node.name) ? node.name : undefined,
       virtualNodeLabel(node),
       keys.map((key) => own(node.labels, key)),
-      node.taints.map(({ key, value = '', effect }) => [key, value, effect]),
+      node.taints.map((taint) => [taint.key, taint.value ?? '', taint.effect, startup.endOn(node, taint)]),
     ]);
 }
 
@@ -102,8 +114,14 @@ export function eachNode<Node extends SchedulingNode>(
   return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
 }
 
-function reasons(coverage: Coverage): readonly string[] {
-  if (!coverage.runs) return coverage.obstacles.map(summarizeObstacle).sort();
+function reasons(coverage: Coverage, passes: (taint: Taint) => boolean): readonly string[] {
+  if (!coverage.runs) {
+    // Where more than taints keeps the pods off, it makes no difference which of the taints pass.
+    const onlyTaints = coverage.obstacles.every(({ kind }) => kind === 'taint');
+    return coverage.obstacles
+      .map((one) => `${summarizeObstacle(one)} ${onlyTaints && one.kind === 'taint' && passes(one.taint)}`)
+      .sort();
+  }
   return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();
 }
 

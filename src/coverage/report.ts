@@ -109,18 +109,18 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   options: ReportOptions<DaemonSet, Node>,
 ): CoverageReport {
   const { nodes, placements, grouped, onlyGaps, startup = NO_STARTUP_RULES } = options;
-  const groupsOfAll = groupNodes(options.daemonSets, nodes);
+  const groupsOfAll = groupNodes(options.daemonSets, nodes, startup);
   const gaps = findGaps(options.daemonSets, groupsOfAll, startup).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
   const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS);
-  const grouping = grouped ? groupNodes : eachNode;
-  const groups = grouped && !onlyGaps ? groupsOfAll : grouping(daemonSets, nodes);
+  const groupsOfShown = () => (onlyGaps ? groupNodes(daemonSets, nodes, startup) : groupsOfAll);
+  const groups = grouped ? groupsOfShown() : eachNode(daemonSets, nodes);
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
       const { roles, taints, labels, partly } = traitsOf(nodes, daemonSets);
       const differ = partly.roles.size + partly.taints.size > 0;
-      const virtual = nodes[0] && virtualNodeLabel(nodes[0]);
+      const virtual = virtualNodeLabel(nodes[0]);
       return {
         id: groupId(index),
         nodes: namesOf(nodes),
@@ -141,7 +141,7 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         ...reportCoverageOf(
           group,
           index,
-          (taint) => passesBy(daemonSet, group.nodes, taint, startup),
+          (taint) => passesBy(daemonSet, group.nodes[0], taint, startup),
           grouped ? summarizeObstacle : formatObstacle,
         ),
         ...reportPods(group, index, placements.get(daemonSet)),

@@ -15,8 +15,8 @@ interface NamedDaemonSet {
 export interface StartupRules {
   /** The names of the TaintPolicies whose startup taint waits for a DaemonSet. */
   readonly waitingFor: (daemonSet: NamedDaemonSet, taint: Taint) => string[];
-  /** Whether the leader removes the taint from each of the nodes once it is ready. */
-  readonly endOn: (nodes: readonly SchedulingNode[], taint: Taint) => boolean;
+  /** Whether the leader removes the taint from the node once the node is ready. */
+  readonly endOn: (node: SchedulingNode, taint: Taint) => boolean;
 }
 
 /** For callers that know no policies. */
@@ -27,17 +27,15 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
   const rules = policies
     .filter(({ declared }) => declared !== 'Audit')
     .flatMap((policy) => policy.untilReady.map(({ value }) => ({ policy, value })));
+  const byTaint = Map.groupBy(rules, ({ value }) => identity(value.taint));
+  const rulesOf = (taint: Taint) => byTaint.get(identity(taint)) ?? [];
   return {
     waitingFor: (daemonSet, taint) =>
-      rules
-        .filter(
-          ({ value }) => identity(value.taint) === identity(taint) && namesDaemonSet(value.parts.daemonSets, daemonSet),
-        )
+      rulesOf(taint)
+        .filter(({ value }) => namesDaemonSet(value.parts.daemonSets, daemonSet))
         .map(({ policy }) => policy.name),
-    endOn(nodes, taint) {
-      const having = rules.filter(({ value }) => isRequiredTaint(taint, value));
-      return having.length > 0 && nodes.every(({ labels }) => having.some(({ policy }) => policy.selectsNode(labels)));
-    },
+    endOn: ({ labels }, taint) =>
+      rulesOf(taint).some(({ policy, value }) => isRequiredTaint(taint, value) && policy.selectsNode(labels)),
   };
 }
 
@@ -45,15 +43,15 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
  * Whether a taint that a DaemonSet does not tolerate goes away by itself. A startup taint that waits for this DaemonSet does not: neither the taint
  * is removed nor the DaemonSet started before the other.
  * @param daemonSet undefined for pods of others, which no startup taint waits for
- * @param nodes those with the taint
+ * @param node with the taint
  */
 export function passesBy(
   daemonSet: NamedDaemonSet | undefined,
-  nodes: readonly SchedulingNode[],
+  node: SchedulingNode,
   taint: Taint,
   startup: StartupRules,
 ): boolean {
-  const isRemoved = isTransientTaintKey(taint.key) || startup.endOn(nodes, taint);
+  const isRemoved = isTransientTaintKey(taint.key) || startup.endOn(node, taint);
   return isRemoved && (daemonSet === undefined || startup.waitingFor(daemonSet, taint).length === 0);
 }
 

@@ -24,8 +24,7 @@ import {
   viewScheduling,
   viewTolerator,
 } from '../objects/workload-object.ts';
-import type { Policy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
+import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 import { isNodeCritical } from '../scheduling/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
@@ -115,11 +114,11 @@ export function explainDaemonSet(
   };
   const controller = controllerOf(object, []);
   const inForce = policiesInForce(policies);
-  const explained = policiesOnDaemonSet(daemonSet, nodes, inForce, facts);
+  const compiled = compilePolicies(inForce, { audit: facts.audit });
+  const explained = policiesOnDaemonSet(daemonSet, nodes, inForce, { audit: facts.audit, compiled });
   const { priorityClass, writes } = viewPriority(object, []);
-  const { taintPolicies, tolerationPolicies } = compilePolicies(inForce, { audit: facts.audit });
-  const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(taintPolicies) });
-  const remedy = gapRemedy(gaps, tolerationPolicies, isNodeCritical(priorityClass, writes));
+  const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(compiled.taintPolicies) });
+  const remedy = gapRemedy(gaps, compiled.tolerationPolicies, isNodeCritical(priorityClass, writes));
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',
@@ -153,8 +152,10 @@ export function explainPod(
   const controller = controllerOf(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const explained = policiesOnPod(pod, owner, own, policiesInForce(policies), facts);
-  const restrictions = restrictionsOn(object, place, policiesInForce(policies), facts.audit);
+  const inForce = policiesInForce(policies);
+  const compiled = compilePolicies(inForce, { audit: facts.audit });
+  const explained = policiesOnPod(pod, owner, own, inForce, { audit: facts.audit, compiled });
+  const restrictions = restrictionsOn(object, place, compiled);
   const notes = [...facts.notes, ...unusableFor(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
     kind: 'pod',
@@ -175,13 +176,12 @@ export function explainPod(
 function restrictionsOn(
   object: unknown,
   { namespace }: NamespacedName,
-  policies: readonly Policy[],
-  audit: boolean,
+  { tolerationRestrictions }: PolicySet,
 ): RestrictionOnPod[] {
   if (isMirrorPod(object, [])) return [];
   const { pod } = viewTolerator('Pod', object, [], namespace);
   // The scheduler sets the node later. Afterwards, it is unknown whether the author of the pod had set it.
-  const asked = askedKeys({ ...pod, nodeName: '' }, compilePolicies(policies, { audit }).tolerationRestrictions);
+  const asked = askedKeys({ ...pod, nodeName: '' }, tolerationRestrictions);
   const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
   return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
     ...{ policy, mode, field, key },

@@ -1,4 +1,4 @@
-import { passesBy, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { passesBy, startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { selects } from '../kubernetes/label-selector.ts';
@@ -71,16 +71,21 @@ export interface PoliciesOnDaemon {
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
 
+interface Explaining {
+  /** Whether taintkeeper runs with --audit. */
+  readonly audit?: boolean;
+  /** The policies, compiled with the same `audit`. */
+  readonly compiled?: PolicySet;
+}
+
 /** How the policies apply to a DaemonSet in its present state. */
 export function policiesOnDaemonSet(
   daemonSet: DaemonSetView & SchedulingView,
   nodes: readonly SchedulingNode[],
   policies: readonly Policy[],
-  { audit = false }: { readonly audit?: boolean } = {},
+  { audit = false, compiled = compilePolicies(policies, { audit }) }: Explaining = {},
 ): PoliciesOnDaemon {
-  const declared = policies.filter(isForDaemonSets);
-  const compiled = compilePolicies(declared, { audit });
-  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, startupRulesIn(policies));
+  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const asking = askingFor(daemonSet, compiled);
   const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
   return {
@@ -88,7 +93,7 @@ export function policiesOnDaemonSet(
     optsOut: optsOut(daemonSet),
     deleting: daemonSet.deleting,
     tooManyTolerations: hasTooManyTolerations(daemonSet),
-    policies: declared.map((policy) => onDaemon(policy, daemonSet, audit)),
+    policies: policies.filter(isForDaemonSets).map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, compiled),
     places,
     gaps,
@@ -106,20 +111,19 @@ export function policiesOnPod(
   owner: DaemonSetView | undefined,
   nodes: readonly SchedulingNode[],
   policies: readonly Policy[],
-  { audit = false }: { readonly audit?: boolean } = {},
+  { audit = false, compiled = compilePolicies(policies, { audit }) }: Explaining = {},
 ): PoliciesOnDaemon {
-  const declared = policies.filter(isForDaemonSets);
   return {
     audit,
     optsOut: owner !== undefined && optsOut(owner),
     deleting: owner?.deleting === true,
     // The explanation of the DaemonSet says so.
     tooManyTolerations: false,
-    policies: owner ? declared.map((policy) => onDaemon(policy, owner, audit)) : [],
+    policies: owner ? policies.filter(isForDaemonSets).map((policy) => onDaemon(policy, owner, audit)) : [],
     tolerations: owner
-      ? tolerationsOn(owner, pod.tolerations, compilePolicies(declared, { audit }))
+      ? tolerationsOn(owner, pod.tolerations, compiled)
       : pod.tolerations.map((toleration) => ({ toleration: formatToleration(toleration), state: 'own', by: [] })),
-    ...placesFor(compilePodCoverage(pod), nodes, owner, startupRulesIn(policies)),
+    ...placesFor(compilePodCoverage(pod), nodes, owner, compiled),
     unasked: [],
   };
 }
@@ -177,17 +181,14 @@ function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: Polic
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 
-function startupRulesIn(policies: readonly Policy[]): StartupRules {
-  return startupRulesOf(compilePolicies(policies).taintPolicies);
-}
-
 /** @param daemonSet that controls the pods, if one does: virtual nodes do not run those, and a startup taint may wait for it */
 function placesFor(
   coverageOn: (node: SchedulingNode) => Coverage,
   nodes: readonly SchedulingNode[],
   daemonSet: Pick<DaemonSetView, 'namespace' | 'name'> | undefined,
-  startup: StartupRules,
+  { taintPolicies }: PolicySet,
 ): Pick<PoliciesOnDaemon, 'places' | 'gaps' | 'waiting'> {
+  const startup = startupRulesOf(taintPolicies);
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
@@ -196,7 +197,7 @@ function placesFor(
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : obstacles.map(summarizeObstacle);
     const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
-    const lasting = taints.filter((taint) => !passesBy(daemonSet, [node], taint, startup));
+    const lasting = taints.filter((taint) => !passesBy(daemonSet, node, taint, startup));
     const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
     return {
       node,

@@ -34,7 +34,7 @@ export async function coverageMatrix(
 ): Promise<CoverageMatrix> {
   const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
-  const grouping = startGrouping<ClusterNode, Answer, ClusterDaemonSet>(sorted, (coverage, daemonSet, node) =>
+  const grouping = startGrouping<ClusterNode, Answer, ClusterDaemonSet>(sorted, startup, (coverage, daemonSet, node) =>
     answerOf(coverage, passingFor(daemonSet, node, startup)),
   );
   const letOthersRun = longLoop();
@@ -77,7 +77,7 @@ function remedyFor(
   policies: PolicySet['tolerationPolicies'],
 ): GapRemedy | undefined {
   const coverageOn = compileCoverage(daemonSet);
-  const covered = groups.flatMap(({ nodes }) => (nodes[0] ? [{ nodes, coverages: [coverageOn(nodes[0])] }] : []));
+  const covered = groups.map(({ nodes }) => ({ nodes, coverages: [coverageOn(nodes[0])] }));
   return gapRemedy(findGaps([daemonSet], covered, startup), policies, daemonSet.isCritical);
 }
 
@@ -102,11 +102,10 @@ function rowOf(
   const countOf = (counts: (answer: Answer) => boolean) =>
     groups.reduce((sum, { coverages, nodes }) => sum + (counts(coverages[index] ?? RUNS) ? nodes.length : 0), 0);
   const coverageOn = compileCoverage(daemonSet);
-  const cells = groups.slice(0, shown).flatMap(({ nodes: [node] }) => {
-    if (!node) return [];
+  const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const coverage = coverageOn(node);
     const passes = passingFor(daemonSet, node, startup);
-    return [indexOf({ ...answerOf(coverage, passes), reasons: reasonsOf(coverage), ...keysOf(coverage, passes) })];
+    return indexOf({ ...answerOf(coverage, passes), reasons: reasonsOf(coverage), ...keysOf(coverage, passes) });
   });
   return {
     namespace,
@@ -150,9 +149,8 @@ const PASSING = {
 
 type Passes = (taint: Taint) => boolean;
 
-/** @param node one of a group: what a policy selects may differ among its nodes, which have the taint in common */
 function passingFor(daemonSet: ClusterDaemonSet, node: ClusterNode, startup: StartupRules): Passes {
-  return (taint) => passesBy(daemonSet, [node], taint, startup);
+  return (taint) => passesBy(daemonSet, node, taint, startup);
 }
 
 function answerOf(coverage: Coverage, passes: Passes): Answer {

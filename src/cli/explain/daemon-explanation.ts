@@ -13,9 +13,10 @@ import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { controllerOf } from '../../objects/workload-object.ts';
+import type { PolicyKind } from '../../policy/policy.ts';
 import type { Placement } from '../../scheduling/placement.ts';
 import { installedPolicies } from '../cluster-options.ts';
-import { pathOf, readFacts, readObject, unlessForbidden } from './explained-object.ts';
+import { pathOf, type Regarding, readFacts, readObject, unlessForbidden } from './explained-object.ts';
 
 /** The kinds of policies about DaemonSets and their pods. */
 const DAEMON_POLICIES = ['TolerationPolicy', 'RecoveryPolicy'] as const;
@@ -25,17 +26,25 @@ export async function readDaemonSetExplanation(client: ApiClient, place: Namespa
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
-    readDaemonFacts(client, DAEMON_POLICIES, { kind: 'DaemonSet', ...place }),
+    readDaemonFacts(client, { kind: 'DaemonSet', ...place }),
     unlessForbidden(readPlacement(client, place, object), 'its pods were not read'),
   ]);
   const notes = [...facts.notes, ...pods.notes];
   return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.value });
 }
 
-/** The facts, with the TaintPolicies whose startup taints keep pods off for a while, if they may be read. */
-async function readDaemonFacts(...[client, kinds, regarding]: Parameters<typeof readFacts>): Promise<Facts> {
+/**
+ * The policies about DaemonSets, those of other kinds, and the Events on an object. TaintPolicies, whose startup taints keep pods off for a while,
+ * are among the policies if they may be read.
+ * @throws InputError if taintkeeper is not installed, ApiError
+ */
+async function readDaemonFacts(
+  client: ApiClient,
+  regarding: Regarding,
+  ...others: readonly PolicyKind[]
+): Promise<Facts> {
   const [facts, taintPolicies] = await Promise.all([
-    readFacts(client, kinds, regarding),
+    readFacts(client, [...DAEMON_POLICIES, ...others], regarding),
     unlessForbidden(installedPolicies(client, 'TaintPolicy'), 'TaintPolicies were not read'),
   ]);
   const { value = [], notes } = taintPolicies;
@@ -47,7 +56,7 @@ export async function readPodExplanation(client: ApiClient, place: NamespacedNam
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),
-    readDaemonFacts(client, [...DAEMON_POLICIES, 'TolerationRestriction'], { kind: 'Pod', ...place }),
+    readDaemonFacts(client, { kind: 'Pod', ...place }, 'TolerationRestriction'),
   ]);
   const controller = controllerOf(object, []);
   const owner =

@@ -14,7 +14,8 @@ export async function readFacts(client: ApiClient, kinds: readonly PolicyKind[],
   return { policies, audit: policies.some(runsInAudit), ...events };
 }
 
-interface Regarding extends NamespacedName {
+/** The object that Events are about. */
+export interface Regarding extends NamespacedName {
   readonly kind: string;
 }
 

@@ -1,15 +1,33 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eachNode, groupNodes } from '../../../src/coverage/node-groups.ts';
-import { type Coverage, compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';
+import { NO_STARTUP_RULES, passesBy, type StartupRules } from '../../../src/coverage/startup-deadlock.ts';
+import { formatTaint } from '../../../src/kubernetes/taint.ts';
+import {
+  type Coverage,
+  compileCoverage,
+  type SchedulingNode,
+  type SchedulingView,
+} from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';
-import { affine, CONTROL_PLANE, daemonSet, GPU, MASTER, node } from '../scheduling/scheduling.ts';
+import { affine, CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
 const names = (groups: readonly { nodes: readonly { name: string }[] }[]) =>
   groups.map(({ nodes }) => nodes.map(({ name }) => name));
 
+/** A policy for the nodes of pool a has each of their taints as a startup taint. */
+const IN_POOL_A: StartupRules = { ...NO_STARTUP_RULES, endOn: ({ labels }) => labels.pool === 'a' };
+
+interface Case {
+  readonly why: string;
+  readonly daemonSets: SchedulingView[];
+  readonly nodes: ReturnType<typeof node>[];
+  readonly groups: string[][];
+  readonly startup?: StartupRules;
+}
+
 describe('nodes are alike', () => {
-  it.each<{ why: string; daemonSets: SchedulingView[]; nodes: ReturnType<typeof node>[]; groups: string[][] }>([
+  it.each<Case>([
     {
       why: 'when every DaemonSet runs on them, whatever their labels',
       daemonSets: [daemonSet('a')],
@@ -50,13 +68,37 @@ describe('nodes are alike', () => {
       groups: [['n1', 'n2', 'n3']],
     },
     {
+      why: 'not when a startup taint passes on one of them',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('n1', [GPU], { pool: 'a' }), node('n2', [GPU], { pool: 'b' }), node('n3', [GPU], { pool: 'a' })],
+      startup: IN_POOL_A,
+      groups: [['n1', 'n3'], ['n2']],
+    },
+    {
+      why: 'when all tolerate a startup taint that passes on one of them, or do not run there anyway',
+      daemonSets: [
+        daemonSet('a', { tolerations: [{ operator: 'Exists' }] }),
+        daemonSet('b', { nodeSelector: { host: 'n9' } }),
+      ],
+      nodes: [node('n1', [GPU], { pool: 'a' }), node('n2', [GPU], { pool: 'b' })],
+      startup: IN_POOL_A,
+      groups: [['n1', 'n2']],
+    },
+    {
+      why: 'when a taint of Kubernetes passes on all of them, whatever the policies select',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('n1', [NOT_READY], { pool: 'a' }), node('n2', [NOT_READY])],
+      startup: IN_POOL_A,
+      groups: [['n1', 'n2']],
+    },
+    {
       why: 'and the largest group comes first',
       daemonSets: [daemonSet('a')],
       nodes: [node('m', [MASTER]), node('n1'), node('n2')],
       groups: [['n1', 'n2'], ['m']],
     },
-  ])('$why', ({ daemonSets, nodes, groups }) => {
-    expect(names(groupNodes(daemonSets, nodes))).toEqual(groups);
+  ])('$why', ({ daemonSets, nodes, groups, startup }) => {
+    expect(names(groupNodes(daemonSets, nodes, startup))).toEqual(groups);
   });
 
   it('or each is alone, in its place', () => {
@@ -65,7 +107,12 @@ describe('nodes are alike', () => {
 });
 
 it('what is said of a group holds for each of its nodes, and every node is in one', () => {
-  const arbitraryNodes = fc.array(fc.record({ taints, labels: fc.constantFrom({}, { pool: 'a' }, { pool: 'b' }) }));
+  const arbitraryNodes = fc.array(
+    fc.record({
+      taints: fc.oneof(fc.constant([GPU]), taints),
+      labels: fc.constantFrom({}, { pool: 'a' }, { pool: 'b' }),
+    }),
+  );
   const inPool = { key: 'pool', operator: 'In', values: ['b'] };
   const isNamed = { key: 'metadata.name', operator: 'NotIn', values: ['n1'] };
   const arbitraryDaemonSets = fc.array(
@@ -85,17 +132,26 @@ it('what is said of a group holds for each of its nodes, and every node is in on
     fc.property(arbitraryNodes, arbitraryDaemonSets, (states, specs) => {
       const nodes = states.map((state, index) => ({ name: `n${index}`, ...state }));
       const daemonSets = specs.map((spec, index) => daemonSet(`d${index}`, spec));
-      const groups = groupNodes(daemonSets, nodes);
+      const groups = groupNodes(daemonSets, nodes, IN_POOL_A);
       for (const { nodes, coverages } of groups) {
         for (const [index, each] of daemonSets.entries()) {
           const coverageOn = compileCoverage(each);
           for (const node of nodes) expect(sayings(coverageOn(node))).toEqual(sayings(coverages[index]));
+          expect(new Set(nodes.map((node) => passingOn(node, coverageOn(node)))).size).toBe(1);
         }
       }
       expect(names(groups).flat().sort()).toEqual(nodes.map(({ name }) => name).sort());
     }),
   );
 });
+
+/** The taints that pass among those that alone keep a DaemonSet off. */
+function passingOn(node: SchedulingNode, coverage: Coverage): string {
+  const obstacles = coverage.runs ? [] : coverage.obstacles;
+  const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
+  const passing = taints.filter((taint) => passesBy(undefined, node, taint, IN_POOL_A));
+  return taints.length < obstacles.length ? '' : passing.map(formatTaint).sort().join();
+}
 
 function sayings(coverage: Coverage | undefined): unknown {
   const obstacles = coverage?.runs === false ? coverage.obstacles : [];

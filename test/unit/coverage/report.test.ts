@@ -114,7 +114,7 @@ describe('a DaemonSet that does not tolerate a startup taint with a key of the u
     expect(askable).toEqual([]);
   });
 
-  it.each<{ why: string; startup?: StartupRules; other?: object }>([
+  it.each<{ why: string; startup?: StartupRules }>([
     { why: 'policies are not known' },
     { why: 'the policy only reports', startup: rules({ mode: 'Audit' }) },
     {
@@ -122,14 +122,23 @@ describe('a DaemonSet that does not tolerate a startup taint with a key of the u
       startup: rules({}, { ensure: 'AtRegistration', readyWhen: undefined }),
     },
     { why: 'the node has another value', startup: rules({}, { value: 'disk' }) },
-    { why: 'the policy does not select all of the nodes', startup: rules(POOL), other: { pool: 'b' } },
     {
       why: 'the taint waits for this DaemonSet',
       startup: rules({}, { readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'agent' }] } }),
     },
-  ])('has a gap: $why', ({ startup, other }) => {
-    const all = [...nodes, ...(other ? [node('o', [OWN], { ...other })] : [])];
-    const { gaps } = reportCoverage({ ...options, nodes: all, ...(startup ? { startup } : {}) });
+  ])('has a gap: $why', ({ startup }) => {
+    const { gaps } = reportCoverage({ ...options, nodes, ...(startup ? { startup } : {}) });
     expect(gaps).toMatchObject([{ name: 'agent', passing: false }]);
+  });
+
+  it.each([true, false])('has a gap only on the nodes that the policy does not select. Grouped: %s', (grouped) => {
+    const both = [...nodes, node('o', [OWN], { pool: 'b' })];
+    const { gaps, nodeGroups, daemonSets } = reportCoverage({ ...options, nodes: both, startup: rules(POOL), grouped });
+    expect(gaps).toMatchObject([
+      { name: 'agent', nodes: ['n'], passing: true },
+      { name: 'agent', nodes: ['o'], passing: false },
+    ]);
+    expect(nodeGroups).toMatchObject([{ nodes: ['n'] }, { nodes: ['o'] }]);
+    expect(daemonSets[0]?.cells.map(({ passing = false }) => passing)).toEqual([true, false]);
   });
 });

@@ -7,6 +7,7 @@ import { parsePolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { manyTolerations } from '../judge/request/daemon-set-cases.ts';
+import { policySet } from '../policy/policies.ts';
 import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../scheduling/scheduling.ts';
 
 const node = (name: string, taints: readonly Taint[] = [], labels = {}): ClusterNode => ({
@@ -212,30 +213,34 @@ it.each([
   expect(daemonSets[0]?.remedy).toEqual(remedy);
 });
 
-const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' };
+const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' } as const;
+
+/** A policy whose startup taint waits for a DaemonSet. */
+function storageTaint(name: string, nodeSelector = {}): PolicySet {
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name }] };
+  return policySet({
+    taint: { storage: { mode: 'Restore', nodeSelector, taints: [{ ...OWN, ensure: 'UntilReady', readyWhen }] } },
+  });
+}
 
 it.each([
   { what: 'another DaemonSet: the node keeps it off for a while', name: 'csi', passing: true },
   { what: 'it: the node keeps it off for good', name: 'cni', passing: false },
 ])('knows a startup taint of a policy that waits for $what', async ({ name, passing }) => {
-  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name }] };
-  const spec = { mode: 'Restore', taints: [{ ...OWN, ensure: 'UntilReady', readyWhen }] };
-  const result = parsePolicy({
-    apiVersion: 'taintkeeper.dev/v1alpha1',
-    kind: 'TaintPolicy',
-    metadata: { name: 'storage' },
-    spec,
-  });
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const nodes = [node('new', [OWN]), node('w')];
-  const { answers, daemonSets } = await coverageMatrix(
-    [daemonSet('cni', CRITICAL)],
-    nodes,
-    compilePolicies([result.policy]),
-  );
+  const { answers, daemonSets } = await coverageMatrix([daemonSet('cni', CRITICAL)], nodes, storageTaint(name));
   expect(answers.filter(({ kind }) => kind === 'stays')).toEqual([
     { kind: 'stays', reasons: [`taint ${OWN.key}:NoSchedule`], ...(passing ? { passing } : { keys: [OWN.key] }) },
   ]);
   expect(daemonSets[0]?.keptOff).toBe(passing ? 0 : 1);
   expect(daemonSets[0]?.remedy === undefined).toBe(passing);
+});
+
+it('knows that a startup taint passes only on the nodes that its policy selects', async () => {
+  const nodes = [node('n-a', [OWN], { pool: 'a' }), node('n-b', [OWN], { pool: 'b' })];
+  const policies = storageTaint('csi', { matchLabels: { pool: 'a' } });
+  const { answers, groups, daemonSets } = await coverageMatrix([daemonSet('cni', CRITICAL)], nodes, policies);
+  expect(groups.map(({ examples }) => examples)).toEqual([['n-a'], ['n-b']]);
+  expect(daemonSets[0]?.cells.map((index) => answers[index]?.passing ?? false)).toEqual([true, false]);
+  expect(daemonSets[0]).toMatchObject({ keptOff: 1, remedy: { nodes: 1 } });
 });
