@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/label-selector.ts';
-import { printable } from '../kubernetes/text.ts';
+import { printable, withinBudget } from '../kubernetes/text.ts';
 import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-meta.ts';
 import type { Requester } from '../policy/policy-set.ts';
 
@@ -105,11 +105,9 @@ export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): st
  */
 export function requesterOf({ userInfo }: AdmissionRequest): Requester {
   const { username = '' } = userInfo;
-  let left = MAX_GROUPS_LENGTH;
-  const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS).filter(({ length }) => {
-    if (length > MAX_USER_LENGTH) return false;
-    left -= length;
-    return left >= 0;
-  });
-  return { username: username.length <= MAX_USER_LENGTH ? username : '', groups };
+  const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS).filter(({ length }) => length <= MAX_USER_LENGTH);
+  return {
+    username: username.length <= MAX_USER_LENGTH ? username : '',
+    groups: withinBudget(groups, MAX_GROUPS_LENGTH, ({ length }) => length),
+  };
 }

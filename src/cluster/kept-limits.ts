@@ -3,6 +3,7 @@ import { boundedAllowRemoval, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-re
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { withinBudget } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 
 // The leader keeps a part of each Node and DaemonSet, and their authors decide how large that part is: etcd accepts an object with 150,000 labels.
@@ -37,12 +38,7 @@ function limitLabels(labels: StringMap, maxBytes: number): StringMap {
   const all = Object.entries(labels);
   if (labelBytes(all) <= maxBytes) return labels;
   const { first = [], later = [] } = Object.groupBy(all, ([key]) => (isSetByAdministrators(key) ? 'first' : 'later'));
-  let left = maxBytes;
-  const kept = [...first, ...later].filter((entry) => {
-    left -= labelBytes([entry]);
-    return left >= 0;
-  });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(withinBudget([...first, ...later], maxBytes, (entry) => labelBytes([entry])));
 }
 
 /** As in a table, of which a few labels need less. */

@@ -18,6 +18,15 @@ export function atMost(count: number, texts: readonly string[]): string[] {
   return [...texts.slice(0, count - 1), `and ${texts.length - count + 1} more`];
 }
 
+/** The first items, whose costs together are at most `most`. After an item that does not fit, none is kept. */
+export function withinBudget<Item>(items: readonly Item[], most: number, costOf: (item: Item) => number): Item[] {
+  let left = most;
+  return items.filter((item) => {
+    left -= costOf(item);
+    return left >= 0;
+  });
+}
+
 /** `1 node`, `3 nodes`. */
 export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;

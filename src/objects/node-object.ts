@@ -12,6 +12,7 @@ import type { DesiredNode, NodeStatus, NodeView } from '../judge/node-view.ts';
 import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
+import { withinBudget } from '../kubernetes/text.ts';
 import { isReadyResource } from '../policy/ready-when.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
@@ -82,23 +83,14 @@ export function viewNodeStatus(node: NodeObject): NodeStatus {
     ...(conditions.length > 0
       ? {
           conditions: Object.fromEntries(
-            withinBytes(conditions, MAX_CONDITIONS_BYTES, ([type]) => CONDITION_BYTES + type.length),
+            withinBudget(conditions, MAX_CONDITIONS_BYTES, ([type]) => CONDITION_BYTES + type.length),
           ),
         }
       : {}),
     ...(resources.length > 0
-      ? { resources: withinBytes(resources.sort(), MAX_RESOURCES_BYTES, ({ length }) => RESOURCE_BYTES + length) }
+      ? { resources: withinBudget(resources.sort(), MAX_RESOURCES_BYTES, ({ length }) => RESOURCE_BYTES + length) }
       : {}),
   };
-}
-
-/** The first items that fit. */
-function withinBytes<Item>(items: readonly Item[], most: number, bytesOf: (item: Item) => number): Item[] {
-  let left = most;
-  return items.filter((item) => {
-    left -= bytesOf(item);
-    return left >= 0;
-  });
 }
 
 /** The boot of the node, and that for which its startup taints were set. Neither is there if it is not like a boot ID. */

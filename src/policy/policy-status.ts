@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { atMost, shorten } from '../kubernetes/text.ts';
+import { atMost, shorten, withinBudget } from '../kubernetes/text.ts';
 import { rfc3339 } from '../kubernetes/time.ts';
 import { harmOfCondition, worstFirst } from './harm.ts';
 import type { PolicyKind } from './policy.ts';
@@ -271,15 +271,8 @@ function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
     const tolerations = one.tolerations.filter((text) => text.length <= MAX_TOLERATION_LENGTH);
     return fits && tolerations.length > 0 ? [{ ...one, tolerations: tolerations.slice(-MAX_POLICY_TOLERATIONS) }] : [];
   });
-  let left = MAX_PATCHED_LENGTH;
-  const last = valid
-    .slice(-MAX_PATCHED)
-    .reverse()
-    .filter((one) => {
-      left -= JSON.stringify(one).length;
-      return left >= 0;
-    });
-  return last.reverse();
+  const lastFirst = valid.slice(-MAX_PATCHED).reverse();
+  return withinBudget(lastFirst, MAX_PATCHED_LENGTH, (one) => JSON.stringify(one).length).reverse();
 }
 
 /** The texts of a message, of which none takes the room of the others. */

@@ -7,6 +7,7 @@ import {
   printable,
   shorten,
   WARNING_MAX_LENGTH,
+  withinBudget,
 } from '../../../src/kubernetes/text.ts';
 
 describe('presentableWarnings', () => {
@@ -88,4 +89,12 @@ it.each([
   { text: '\u{1f600}'.repeat(7), shown: `${'\u{1f600}'.repeat(3)}...` },
 ])('shorten to six characters: $text', ({ text, shown }) => {
   expect(shorten(text, 6)).toBe(shown);
+});
+
+it.each([
+  { why: 'all that fit exactly', items: ['aa', 'b'], most: 3, kept: ['aa', 'b'] },
+  { why: 'no small one after one that does not fit', items: ['a', 'bbb', 'c'], most: 3, kept: ['a'] },
+  { why: 'none if the first one does not fit', items: ['aaaa', ''], most: 3, kept: [] },
+])('withinBudget keeps the first items: $why', ({ items, most, kept }) => {
+  expect(withinBudget(items, most, ({ length }) => length)).toEqual(kept);
 });
