@@ -27,34 +27,47 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
   const places = new Map<string, () => string>();
 
   for (const { name, text } of sources) {
-    try {
+    collect(() => {
       for (const document of parseDocuments(text, name)) {
-        for (const { value, path } of manifestsOf(document)) {
-          const result = parsePolicy(value);
-          if (!result.ok) {
-            const said = result.problems.map(
-              (one) => `${locateField(document, [...path, ...one.path])}: ${one.message}`,
-            );
-            faults.push(...said);
-            continue;
-          }
-          const { kind, name } = result.policy;
-          const place = () => document.locate([...path, 'metadata', 'name']);
-          const first = places.get(`${kind}/${name}`);
-          if (first) faults.push(`${place()}: ${kind} "${name}" is already defined at ${first()}`);
-          else places.set(`${kind}/${name}`, place);
-          policies.push(result.policy);
-        }
+        for (const { value, path } of manifestsOf(document)) collect(() => add(document, value, path));
       }
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      faults.push(...error.faults);
-    }
+    });
   }
   // More likely a mistake, or a file that is being written, than intended.
   if (policies.length + faults.length === 0) faults.push('no policy found: nothing would be protected');
   if (faults.length > 0) throw new InputError(faults);
   return policies;
+
+  function collect(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(...error.faults);
+    }
+  }
+
+  function add(document: SourceDocument, value: unknown, path: Path): void {
+    const policy = policyAt(document, value, path);
+    const key = `${policy.kind}/${policy.name}`;
+    const place = () => document.locate([...path, 'metadata', 'name']);
+    const first = places.get(key);
+    if (first) faults.push(`${place()}: ${policy.kind} "${policy.name}" is already defined at ${first()}`);
+    else places.set(key, place);
+    policies.push(policy);
+  }
+}
+
+/**
+ * The policy that is at a path of a document.
+ * @throws InputError with every problem of the policy, each with its place
+ */
+export function policyAt(document: SourceDocument, value: unknown, path: Path): Policy {
+  const result = parsePolicy(value);
+  if (result.ok) return result.policy;
+  throw new InputError(
+    result.problems.map((problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`),
+  );
 }
 
 /** The values to read as policies, with their places in the document: the document itself, or the items of a list. */

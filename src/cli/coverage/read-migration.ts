@@ -1,13 +1,14 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { WORKLOAD_KINDS, type Workload } from '../../coverage/workload.ts';
-import { locateField, readDocuments } from '../../files/documents.ts';
+import { readDocuments } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { policyAt } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';
 import { openShiftMark } from '../../kubernetes/openshift.ts';
 import { OLD_ROLE } from '../../kubernetes/roles.ts';
 import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts';
-import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
 import type { MigratingNode, MigrationFacts } from '../../role-migration/migration-facts.ts';
 import { policiesOfKind } from './policies-of-kind.ts';
@@ -27,17 +28,7 @@ export async function readMigrationFiles(files: readonly string[]): Promise<Migr
       if (workload) workloads.push(workload);
       else if (isKind(object, 'v1', 'Node'))
         nodes.push(readNamed(document, path, () => readMigratingNode(object, path)));
-      else if (object.apiVersion === POLICY_API_VERSION) {
-        const result = parsePolicy(object);
-        if (!result.ok) {
-          throw new InputError(
-            result.problems.map(
-              (problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`,
-            ),
-          );
-        }
-        policies.push(result.policy);
-      }
+      else if (object.apiVersion === POLICY_API_VERSION) policies.push(policyAt(document, object, path));
     }
   }
   if (nodes.length === 0) throw new InputError(['no Node found: there is nothing to migrate']);

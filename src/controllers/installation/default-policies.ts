@@ -1,9 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
-import { locateField, parseDocuments } from '../../files/documents.ts';
+import { parseDocuments } from '../../files/documents.ts';
+import { policyAt } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';
-import { type Policy, parsePolicy } from '../../policy/policy.ts';
+import type { Policy } from '../../policy/policy.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
 /** An annotation of the ConfigMap: the entries that have been created, and are never created again. */
@@ -96,9 +97,7 @@ function readManifests(
   try {
     const valid = parseDocuments(text, entry).map((document): Manifest => {
       const { value: manifest } = document;
-      const result = parsePolicy(manifest);
-      if (result.ok) return { policy: result.policy, manifest };
-      throw new InputError(result.problems.map(({ path, message }) => `${locateField(document, path)}: ${message}`));
+      return { policy: policyAt(document, manifest, []), manifest };
     });
     return valid.length > 0 ? { valid } : { problem: `${entry}: there is no policy in it` };
   } catch (error) {
