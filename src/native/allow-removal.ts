@@ -39,7 +39,11 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
     (size) => FORMATTED.cost(size) + EXACT_NAME.cost(size) + 2 * MAX_ENTRIES,
   )`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
   const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints.name, isNew) };
-  const newEntries: Variable = { name: 'newEntries', definition: each(newTaints.name, FORMATTED) };
+  const fits = cel(6)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`;
+  const newEntries: Variable = {
+    name: 'newEntries',
+    definition: choose(fits, each(newTaints.name, FORMATTED), EMPTY),
+  };
   const allEntries: Variable = {
     name: 'allEntries',
     definition: cel((size) => size + 70)`${keptEntries} + ${newEntries}`,

@@ -70,6 +70,9 @@ describe('allowRemovalWith', () => {
   });
 });
 
+/** So many entries of other taints, as they are written. */
+const entries = (count: number) => Array.from({ length: count }, (_, n) => `t${n}:NoSchedule`).join(', ');
+
 describe('rewriteAllowRemoval', () => {
   it.each([
     {
@@ -121,6 +124,38 @@ describe('rewriteAllowRemoval', () => {
       after: ','.repeat(40_000),
     },
     { why: 'writes none where there was none', annotation: undefined, after: undefined },
+    {
+      why: 'adds the last entry that is read',
+      annotation: entries(63),
+      more: [gpu],
+      after: `${entries(63)}, dedicated=gpu:NoSchedule`,
+    },
+    {
+      why: 'adds none beyond it: the last one of a user could not be read any more',
+      annotation: entries(64),
+      more: [gpu],
+      after: entries(64),
+    },
+    {
+      why: 'adds none of several that do not fit together',
+      annotation: entries(63),
+      more: [gpu, plain],
+      after: entries(63),
+    },
+    {
+      why: 'deletes entries also where it adds none',
+      annotation: `${entries(63)}, dedicated=gpu:NoSchedule`,
+      ended: [gpu],
+      more: [plain, { ...gpu, effect: 'NoExecute' }],
+      after: entries(63),
+    },
+    {
+      why: 'adds an entry in place of one that ends',
+      annotation: `${entries(63)}, dedicated=gpu:NoSchedule`,
+      ended: [gpu],
+      more: [plain],
+      after: `${entries(63)}, example.com/plain:NoExecute`,
+    },
   ])('$why', ({ annotation, ended = [], more = [], after }) => {
     expect(rewriteAllowRemoval(annotation, { ended, more })).toBe(after);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
+import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import { CONFLICT, isBlank, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
@@ -204,6 +204,11 @@ describe('a startup taint whose policy ended, and which the domain of another po
       startup: { removable: [{ taint: NETWORK, reason: 'no policy has it on the node any more' }] },
       ended: [],
     });
+  });
+
+  it('gets no entry in an annotation that has as many as are read', () => {
+    const allowRemoval = Array.from({ length: MAX_ALLOW_REMOVAL_ENTRIES }, (_, n) => `t${n}:NoSchedule`).join(', ');
+    expect(later(node([NETWORK], { allowRemoval })).desired).toBeUndefined();
   });
 
   it('gets no more entries once another writer has deleted some of them', () => {
