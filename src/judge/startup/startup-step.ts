@@ -75,7 +75,10 @@ export interface RemovableTaint {
   readonly reason: string;
   /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
   readonly isOverdue?: true;
-  /** An entry of the annotation allow-removal permits it, and ends with the taint. */
+  /**
+   * An entry of the annotation allow-removal ends with the taint, if it has one. The leader has perhaps written the entry before, for a policy that
+   * protected the taint then. Left there, it would keep the taint off once a policy sets it again.
+   */
   readonly endsEntry?: true;
 }
 
@@ -254,7 +257,7 @@ function abandonedTaint({ requirement, taint, protectors }: UnrequiredTaint): Re
   const reason = 'no policy has it on the node any more';
   // A deleted policy has no status that could report a problem.
   const policies = [...requirement.policies, ...protectors.map(({ name }) => name)];
-  return { taint, policies, reason, ...(protectors.length > 0 ? { endsEntry: true } : {}) };
+  return { taint, policies, reason, endsEntry: true };
 }
 
 function ageMs({ node, facts }: Situation): number {

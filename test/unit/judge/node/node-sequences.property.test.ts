@@ -274,8 +274,8 @@ function reasonsFor(
       return taint && isOurs && says.protectorsOf(taint).length > 0 && canBeAllowed(taint) ? 'allowed' : undefined;
     }),
     ...ended.map((entry) => {
-      // It ends with the taint that it lets the leader remove.
-      if (removed.some((taint) => textOf(taint) === entry && says.protectorsOf(taint).length > 0)) return 'entry ended';
+      // It ends with a taint whose policy has ended.
+      if (removed.some((taint) => textOf(taint) === entry && !isStartup(taint))) return 'entry ended';
       const since = standing.get(`${before.uid} ${entry}`);
       return since !== undefined && at - since >= ALLOW_REMOVAL_LIFE_MS ? 'entry ended' : undefined;
     }),
@@ -375,7 +375,14 @@ function checkEnd(world: World, occurred: string[]): void {
     const left = undecided(world, leaders, node);
     const [first, ...others] = ends.map(({ nodes }) => {
       const end = nodes.get(node.name) as StoredNode;
-      return endOf({ ...end, taints: end.taints.filter((taint) => !left.includes(identityOf(taint))) });
+      return endOf({
+        ...end,
+        taints: end.taints.filter((taint) => !left.includes(identityOf(taint))),
+        // The leader that removes such a taint also ends its entry.
+        allowRemoval: entriesOf(end.allowRemoval)
+          .filter((entry) => !left.includes(entry.replace(/=[^:]*/, '')))
+          .join(),
+      });
     });
     for (const other of others) expect(other).toEqual(first);
   }

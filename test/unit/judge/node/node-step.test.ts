@@ -206,6 +206,19 @@ describe('a startup taint whose policy ended, and which the domain of another po
     });
   });
 
+  it.each<{ why: string; all: TaintPolicySpec }>([
+    { why: 'the policy with the domain only reports', all: { ...ALL, mode: 'Audit' } },
+    { why: 'the policy with the domain has other taints', all: { ...ALL, taints: [{ key: 'other' }] } },
+  ])('is removed with its entry also where $why by the second write', ({ all }) => {
+    const first = later(node([NETWORK]));
+    const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+    const carrying = node([NETWORK], { allowRemoval: first.desired?.allowRemoval });
+    expect(step(carrying, { all }, { before, now: POLICY_GONE_MS }).desired).toEqual({
+      taints: [],
+      allowRemoval: undefined,
+    });
+  });
+
   it('gets no entry in an annotation that has as many as are read', () => {
     const allowRemoval = Array.from({ length: MAX_ALLOW_REMOVAL_ENTRIES }, (_, n) => `t${n}:NoSchedule`).join(', ');
     expect(later(node([NETWORK], { allowRemoval })).desired).toBeUndefined();

@@ -398,7 +398,7 @@ describe('a startup taint whose policy was deleted', () => {
     expect(since(first.awaited)).toEqual([1_000]);
     expect(gone({ awaited: first.awaited, now: 1_000 + POLICY_GONE_MS - 1 }).removable).toEqual([]);
     expect(gone({ awaited: first.awaited, now: 1_000 + POLICY_GONE_MS }).removable).toEqual([
-      { taint: TAINT, policies: ['network'], reason: 'no policy has it on the node any more' },
+      { taint: TAINT, policies: ['network'], reason: 'no policy has it on the node any more', endsEntry: true },
     ]);
   });
 
