@@ -18,11 +18,8 @@ import {
 
 /** The policies that set startup taints which the leader removes, and that a node can leave by its labels. */
 export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  return awaitingPolicies(policies).filter((policy) => leaves(policy) !== FALSE);
-}
-
-function awaitingPolicies(policies: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  return policies.filter(({ mode, untilReady }) => mode !== 'Audit' && untilReady.length > 0);
+  const awaiting = policies.filter(({ mode, untilReady }) => mode !== 'Audit' && untilReady.length > 0);
+  return awaiting.filter((policy) => leaves(policy) !== FALSE);
 }
 
 /**
@@ -31,7 +28,6 @@ function awaitingPolicies(policies: readonly CompiledTaintPolicy[]): CompiledTai
  */
 export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size: number): Expression {
   const groups = [...Map.groupBy(leavablePolicies(policies), (policy) => conditionsOf(policy).nodes).values()];
-  const keeping = policies.filter(({ mode, startup }) => mode !== 'Audit' && startup.length > 0);
   return any(
     groups.map((alike) => {
       const [first] = alike;
@@ -39,7 +35,7 @@ export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size:
       const ended = all([
         isOneOfTaints(alike.flatMap(({ untilReady }) => untilReady)),
         among(EXACT_NAME, NAMES_AFTER.name),
-        not(isKept(alike, keeping)),
+        not(isKept(alike, policies)),
         not(isProtectedByOthers(alike, policies)),
       ]);
       return all([
@@ -70,7 +66,10 @@ function isOneOfTaints(taints: readonly Stated<EnsuredTaint>[]): Expression {
 function isKept(leaving: readonly CompiledTaintPolicy[], policies: readonly CompiledTaintPolicy[]): Expression {
   const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
   const others = policies.filter(
-    (policy) => !leaving.includes(policy) && policy.startup.some(({ value }) => identities.has(identity(value.taint))),
+    (policy) =>
+      policy.mode !== 'Audit' &&
+      !leaving.includes(policy) &&
+      policy.startup.some(({ value }) => identities.has(identity(value.taint))),
   );
   return any(others.map((policy) => all([isOneOfTaints(policy.startup), conditionsOf(policy).selects.after])));
 }
