@@ -64,7 +64,7 @@ export const startupRequirements = oncePer(
 
 /**
  * The startup taints that policies have set on a node.
- * @param carried see {@link isCarried}
+ * @param carried see {@link carriedAmong}
  */
 export function startupTaintsOf(
   carried: readonly StartupRequirement[],
@@ -82,7 +82,11 @@ export function carriedStartup(node: NodeView, policies: readonly CompiledTaintP
   return carriedAmong(startupRequirements(selecting), valuesOf(node.taints), selecting);
 }
 
-/** Those of the requirements whose taints the node carries: see {@link isCarried}. */
+/**
+ * Those of the requirements whose taints a node carries. Another policy that protects such a taint wins. With another value, it is the taint of another writer.
+ * @param values the taints of the node, as {@link valuesOf} gives them
+ * @param selecting the policies that select the node, see {@link enforcedWithoutAudit}
+ */
 export function carriedAmong(
   requirements: readonly StartupRequirement[],
   values: ReadonlyMap<string, string>,
@@ -91,12 +95,7 @@ export function carriedAmong(
   return requirements.filter((requirement) => isCarried(requirement, values, selecting));
 }
 
-/**
- * Whether a node carries the taint of the requirement. Another policy that protects the taint wins. With another value, it is the taint of another writer.
- * @param values the taints of the node, as {@link valuesOf} gives them
- * @param selecting the policies that select the node, see {@link enforcedWithoutAudit}
- */
-export function isCarried(
+function isCarried(
   requirement: StartupRequirement,
   values: ReadonlyMap<string, string>,
   selecting: readonly CompiledTaintPolicy[],
