@@ -80,7 +80,8 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
 
 /**
  * The removed taints, among those that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
- * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}.
+ * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}. `SPEC_CONSTRAINTS` of
+ * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
  */
 function removedForGood({ policy, among }: AmongPolicies, condition: Expression): Expression {
   const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');

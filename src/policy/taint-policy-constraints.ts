@@ -21,6 +21,7 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     field: 'failurePolicy',
   },
   {
+    // `staysOff` in judge/request/node-mutation.ts, and `removedForGood` in native/node-restoration.ts, write an entry without a check that it is read.
     holds: ({ removalByAnnotation, exempt: { users = [], groups = [] } = {}, taints }) =>
       removalByAnnotation !== 'Forbidden' ||
       users.length + groups.length === 0 ||

@@ -57,9 +57,11 @@ export function mutateNode({
 }
 
 /**
- * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. (A policy that requires
- * taints and exempts users always reads entries.) Where a policy that requires the taint begins to select the node, the update is a registration, which knows no
- * exemption: the entry and the taint would stand together.
+ * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. `SPEC_CONSTRAINTS` of
+ * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
+ *
+ * Where a policy that requires the taint begins to select the node, the update is a registration, which knows no exemption: the entry and the taint
+ * would stand together.
  * @param policies those that select the node by its labels before or after the update
  */
 function staysOff(
