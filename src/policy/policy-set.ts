@@ -59,8 +59,8 @@ export interface CompiledTaintPolicy {
   readonly exemptsUsers: boolean;
   /** The field that protects the taint, for example `spec.taints[0]`. Undefined if none does. */
   protectedBy(taint: Taint): string | undefined;
-  /** Whether a key `DOMAIN/*` of the policy protects the taint where no policy sets startup taints. Otherwise that key leaves out theirs. */
-  matchesDomain(taint: Taint): boolean;
+  /** Whether a rule is about the taint. Unlike with {@link protectedBy}, a key `DOMAIN/*` does not leave out the startup taints of policies. */
+  hasRuleFor(taint: Taint): boolean;
 }
 
 /** A taint of a rule with `ensure`: a required or a startup taint. */
@@ -169,7 +169,7 @@ export function compileTaintPolicy(
   );
   const protectionRules = stated.filter(({ ensure }) => !isStartup(ensure));
   const protectingRule = compileRules(protectionRules);
-  const domainRule = compileRules(declared.filter(({ key }) => isPattern(key)));
+  const declaredRule = compileRules(declared);
   return {
     kind,
     name,
@@ -203,7 +203,7 @@ export function compileTaintPolicy(
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     protectedBy: (taint) => protectingRule(taint)?.field,
-    matchesDomain: (taint) => domainRule(taint) !== undefined,
+    hasRuleFor: (taint) => declaredRule(taint) !== undefined,
   };
 }
 

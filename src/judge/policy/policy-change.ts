@@ -88,7 +88,7 @@ function isKeptByDomain(
   const isLeftOut = after.some(
     ({ declared, startup }) => declared !== 'Audit' && startup.some(({ value }) => value.taint.key === taint.key),
   );
-  return !isLeftOut && selecting.some((policy) => !policy.allowsRemovalByAnnotation && policy.matchesDomain(taint));
+  return !isLeftOut && selecting.some((policy) => !policy.allowsRemovalByAnnotation && policy.hasRuleFor(taint));
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */

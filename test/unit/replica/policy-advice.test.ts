@@ -257,6 +257,12 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
       named: true,
     },
     {
+      why: 'a third policy sets another startup taint',
+      other: { removalByAnnotation: 'Forbidden' },
+      third: { mode: 'Restore', taints: [{ key: 'other', effect: 'NoSchedule', ensure: 'AtRegistration' }] },
+      named: false,
+    },
+    {
       why: 'a third policy, which only reports, sets such a taint',
       other: { removalByAnnotation: 'Forbidden' },
       third: { mode: 'Audit', taints: [{ key: KEY, effect: 'NoExecute', ensure: 'AtRegistration' }] },
