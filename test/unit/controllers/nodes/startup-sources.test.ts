@@ -16,7 +16,7 @@ async function start(status: number | undefined) {
   const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
   const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
   await daemonSets.tried;
-  return { api, sources, stop };
+  return { api, daemonSets, sources, stop };
 }
 
 it.each([
@@ -34,9 +34,11 @@ it.each([
 );
 
 it('DaemonSets that were listed stay known while the right is missing', async () => {
-  const { api, sources, stop } = await start(undefined);
+  const { api, daemonSets, sources, stop } = await start(undefined);
   await expect.poll(sources.daemonSets).toMatchObject({ value: {} });
   api.refuse(403);
+  api.endWatches();
+  await expect.poll(daemonSets.isRefused).toBe(true);
   expect(sources.daemonSets()).toMatchObject({ value: {} });
   await stop();
 });

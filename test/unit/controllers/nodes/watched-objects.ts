@@ -27,6 +27,7 @@ export function watchedObjects() {
   const watches = new Set<{
     readonly selects: (object: WatchedObject) => boolean;
     readonly tell: (event: object) => void;
+    readonly end: () => void;
   }>();
   /** `LIST PATH?SELECTOR` and `WATCH …` in that order, or `STREAM …` for both in one request. */
   const requests: string[] = [];
@@ -50,27 +51,31 @@ export function watchedObjects() {
       onOpen?.();
       const events: object[] = query.sendInitialEvents ? initialEvents(selecting(path, query)) : [];
       let wake = () => {};
+      let isOpen = true;
       const watch = {
         selects: selecting(path, query),
         tell(event: object) {
           events.push(event);
           wake();
         },
+        end() {
+          isOpen = false;
+          wake();
+        },
       };
-      const end = () => wake();
       watches.add(watch);
-      signal?.addEventListener('abort', end);
+      signal?.addEventListener('abort', watch.end);
       try {
-        while (!signal?.aborted) {
+        while (isOpen && !signal?.aborted) {
           yield* events.splice(0);
           await new Promise<void>((resolve) => {
             wake = resolve;
-            if (events.length > 0 || signal?.aborted) resolve();
+            if (events.length > 0 || !isOpen || signal?.aborted) resolve();
           });
         }
       } finally {
         watches.delete(watch);
-        signal?.removeEventListener('abort', end);
+        signal?.removeEventListener('abort', watch.end);
       }
     },
   };
@@ -90,6 +95,10 @@ export function watchedObjects() {
     /** The status of all requests from now on; undefined: as it is. */
     refuse(status: number | undefined) {
       refusal = status;
+    },
+    /** Open watches end without an error, as a server ends them after some minutes. */
+    endWatches() {
+      for (const { end } of watches) end();
     },
     /** Written anew; watches tell of it. */
     put(object: WatchedObject) {
