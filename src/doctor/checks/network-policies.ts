@@ -18,13 +18,9 @@ export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Find
     pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: 'webhook' }, all) }] : [],
   );
   if (pods.length === 0) return [finding('skipped', 'no pod to check')];
-  const groups = [...Map.groupBy(pods, keyOf).values()];
+  // Pods of which the same is said: without their names, the text tells them apart.
+  const groups = [...Map.groupBy(pods, (pod) => judge([pod], true).evidence).values()];
   return groups.map((group) => judge(group as [PodIngress, ...PodIngress[]], groups.length === 1));
-}
-
-/** Pods with the same key have the same text, apart from their names. */
-function keyOf({ access, policies, port }: PodIngress): string {
-  return policies.length === 0 ? '' : [access, port, ...policies].join(' ');
 }
 
 /** @param isEach whether all pods are in this group, so that none is named */
