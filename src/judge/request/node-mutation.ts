@@ -1,4 +1,4 @@
-import { formatTaint, sameTaint, type Taint, valuesOf, withTaints } from '../../kubernetes/taint.ts';
+import { formatTaint, sameTaint, type Taint, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { rewriteAllowRemoval } from '../allow-removal.ts';
@@ -31,12 +31,13 @@ export function mutateNode({
   const beginning = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
   const taints = withTaints(restoredTaints, taintsOf(beginning));
   const exempt = rulings.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
+  const carried = valuesAmong(taints, taintsOf(exempt));
   const allowRemoval = byKubelet
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
         // A request that sets a taint ends what was said of it.
         ended: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
-        more: exempt.filter((ruling) => staysOff(ruling, request, taints, selecting)).map(({ taint }) => taint),
+        more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
     violationsOf(ruling, ruling.exempt.filter(isEnforcing), removal('AllowedByExemption')),
@@ -62,15 +63,15 @@ export function mutateNode({
  *
  * Where a policy that requires the taint begins to select the node, the update is a registration, which knows no exemption: the entry and the taint
  * would stand together.
+ * @param carried the taints after the request that have the key of such a taint
  * @param policies those that select the node by its labels before or after the update
  */
 function staysOff(
   { taint, exempt }: Ruling,
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
-  taints: readonly Taint[],
+  carried: ReadonlyMap<string, string>,
   policies: readonly CompiledTaintPolicy[],
 ): boolean {
-  const carried = valuesOf(taints);
   const begins = (policy: CompiledTaintPolicy) =>
     isEnforcing({ policy }) &&
     policy.required.some(({ value }) => sameTaint(value.taint, taint)) &&

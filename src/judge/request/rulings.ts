@@ -1,6 +1,7 @@
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { TaintMode } from '../../policy/taint-policy.ts';
+import { oncePer } from '../../runtime/once-per.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import { isEnforcing } from '../declared-taints.ts';
 import type { NodeChanges } from './node-changes.ts';
@@ -58,7 +59,8 @@ export function removalRulings(
 ): Ruling[] {
   // The value before the request counts, so that no single write can both allow and remove.
   const allowedBefore = parseAllowedRemovals(oldNode.allowRemoval);
-  const exempting = new Set(policies.filter((policy) => policy.exempts(requester)));
+  // A user can have hundreds of groups, and most policies protect no taint that is removed.
+  const isExempt = oncePer((policy: CompiledTaintPolicy) => policy.exempts(requester));
   return removed.map((taint) => {
     const isNamed = isRemovalAllowed(allowedBefore, taint);
     const protecting: Protection[] = [];
@@ -67,7 +69,7 @@ export function removalRulings(
     for (const policy of policies) {
       const field = policy.protectedBy(taint);
       if (field === undefined) continue;
-      if (exempting.has(policy)) exempt.push({ policy, field });
+      if (isExempt(policy)) exempt.push({ policy, field });
       else if (isNamed && policy.allowsRemovalByAnnotation) allowed.push({ policy, field });
       else protecting.push({ policy, field });
     }
