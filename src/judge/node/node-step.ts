@@ -76,13 +76,6 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const isLeft = ({ taint }: { readonly taint: Taint }) => isConflicting(taint);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
-  const startup: StartupStep = {
-    ...waits,
-    ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
-    late: late.filter((one) => !isLeft(one)),
-    removable: removable.filter((one) => !isLeft(one)),
-    allowing: allowing.filter((one) => !isLeft(one)),
-  };
   const conflicting = [
     ...conflictingBy('set', late.filter(isLeft)),
     ...conflictingBy('remove', [...removable, ...allowing].filter(isLeft)),
@@ -91,6 +84,21 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
+  const toRemove = removable.filter((one) => !isLeft(one));
+  const toAllow = allowing.filter((one) => !isLeft(one));
+  const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
+    ended: [...ended, ...toRemove.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
+    more: toAllow.map(({ taint }) => taint),
+  });
+  const written = parseAllowedRemovals(allowRemoval);
+  const startup: StartupStep = {
+    ...waits,
+    ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
+    late: late.filter((one) => !isLeft(one)),
+    removable: toRemove,
+    // The annotation may have no room for an entry.
+    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(written, taint)),
+  };
   const conflicts = conflictsNow(
     known,
     [
@@ -101,10 +109,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   );
   const desired: DesiredNode = {
     taints: withStartup(drift.taints, startup),
-    allowRemoval: rewriteAllowRemoval(node.allowRemoval, {
-      ended: [...ended, ...startup.removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
-      more: startup.allowing.map(({ taint }) => taint),
-    }),
+    allowRemoval,
     ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
   };
   const timers = [
