@@ -5,7 +5,7 @@ import { viewCsiNode } from '../../objects/csi-node-object.ts';
 import { isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
 import { watchNodes } from './node-watches.ts';
-import { type GroupedWatch, watchGroup } from './watch-group.ts';
+import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 
 export const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 /** One label of the metric for all watches. */
@@ -42,7 +42,7 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
       const found = single.on(node);
       if (found === undefined) {
         const { objects } = shared.get(ALL) ?? beginShared();
-        return objects.isSynced() ? { value: objects.get(node)?.value } : 'Unread';
+        return foundIn(objects, () => objects.get(node)?.value);
       }
       return typeof found === 'string' ? found : { value: found.value[0] };
     },
@@ -51,6 +51,9 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
   };
 
   function beginShared(): GroupedWatch<CsiNodeView> {
+    const onReading = () => {
+      for (const node of [...single.sharing]) onChange(node);
+    };
     const all = shared.begin(ALL, {
       path: CSI_NODES,
       project: viewCsiNode,
@@ -58,9 +61,8 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
         const { name } = change.entry;
         if (isNews(change) && all.objects.isSynced() && single.sharing.has(name)) onChange(name);
       },
-      onSynced() {
-        for (const node of [...single.sharing]) onChange(node);
-      },
+      onRefusal: onReading,
+      onSynced: onReading,
     });
     return all;
   }

@@ -3,7 +3,7 @@ import type { Found } from '../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import { isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import { type GroupedWatch, watchGroup } from './watch-group.ts';
+import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /**
  * The most nodes that have a watch of their own: each is a connection. A node waits for a minute or so, and a cluster rarely gets more new nodes at
@@ -51,8 +51,7 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
         return undefined;
       }
       const { objects } = watch;
-      if (objects.isSynced()) return { value: Array.from(objects.entries(), ({ value }) => value) };
-      return objects.isRefused() ? 'Refused' : 'Unread';
+      return foundIn(objects, () => Array.from(objects.entries(), ({ value }) => value));
     },
     end(node) {
       group.end(node);

@@ -6,6 +6,7 @@ import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { CsiNodes } from './csi-nodes.ts';
 import type { StartupPods } from './startup-pods.ts';
+import { foundIn } from './watch-group.ts';
 
 /** The watches that `readyWhen` depends on. */
 export interface StartupWatches {
@@ -18,10 +19,11 @@ export interface StartupWatches {
 /** What `readyWhen` reads for one node, as far as taintkeeper may read it. */
 export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights }: StartupWatches): StartupSources {
   return {
-    daemonSets() {
-      if (!daemonSets.isSynced()) return daemonSets.isRefused() ? 'Refused' : 'Unread';
-      return { value: { get: ({ namespace, name }) => daemonSets.get(name, namespace), all: daemonSets.entries } };
-    },
+    daemonSets: () =>
+      foundIn(daemonSets, () => ({
+        get: ({ namespace, name }) => daemonSets.get(name, namespace),
+        all: daemonSets.entries,
+      })),
     pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
     csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node.name)),
   };

@@ -1,10 +1,17 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { watchResource } from '../../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../../cluster/watch/watch-options.ts';
+import type { Found } from '../../judge/startup/blocker.ts';
 import type { Run } from '../controller.ts';
 
 export interface GroupedWatch<T> {
   readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced' | 'isRefused' | 'size'>;
+}
+
+/** What is read of watched objects, or why it cannot be read. */
+export function foundIn<T>(objects: Pick<WatchCache<unknown>, 'isSynced' | 'isRefused'>, read: () => T): Found<T> {
+  if (objects.isSynced()) return { value: read() };
+  return objects.isRefused() ? 'Refused' : 'Unread';
 }
 
 export interface GroupedWatchOptions<T>

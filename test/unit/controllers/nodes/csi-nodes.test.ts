@@ -50,6 +50,17 @@ describe('the CSINode of a node', () => {
     await csiNodes.stop();
   });
 
+  it('is refused also to nodes that share a watch', async () => {
+    const { api, onChange, csiNodes } = start();
+    for (const name of names) csiNodes.on(name);
+    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    api.refuse(403);
+    expect(csiNodes.on('late')).toBe('Unread');
+    await expect.poll(() => onChange.mock.calls.flat()).toContain('late');
+    expect(csiNodes.on('late')).toBe('Refused');
+    await csiNodes.stop();
+  });
+
   it('that cannot be listed for another reason has not been read yet', async () => {
     const { api, csiNodes } = start();
     api.refuse(500);
