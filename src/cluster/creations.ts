@@ -16,10 +16,10 @@ import { type ExistingObject, existingObjects } from './events/existing-objects.
 const CREATION_TOLERANCE_MS = 5_000;
 
 /**
- * When the API server is asked for the object, in milliseconds after the answer and after each read that did not find it. Other webhooks may take up
- * to 30 s each.
+ * When the API server is asked for the object, in milliseconds after the answer and after each read that did not find it. A busy API server stores it
+ * some seconds after the answer, and other webhooks may take up to 30 s each.
  */
-const READS_AFTER_MS = [1_000, 10_000, 30_000] as const;
+const READS_AFTER_MS = [1_000, 3_000, 10_000, 30_000] as const;
 /** A creation that cannot be confirmed within this time is not recorded. */
 const GIVE_UP_MS = 120_000;
 const READ_TIMEOUT_MS = 5_000;

@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeReview } from '../../src/admission/admission-review.ts';
 import { judgeRequest } from '../../src/admission/judge-request.ts';
@@ -126,6 +127,8 @@ describeWithControlPlane('Events', {}, (cp) => {
   describe('of real requests', () => {
     let server: ReturnType<typeof createServer>;
     let creations: Creations;
+    /** How long a review of the phase that comes last takes: the object is stored afterwards. */
+    let validateMs = 0;
 
     beforeAll(async () => {
       const recorder = newRecorder();
@@ -141,11 +144,9 @@ describeWithControlPlane('Events', {}, (cp) => {
       server = createServer(await authority.serving(), async (incoming, outgoing) => {
         const review = decodeReview(await json(incoming));
         if (!review.ok) throw new Error(review.message);
-        const judgement = judgeRequest(
-          review.request,
-          incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate',
-          policies,
-        );
+        const phase = incoming.url?.startsWith('/mutate') ? 'mutate' : 'validate';
+        const judgement = judgeRequest(review.request, phase, policies);
+        if (phase === 'validate') await delay(validateMs);
         const object = objectToCreate(review.request, judgement);
         const record = (createdUid?: string) => {
           for (const event of eventsOf(review.request, judgement, createdUid)) recorder.record(event);
@@ -176,20 +177,22 @@ describeWithControlPlane('Events', {}, (cp) => {
       await showing(['taintpolicy', 'gpu'], `Node ${name}: refused the removal of taint dedicated=gpu:NoSchedule`);
     });
 
-    it('kubectl describe shows what was added on a DaemonSet that had no uid yet, and on the policy', async () => {
-      const template = {
-        metadata: { labels: { app: 'cni' } },
-        spec: { containers: [{ name: 'cni', image: 'cni' }] },
-      };
+    it.each([
+      { what: 'a DaemonSet that had no uid yet', name: 'cni', storedAfterMs: 0 },
+      { what: 'a DaemonSet that was stored after the first read', name: 'slow', storedAfterMs: 1_500 },
+    ])('kubectl describe shows what was added on $what, and on the policy', async ({ name, storedAfterMs }) => {
+      const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'cni', image: 'cni' }] } };
       const body = {
-        metadata: { name: 'cni', namespace: 'kube-system' },
-        spec: { selector: { matchLabels: { app: 'cni' } }, template },
+        metadata: { name, namespace: 'kube-system' },
+        spec: { selector: { matchLabels: { app: name } }, template },
       };
+      validateMs = storedAfterMs;
       const { status } = await cp().request(admin, 'POST', '/apis/apps/v1/namespaces/kube-system/daemonsets', { body });
+      validateMs = 0;
       expect(status).toBe(201);
-      const shown = await showing(['ds', '-n', 'kube-system', 'cni'], 'TolerationAdded');
+      const shown = await showing(['ds', '-n', 'kube-system', name], 'TolerationAdded');
       expect(shown).toContain('TolerationPolicy cni added toleration node-role.kubernetes.io/master:NoSchedule');
-      await showing(['tolerationpolicy', 'cni'], 'DaemonSet kube-system/cni: added toleration');
+      await showing(['tolerationpolicy', 'cni'], `DaemonSet kube-system/${name}: added toleration`);
     });
 
     it('a dry run leaves none', async () => {
