@@ -5,6 +5,9 @@ import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingVie
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { NO_STARTUP_RULES, passesBy, type StartupRules } from './startup-deadlock.ts';
 
+/** Whether a taint of a node keeps a DaemonSet off for a time only. */
+export type Passes = (taint: Taint) => boolean;
+
 /** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off passes on all of them, or on none. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
   /** In the given order. */
@@ -24,19 +27,19 @@ export function groupNodes<Node extends SchedulingNode>(
   nodes: readonly Node[],
   startup = NO_STARTUP_RULES,
 ): NodeGroup<Node>[] {
-  const grouping = startGrouping<Node, Coverage, SchedulingView>(daemonSets, startup, (coverage) => coverage);
+  const grouping = startGrouping<Node, Coverage>(daemonSets, startup, (coverage) => coverage);
   for (const node of nodes) grouping.add(node);
   return grouping.groups();
 }
 
 /**
  * The same, one node after the other, for callers with other work in between.
- * @param keep what is kept of a coverage: if no two nodes are equal, there is one for each DaemonSet on each node
+ * @param keep what is kept of a coverage, given which taints pass: if no two nodes are equal, there is one for each DaemonSet on each node
  */
-export function startGrouping<Node extends SchedulingNode, Kept, DaemonSet extends SchedulingView>(
-  daemonSets: readonly DaemonSet[],
+export function startGrouping<Node extends SchedulingNode, Kept>(
+  daemonSets: readonly SchedulingView[],
   startup: StartupRules,
-  keep: (coverage: Coverage, daemonSet: DaemonSet, node: Node) => Kept,
+  keep: (coverage: Coverage, passes: Passes) => Kept,
 ) {
   type Growing = { nodes: [Node, ...Node[]]; coverages: Kept[] };
   const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
@@ -46,18 +49,19 @@ export function startGrouping<Node extends SchedulingNode, Kept, DaemonSet exten
   // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
   const byInputs = new Map<string, Growing>();
   const join = (node: Node): Growing => {
-    const coverages = each.map(({ daemonSet, coverageOn }) => ({ daemonSet, coverage: coverageOn(node) }));
+    const coverages = each.map(({ daemonSet, coverageOn }) => ({
+      coverage: coverageOn(node),
+      passes: (taint: Taint) => passesBy(daemonSet, node, taint, startup),
+    }));
     // A virtual node is in no group with others, also if nothing keeps the pods off.
-    const results = coverages.map(({ daemonSet, coverage }) =>
-      reasons(coverage, (taint) => passesBy(daemonSet, node, taint, startup)),
-    );
+    const results = coverages.map(({ coverage, passes }) => reasons(coverage, passes));
     const likeness = [[virtualNodeLabel(node)], ...results].map(numberOf).join();
     const known = groups.get(likeness);
     if (known) {
       known.nodes.push(node);
       return known;
     }
-    const kept = coverages.map(({ daemonSet, coverage }) => keep(coverage, daemonSet, node));
+    const kept = coverages.map(({ coverage, passes }) => keep(coverage, passes));
     const group: Growing = { nodes: [node], coverages: kept };
     groups.set(likeness, group);
     return group;
@@ -114,7 +118,7 @@ export function eachNode<Node extends SchedulingNode>(
   return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
 }
 
-function reasons(coverage: Coverage, passes: (taint: Taint) => boolean): readonly string[] {
+function reasons(coverage: Coverage, passes: Passes): readonly string[] {
   if (!coverage.runs) {
     // Where more than taints keeps the pods off, it makes no difference which of the taints pass.
     const onlyTaints = coverage.obstacles.every(({ kind }) => kind === 'taint');

@@ -1,13 +1,13 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
-import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
+import { type NodeGroup as Alike, type Passes, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
 import { passesBy, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
@@ -34,9 +34,7 @@ export async function coverageMatrix(
 ): Promise<CoverageMatrix> {
   const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
-  const grouping = startGrouping<ClusterNode, Answer, ClusterDaemonSet>(sorted, startup, (coverage, daemonSet, node) =>
-    answerOf(coverage, passingFor(daemonSet, node, startup)),
-  );
+  const grouping = startGrouping<ClusterNode, Answer>(sorted, startup, answerOf);
   const letOthersRun = longLoop();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     await letOthersRun();
@@ -104,7 +102,7 @@ function rowOf(
   const coverageOn = compileCoverage(daemonSet);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const coverage = coverageOn(node);
-    const passes = passingFor(daemonSet, node, startup);
+    const passes: Passes = (taint) => passesBy(daemonSet, node, taint, startup);
     return indexOf({ ...answerOf(coverage, passes), reasons: reasonsOf(coverage), ...keysOf(coverage, passes) });
   });
   return {
@@ -146,12 +144,6 @@ const PASSING = {
   stays: { kind: 'stays', passing: true },
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
-
-type Passes = (taint: Taint) => boolean;
-
-function passingFor(daemonSet: ClusterDaemonSet, node: ClusterNode, startup: StartupRules): Passes {
-  return (taint) => passesBy(daemonSet, node, taint, startup);
-}
 
 function answerOf(coverage: Coverage, passes: Passes): Answer {
   if (coverage.runs) return RUNS;
