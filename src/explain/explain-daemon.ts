@@ -29,6 +29,7 @@ import type { SchedulingNode } from '../scheduling/coverage.ts';
 import { isNodeCritical } from '../scheduling/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import {
+  type InForce,
   type PoliciesOnDaemon,
   policiesOnDaemonSet,
   policiesOnPod,
@@ -113,9 +114,9 @@ export function explainDaemonSet(
     ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
   };
   const controller = controllerOf(object, []);
-  const inForce = policiesInForce(policies);
-  const compiled = compilePolicies(inForce, { audit: facts.audit });
-  const explained = policiesOnDaemonSet(daemonSet, nodes, inForce, { audit: facts.audit, compiled });
+  const inForce = inForceOf(policies, facts.audit);
+  const { compiled } = inForce;
+  const explained = policiesOnDaemonSet(daemonSet, nodes, inForce);
   const { priorityClass, writes } = viewPriority(object, []);
   const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(compiled.taintPolicies) });
   const remedy = gapRemedy(gaps, compiled.tolerationPolicies, isNodeCritical(priorityClass, writes));
@@ -135,6 +136,11 @@ export function explainDaemonSet(
   };
 }
 
+function inForceOf(objects: Facts['policies'], audit: boolean): InForce {
+  const policies = policiesInForce(objects);
+  return { policies, compiled: compilePolicies(policies, { audit }), audit };
+}
+
 /**
  * Explains a pod.
  * @param object as the API server returned it
@@ -152,10 +158,9 @@ export function explainPod(
   const controller = controllerOf(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const inForce = policiesInForce(policies);
-  const compiled = compilePolicies(inForce, { audit: facts.audit });
-  const explained = policiesOnPod(pod, owner, own, inForce, { audit: facts.audit, compiled });
-  const restrictions = restrictionsOn(object, place, compiled);
+  const inForce = inForceOf(policies, facts.audit);
+  const explained = policiesOnPod(pod, owner, own, inForce);
+  const restrictions = restrictionsOn(object, place, inForce.compiled);
   const notes = [...facts.notes, ...unusableFor(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
     kind: 'pod',

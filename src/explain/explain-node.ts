@@ -2,7 +2,6 @@ import { policiesInForce } from '../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { CONFLICT_EVENTS, EVICTS, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
-import type { NodeView } from '../judge/node-view.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
@@ -83,18 +82,17 @@ export function explainNode(
 ): NodeExplanation {
   const node = asNode(object, []);
   const view = viewNode(node, name);
-  const explained = policiesOnNode(view, policiesInForce(policies), {
-    audit: facts.audit,
-    isInConflict: leader?.isInConflict,
-  });
-  const remaining = remainingOn(node, view, policies, facts.audit, now);
+  const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: facts.audit });
+  const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict: leader?.isInConflict });
+  const startup = startupTaintsOn(view, taintPolicies);
+  const remaining = remainingOn(node, startup, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
-    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupOf(view, policies, facts.audit)) } : {}),
+    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startup) } : {}),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
     problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
@@ -105,19 +103,12 @@ export function explainNode(
 /** See {@link NodeExplanation.remainingStartupTaints}. */
 function remainingOn(
   node: NodeObject,
-  view: NodeView,
-  policies: Facts['policies'],
-  audit: boolean,
+  taints: readonly Taint[],
   now: number,
 ): NodeExplanation['remainingStartupTaints'] {
   const since = taintedSince(node);
-  if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
-  const taints = startupOf(view, policies, audit);
-  return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
-}
-
-function startupOf(view: NodeView, policies: Facts['policies'], audit: boolean): Taint[] {
-  return startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
+  if (taints.length === 0 || since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
+  return { taints, since, forMs: now - since };
 }
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {

@@ -8,7 +8,7 @@ import { equalToleration, formatToleration, type Toleration, tolerates } from '.
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
-import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -71,19 +71,20 @@ export interface PoliciesOnDaemon {
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
 
-interface Explaining {
+/** The policies in force. */
+export interface InForce {
+  readonly policies: readonly Policy[];
+  /** The same, compiled with the same `audit`. */
+  readonly compiled: PolicySet;
   /** Whether taintkeeper runs with --audit. */
-  readonly audit?: boolean;
-  /** The policies, compiled with the same `audit`. */
-  readonly compiled?: PolicySet;
+  readonly audit: boolean;
 }
 
 /** How the policies apply to a DaemonSet in its present state. */
 export function policiesOnDaemonSet(
   daemonSet: DaemonSetView & SchedulingView,
   nodes: readonly SchedulingNode[],
-  policies: readonly Policy[],
-  { audit = false, compiled = compilePolicies(policies, { audit }) }: Explaining = {},
+  { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemon {
   const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const asking = askingFor(daemonSet, compiled);
@@ -110,8 +111,7 @@ export function policiesOnPod(
   pod: SchedulingView,
   owner: DaemonSetView | undefined,
   nodes: readonly SchedulingNode[],
-  policies: readonly Policy[],
-  { audit = false, compiled = compilePolicies(policies, { audit }) }: Explaining = {},
+  { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemon {
   return {
     audit,

@@ -3,12 +3,11 @@ import { isOnlyAudit } from '../judge/blocked.ts';
 import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
-import { type StringMap, selects } from '../kubernetes/label-selector.ts';
+import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
 
@@ -96,23 +95,24 @@ export interface PoliciesOnNodeOptions {
   readonly isInConflict?: ((taint: Taint) => boolean) | undefined;
 }
 
-/** How the TaintPolicies apply to a node in its present state. */
+/**
+ * How the TaintPolicies apply to a node in its present state.
+ * @param policies those in force, compiled with the same `audit`
+ */
 export function policiesOnNode(
   node: NodeView,
-  policies: readonly Policy[],
+  policies: readonly CompiledTaintPolicy[],
   { audit = false, isInConflict }: PoliciesOnNodeOptions = {},
 ): PoliciesOnNode {
-  const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
-  const compiled = compilePolicies(declared, { audit }).taintPolicies;
-  const selecting = selectingPolicies(compiled, node.labels);
-  const enforcing = enforcedPolicies(compiled, node.labels);
-  const settingStartup = enforcedWithoutAudit(compiled, node.labels);
+  const selecting = selectingPolicies(policies, node.labels);
+  const enforcing = enforcedPolicies(policies, node.labels);
+  const settingStartup = enforcedWithoutAudit(policies, node.labels);
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
     if (by.length > 0) return { taint, state: 'protected', by };
     return { taint, ...(startupOf(taint, settingStartup) ?? { state: 'free', by: [] }) };
   });
-  const { losses, keptOff } = nodeDrift(node, compiled, isInConflict);
+  const { losses, keptOff } = nodeDrift(node, policies, isInConflict);
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   const contradictory = contradictions(selecting, [node]);
@@ -120,7 +120,11 @@ export function policiesOnNode(
     audit,
     allowed: allowEntries(node, enforcing),
     fromLeader: isInConflict !== undefined,
-    policies: compiled.map(({ name, mode }) => ({ policy: name, mode, unmet: unmetBy(declared, name, node.labels) })),
+    policies: policies.map((policy) => ({
+      policy: policy.name,
+      mode: policy.mode,
+      unmet: unmetBy(policy.nodeSelector, node.labels),
+    })),
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => {
@@ -220,8 +224,7 @@ function inTheWay(
   };
 }
 
-function unmetBy(policies: readonly TaintPolicy[], name: string, labels: StringMap): string[] {
-  const selector = policies.find((policy) => policy.name === name)?.spec.nodeSelector;
+function unmetBy(selector: LabelSelector | undefined, labels: StringMap): string[] {
   return requirementsOf(selector)
     .filter((requirement) => !selects({ matchExpressions: [requirement] }, labels))
     .map(formatRequirement);

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type PoliciesOnDaemon, policiesOnDaemonSet, policiesOnPod } from '../../../src/explain/policies-on-daemon.ts';
+import {
+  type InForce,
+  type PoliciesOnDaemon,
+  policiesOnDaemonSet,
+  policiesOnPod,
+} from '../../../src/explain/policies-on-daemon.ts';
 import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set-view.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { manifest } from '../policy/policies.ts';
 import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
@@ -24,6 +30,12 @@ function policy(kind: string, name: string, spec: object): Policy {
 const NODES = [node('m', [MASTER]), node('c', [CONTROL_PLANE]), node('w'), node('v'), node('starting', [NOT_READY])];
 const ROLES = policy('TolerationPolicy', 'roles', { mode: 'Mutate' });
 
+const inForce = (policies: readonly Policy[], audit = false): InForce => ({
+  policies,
+  compiled: compilePolicies(policies, { audit }),
+  audit,
+});
+
 const tolerationsIn = ({ tolerations }: PoliciesOnDaemon) =>
   tolerations.map(({ toleration, state, by }) => [toleration, state, ...by.map(({ policy }) => policy)].join(' '));
 const policiesIn = ({ policies }: PoliciesOnDaemon) =>
@@ -34,7 +46,7 @@ describe('a DaemonSet', () => {
     const explained = policiesOnDaemonSet(
       subject({ tolerations: [tolerating('own'), tolerating(MASTER.key)] }),
       NODES,
-      [ROLES],
+      inForce([ROLES]),
     );
     expect(tolerationsIn(explained)).toEqual([
       'own:NoSchedule own',
@@ -44,7 +56,7 @@ describe('a DaemonSet', () => {
   });
 
   it('runs on some nodes, and is kept off others', () => {
-    const { places, gaps, waiting } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, []);
+    const { places, gaps, waiting } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, inForce([]));
     expect(places).toEqual([
       { nodes: ['m'], runs: false, why: ['taint node-role.kubernetes.io/master:NoSchedule'], passing: false },
       { nodes: ['c'], runs: false, why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'], passing: false },
@@ -69,18 +81,18 @@ describe('a DaemonSet', () => {
     const why = [`taint ${OWN.key}:NoSchedule`];
 
     it('runs there soon, where the policy selects the node', () => {
-      const { places, gaps, waiting } = policiesOnDaemonSet(subject(), nodes, waitingFor('csi'));
+      const { places, gaps, waiting } = policiesOnDaemonSet(subject(), nodes, inForce(waitingFor('csi')));
       expect(places).toEqual([
         { nodes: ['a'], runs: false, why, passing: true },
         { nodes: ['b'], runs: false, why, passing: false },
       ]);
       expect({ gaps, waiting }).toEqual({ gaps: [OWN], waiting: [OWN] });
-      expect(policiesOnPod(subject(), undefined, nodes, waitingFor('agent')).waiting).toEqual([OWN]);
+      expect(policiesOnPod(subject(), undefined, nodes, inForce(waitingFor('agent'))).waiting).toEqual([OWN]);
     });
 
     it.each([OWN.key, 'node.cilium.io/agent-not-ready'])('never runs there, if %s waits for it', (key) => {
       const some = [node('a', [{ ...OWN, key }], { pool: 'a' })];
-      const { gaps, waiting } = policiesOnDaemonSet(subject(), some, waitingFor('agent', key));
+      const { gaps, waiting } = policiesOnDaemonSet(subject(), some, inForce(waitingFor('agent', key)));
       expect({ gaps, waiting }).toEqual({ gaps: [{ ...OWN, key }], waiting: [] });
     });
   });
@@ -90,7 +102,7 @@ describe('a DaemonSet', () => {
       type: 'virtual-kubelet',
     });
     const explained = (...tolerations: Toleration[]) =>
-      policiesOnDaemonSet(subject({ tolerations }), [virtual, node('w')], []);
+      policiesOnDaemonSet(subject({ tolerations }), [virtual, node('w')], inForce([]));
     const onWorker = { nodes: ['w'], runs: true, why: [], passing: false };
     expect(explained({ operator: 'Exists' })).toMatchObject({
       places: [
@@ -116,14 +128,18 @@ describe('a DaemonSet', () => {
   });
 
   it('that does not select a node is not kept off it by a taint', () => {
-    const { places, gaps } = policiesOnDaemonSet(subject({ nodeSelector: { pool: 'gpu' } }), [node('g', [GPU])], []);
+    const { places, gaps } = policiesOnDaemonSet(
+      subject({ nodeSelector: { pool: 'gpu' } }),
+      [node('g', [GPU])],
+      inForce([]),
+    );
     expect(places[0]?.why).toEqual(['nodeSelector pool=gpu', 'taint dedicated=gpu:NoSchedule']);
     expect(gaps).toEqual([]);
   });
 
   it('is kept off by taints for which no policy of any mode asks', () => {
     const unasked = (policies: Policy[]) =>
-      policiesOnDaemonSet(subject(), [...NODES, node('g', [GPU])], policies).unasked;
+      policiesOnDaemonSet(subject(), [...NODES, node('g', [GPU])], inForce(policies)).unasked;
     expect(unasked([ROLES])).toEqual([GPU]);
     expect(unasked([policy('TolerationPolicy', 'roles', { mode: 'Audit' })])).toEqual([GPU]);
     expect(unasked([])).toEqual([MASTER, CONTROL_PLANE, GPU]);
@@ -133,14 +149,14 @@ describe('a DaemonSet', () => {
     const explained = policiesOnDaemonSet(
       subject({ labels: { tier: 'a' } }),
       [],
-      [
+      inForce([
         ROLES,
         policy('RecoveryPolicy', 'recovery', { mode: 'Recover' }),
         policy('TolerationPolicy', 'elsewhere', {
           mode: 'Audit',
           daemonSets: { namespaces: ['a', 'b-*'], names: ['x'], selector: { matchLabels: { tier: 'b' } } },
         }),
-      ],
+      ]),
     );
     expect(policiesIn(explained)).toEqual([
       'TolerationPolicy roles Mutate',
@@ -150,7 +166,11 @@ describe('a DaemonSet', () => {
   });
 
   it('that opts out lacks nothing', () => {
-    const explained = policiesOnDaemonSet(subject({ annotations: { [IGNORE_ANNOTATION]: 'true' } }), NODES, [ROLES]);
+    const explained = policiesOnDaemonSet(
+      subject({ annotations: { [IGNORE_ANNOTATION]: 'true' } }),
+      NODES,
+      inForce([ROLES]),
+    );
     expect(explained.optsOut).toBe(true);
     expect(tolerationsIn(explained)).toEqual([]);
   });
@@ -158,7 +178,7 @@ describe('a DaemonSet', () => {
   it('is only reported on where taintkeeper runs with --audit', () => {
     const existing = policy('TolerationPolicy', 'roles', { mode: 'Mutate', existing: 'Patch' });
     const modesOf = (audit: boolean) =>
-      policiesOnDaemonSet(subject(), [], [existing], { audit }).policies.map(({ mode, patchesExisting }) => [
+      policiesOnDaemonSet(subject(), [], inForce([existing], audit)).policies.map(({ mode, patchesExisting }) => [
         mode,
         patchesExisting,
       ]);
@@ -171,7 +191,7 @@ describe('a pod', () => {
 
   it('of a DaemonSet has its own tolerations, which may be those of an earlier template', () => {
     const owner = subject({ tolerations: [tolerating(MASTER.key), tolerating(CONTROL_PLANE.key)] });
-    const explained = policiesOnPod(pod({ tolerations: [tolerating(MASTER.key)] }), owner, NODES, [ROLES]);
+    const explained = policiesOnPod(pod({ tolerations: [tolerating(MASTER.key)] }), owner, NODES, inForce([ROLES]));
     expect(tolerationsIn(explained)).toEqual([
       'node-role.kubernetes.io/master:NoSchedule asked roles',
       'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
@@ -181,16 +201,17 @@ describe('a pod', () => {
 
   it('of anything else can run on a virtual node', () => {
     const virtual = node('vk', [], { type: 'virtual-kubelet' });
-    const runsIn = (owner?: ReturnType<typeof subject>) => policiesOnPod(pod(), owner, [virtual], []).places[0]?.runs;
+    const runsIn = (owner?: ReturnType<typeof subject>) =>
+      policiesOnPod(pod(), owner, [virtual], inForce([])).places[0]?.runs;
     expect([runsIn(), runsIn(subject())]).toEqual([true, false]);
   });
 
   it('of anything else is no policy’s, and gets no toleration that it does not have', () => {
     const pressed = node('pressed', [{ key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }]);
-    const explained = policiesOnPod(pod({ tolerations: [tolerating('own')] }), undefined, [pressed], [ROLES]);
+    const explained = policiesOnPod(pod({ tolerations: [tolerating('own')] }), undefined, [pressed], inForce([ROLES]));
     expect(tolerationsIn(explained)).toEqual(['own:NoSchedule own']);
     expect(explained.policies).toEqual([]);
     expect(explained.places).toMatchObject([{ runs: false, passing: true }]);
-    expect(policiesOnDaemonSet(subject(), [pressed], []).places).toMatchObject([{ runs: true }]);
+    expect(policiesOnDaemonSet(subject(), [pressed], inForce([])).places).toMatchObject([{ runs: true }]);
   });
 });

@@ -5,6 +5,7 @@ import type { Cell } from '../../../src/explain/sections.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { nodeOf, rule } from '../judge/node-drifts.ts';
@@ -15,7 +16,7 @@ const PRESENT = { ...GPU, ensure: 'Always' } as const;
 
 function explain(node: NodeView, specs: Record<string, TaintPolicySpec>) {
   const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
-  return policiesOnNode(node, policies);
+  return policiesOnNode(node, compilePolicies(policies).taintPolicies);
 }
 
 /** One line a taint: what it is, how it stands, the policies, and in brackets what blocks its restoration. */
@@ -165,7 +166,9 @@ describe('each taint of a node', () => {
 
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
-  const { audit, taints } = policiesOnNode(nodeOf([]), policies, { audit: true });
+  const { audit, taints } = policiesOnNode(nodeOf([]), compilePolicies(policies, { audit: true }).taintPolicies, {
+    audit: true,
+  });
   expect({ audit, taints }).toMatchObject({
     audit: true,
     taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'ModeDoesNotRestore' }],
@@ -175,7 +178,8 @@ it('is in mode Audit where taintkeeper runs with --audit, and nothing is restore
 it('tells a missing taint from one that is there with another value', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Audit', PRESENT) }];
   const otherValue = (node: NodeView) =>
-    policiesOnNode(node, policies).taints.find(({ state }) => state === 'missing')?.otherValue;
+    policiesOnNode(node, compilePolicies(policies).taintPolicies).taints.find(({ state }) => state === 'missing')
+      ?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
 });
