@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { generate } from 'selfsigned';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
@@ -12,23 +11,14 @@ import type { Facts } from '../../../src/doctor/facts.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { recogniserFor } from '../../../src/doctor/recognition.ts';
 import { probeReplica, type ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
+import { issueAuthority } from '../certs/authorities.ts';
 import { certificates, greeted, healthyFacts, pod, run, unseen, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();
 const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
 
-/** A CA such as a proxy has that takes TLS connections apart. */
-async function foreignCa(): Promise<KeyPair> {
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'Example Proxy CA' }], {
-    notBeforeDate: new Date('2026-01-01'),
-    notAfterDate: new Date('2036-01-01'),
-    keyType: 'ec',
-    extensions: [{ name: 'basicConstraints', cA: true, critical: true }],
-  });
-  return { cert, key };
-}
-
-const proxyCa = await foreignCa();
+/** Of a proxy that takes TLS connections apart. */
+const proxyCa = await issueAuthority('Example Proxy CA', new Date('2026-05-31'));
 const proxy = { ca: proxyCa, serving: await issueServing(proxyCa, ['proxy.example.com'], new Date('2026-05-31')) };
 
 /** Listens at the address of a pod: passes the review on as a proxy does, or asks for a password. */
