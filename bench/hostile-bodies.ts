@@ -23,8 +23,6 @@ const POLICIES = [100, 200];
 const only = process.argv[process.argv.indexOf('--only') + 1] ?? '';
 const isOnly = process.argv.includes('--only');
 
-const policySet = (count: number) => compilePolicies(hostilePolicies(count));
-
 const tls = await issueServing(await issueCa(new Date()), ['localhost'], new Date());
 
 printHead('body', 'size', ...POLICIES.map((count) => `${count} policies`));
@@ -37,7 +35,8 @@ for (const { what, path, body } of HOSTILE_BODIES) {
 }
 
 async function measured(path: string, bytes: Buffer, count: number): Promise<string> {
-  const policies = policySet(count);
+  const inForce = hostilePolicies(count);
+  const policies = compilePolicies(inForce);
   const log = pino({ level: 'info' }, { write: () => {} });
   const decisions = createDecisionLog({ replica: 'bench' });
   const server = createAdmissionServer({
@@ -53,7 +52,7 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
   const clusterState = () => ({ isSynced: () => true, nodes: () => MANY_NODES as never });
   const client = undefined as never;
   const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
-  server.post('/advise', adviceRoute(policyAdvice({ client, service, clusterState, policies: () => policies, log })));
+  server.post('/advise', adviceRoute(policyAdvice({ client, service, clusterState, policies: () => inForce, log })));
   const samples: number[] = [];
   const statuses = new Set<number>();
   for (let round = 0; round < ROUNDS; round++) {

@@ -1,6 +1,7 @@
+import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
-import { isProtectedBy } from '../policy/policy-index.ts';
+import { isProtectedBy, protectorsOf } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRequiredTaint, isStartupTaintOf } from './declared-taints.ts';
 import type { NodeView } from './node-view.ts';
@@ -9,8 +10,35 @@ import type { NodeView } from './node-view.ts';
 export const POLICY_GONE_MS = 10_000;
 
 /**
+ * The policies that protect a startup taint by a key `DOMAIN/*` once no policy sets it. That key left it out for as long as a policy set it until the
+ * node is ready, so none of them was written to keep it.
+ *
+ * @param selecting the enforced policies that select the node
+ * @returns undefined if the taint stays, because a policy still has it, or protects it by its key. One of `ensure: AtRegistration` stays for the
+ *   client that removes it
+ */
+export function domainProtectors(
+  selecting: readonly CompiledTaintPolicy[],
+  taint: Taint,
+): readonly CompiledTaintPolicy[] | undefined {
+  if (isStartupTaintOf(selecting, taint)) return undefined;
+  const protectors = protectorsOf(selecting, taint);
+  return protectors.every((policy) => protectsByDomain(policy, taint)) ? protectors : undefined;
+}
+
+function protectsByDomain({ protectedBy, protectionRules }: CompiledTaintPolicy, taint: Taint): boolean {
+  const by = protectedBy(taint);
+  return protectionRules.some(({ field, key }) => field === by && isPattern(key));
+}
+
+/** Whether the leader can remove a taint that these policies protect: each of them reads an entry of the annotation allow-removal. */
+export function readEntries(protectors: readonly CompiledTaintPolicy[]): boolean {
+  return protectors.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation);
+}
+
+/**
  * The taints that policies set on a node until it is ready, and that none sets there when it registers after a change of its labels or of the policies.
- * The leader removes them {@link POLICY_GONE_MS} later. One of `ensure: AtRegistration` stays for the client that removes it.
+ * The leader removes them {@link POLICY_GONE_MS} later.
  * @param carried the taints of the node, before the change and after it
  * @param before the enforced policies that selected the node before the change
  * @param after those that select it after the change
@@ -21,13 +49,11 @@ export function endedStartupTaints(
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
   const awaited = before.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
-  return carried.filter(
-    (taint) =>
-      awaited.some((one) => isRequiredTaint(taint, one)) &&
-      !isStartupTaintOf(after, taint) &&
-      !isProtectedBy(before, taint) &&
-      !isProtectedBy(after, taint),
-  );
+  return carried.filter((taint) => {
+    if (!awaited.some((one) => isRequiredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
+    const protectors = domainProtectors(after, taint);
+    return protectors !== undefined && readEntries(protectors);
+  });
 }
 
 /**

@@ -59,8 +59,6 @@ export interface CompiledTaintPolicy {
   readonly exemptsUsers: boolean;
   /** The field that protects the taint, for example `spec.taints[0]`. Undefined if none does. */
   protectedBy(taint: Taint): string | undefined;
-  /** Whether a rule is about the taint. Unlike with {@link protectedBy}, a key `DOMAIN/*` does not leave out the startup taints of policies. */
-  hasRuleFor(taint: Taint): boolean;
 }
 
 /** A taint of a rule with `ensure`: a required or a startup taint. */
@@ -169,7 +167,6 @@ export function compileTaintPolicy(
   );
   const protectionRules = stated.filter(({ ensure }) => !isStartup(ensure));
   const protectingRule = compileRules(protectionRules);
-  const declaredRule = compileRules(declared);
   return {
     kind,
     name,
@@ -203,7 +200,6 @@ export function compileTaintPolicy(
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     protectedBy: (taint) => protectingRule(taint)?.field,
-    hasRuleFor: (taint) => declaredRule(taint) !== undefined,
   };
 }
 

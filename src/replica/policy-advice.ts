@@ -10,8 +10,8 @@ import type { ClusterState } from '../controllers/cluster-state.ts';
 import { startupWarnings } from '../judge/ended-startup-taints.ts';
 import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../judge/policy/policy-change.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
-import { parseStoredPolicy } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { type Policy, parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
+import { byStrength, type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
 import { waitingIn } from '../policy/policy-status.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseBody, type ReceivedBody } from '../server/json-body.ts';
@@ -29,9 +29,9 @@ const MOST_VALUES = 200_000;
 const TIMEOUT_MS = 1_500;
 
 /**
- * Ten policies are compared with the nodes at once, and then one in five seconds, also by the leader, which reads nothing. Every pod can send
- * reviews. Each of them would make the API server list all nodes, or take a tenth of a second of the leader. Without warnings, the policy is applied
- * as well.
+ * Ten policies are compared with the others and with the nodes at once, and then one in five seconds, also by the leader, which reads nothing. Every
+ * pod can send reviews. Each of them would make the API server list all nodes, or take a tenth of a second of the leader. Without warnings, the policy
+ * is applied as well.
  */
 const COMPARED_AT_ONCE = 10;
 const COMPARED_EVERY_MS = 5_000;
@@ -43,7 +43,7 @@ export interface AdviceOptions {
   /** While this replica leads. */
   readonly clusterState: () => Pick<ClusterState, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
-  readonly policies: () => Pick<PolicySet, 'taintPolicies'>;
+  readonly policies: () => readonly Policy[];
   readonly log: Logger;
 }
 
@@ -66,27 +66,37 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
     const policy = taintPolicyIn(object);
     if (!policy || !comparisons.take()) return Promise.resolve([]);
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
-    return adviceOn(policy, before, waiting);
+    const others = othersThan(policy.name);
+    const compiled = compiledAmong([...others, policy]);
+    return adviceOn(compiled(policy), {
+      before: before && compiledAmong([...others, before])(before),
+      others: others.map(compiled).sort(byStrength),
+      waiting,
+    });
   };
 
   function adviceOnDeletion(deleted: unknown, waiting: number): readonly string[] {
     const named = (deleted as { metadata?: { name?: unknown } } | null | undefined)?.metadata?.name;
-    const policy = policies().taintPolicies.find(({ name }) => name === named);
-    const isShared = waiting > 0 && policy !== undefined && mayKeepStartupTaints(policy, othersThan(policy));
-    return startupWarnings(waiting, isShared ? 'may' : 'will');
+    const policy = taintPolicies().find(({ name }) => name === named);
+    if (waiting === 0 || !policy) return startupWarnings(waiting, 'will');
+    if (!comparisons.take()) return startupWarnings(waiting, 'may');
+    const others = othersThan(policy.name);
+    const before = compiledAmong([...others, policy])(policy);
+    return startupWarnings(waiting, mayKeepStartupTaints(before, others.map(compiledAmong(others))) ? 'may' : 'will');
   }
 
-  function othersThan(policy: CompiledTaintPolicy): CompiledTaintPolicy[] {
-    return policies().taintPolicies.filter(({ name }) => name !== policy.name);
+  function taintPolicies(): TaintPolicy[] {
+    return policies().filter((policy) => policy.kind === 'TaintPolicy');
   }
 
-  /** @param waiting how many nodes wait with a startup taint of the policy, by its status */
+  function othersThan(changed: string): TaintPolicy[] {
+    return taintPolicies().filter(({ name }) => name !== changed);
+  }
+
   async function adviceOn(
     policy: CompiledTaintPolicy,
-    before: CompiledTaintPolicy | undefined,
-    waiting: number,
+    { before, others, waiting }: PolicyChange,
   ): Promise<readonly string[]> {
-    const others = othersThan(policy);
     const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
     if (!nodes) {
       const left = before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
@@ -138,16 +148,30 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   }
 }
 
+/** What surrounds a policy that is about to be applied. */
+interface PolicyChange {
+  /** The policy as it was, among the others. */
+  readonly before: CompiledTaintPolicy | undefined;
+  /** All other policies, as they will be. */
+  readonly others: readonly CompiledTaintPolicy[];
+  /** How many nodes wait with a startup taint of the policy, by its status. */
+  readonly waiting: number;
+}
+
+/** Compiles one of the policies as it is among them: a key `DOMAIN/*` leaves out the startup taints of all. */
+function compiledAmong(policies: readonly TaintPolicy[]): (policy: TaintPolicy) => CompiledTaintPolicy {
+  const startupKeys = startupKeysOf(policies);
+  return (policy) => compileTaintPolicy(policy, { startupKeys });
+}
+
 /** A TaintPolicy that its schema allows has some 7,000 values at most, 4,200 of them in selectors: the API server refuses a larger one. */
 const MAX_VALUES = 10_000;
 
 /** Undefined for a policy of another kind, and for an invalid one, whose status reports the problems. */
-function taintPolicyIn(object: unknown): CompiledTaintPolicy | undefined {
+function taintPolicyIn(object: unknown): TaintPolicy | undefined {
   if (hasMoreValues((object as { spec?: unknown } | null)?.spec, MAX_VALUES)) return undefined;
   const { result } = parseStoredPolicy(object);
-  return result.ok && result.policy.kind === 'TaintPolicy'
-    ? compilePolicies([result.policy]).taintPolicies[0]
-    : undefined;
+  return result.ok && result.policy.kind === 'TaintPolicy' ? result.policy : undefined;
 }
 
 function hasMoreValues(value: unknown, most: number): boolean {

@@ -1,6 +1,6 @@
-import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import { enforcedWithoutAudit, enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
+import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
@@ -40,9 +40,9 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 }
 
 /**
- * Whether the node waits with a startup taint of the policy as it was before a change, and no policy has the taint now.
- * @param before compiled without `--audit`
- * @param after the other policies, and the changed one
+ * Whether the node waits with a startup taint of the policy as it was before a change, and loses it.
+ * @param before among the other policies
+ * @param after all policies after the change
  */
 export function losesStartupRule(
   before: CompiledTaintPolicy,
@@ -52,16 +52,16 @@ export function losesStartupRule(
   const waiting = waitingTaints(before, taints);
   // A review waits for this, for each node: no selector is evaluated without need.
   if (waiting.length === 0 || !before.selectsNode(labels)) return false;
-  const selecting = enforcedWithoutAudit(after, labels);
-  return endedStartupTaints(waiting, [before], selecting).some((taint) => !isKeptByDomain(taint, selecting, after));
+  return endedStartupTaints(waiting, [before], enforcedPolicies(after, labels)).length > 0;
 }
 
 /**
  * Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. If the policy names no value, nodes may
  * carry each one that another policy names.
+ * @param others all policies after the deletion
  */
 export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): boolean {
-  const after = enforcedWithoutAuditAmong(others);
+  const after = enforcedAmong(others);
   const named = after.flatMap(({ startup, protectionRules }) => [
     ...startup.map(({ value }) => value.taint),
     ...protectionRules,
@@ -70,25 +70,7 @@ export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: reado
     const alike = anyValue ? named.filter(({ key }) => key === taint.key) : [];
     return [taint, ...alike.map(({ value }) => ({ ...taint, value }))];
   });
-  const ended = endedStartupTaints(taints, [deleted], after);
-  return ended.filter((taint) => !isKeptByDomain(taint, after, after)).length < taints.length;
-}
-
-/**
- * Whether a key `DOMAIN/*` protects the taint once its policy has ended, and the policy with that key reads no entries of the annotation
- * `allow-removal`: the leader cannot remove it.
- * @param selecting the policies that select the node after the change
- * @param after all policies after the change
- */
-function isKeptByDomain(
-  taint: Taint,
-  selecting: readonly CompiledTaintPolicy[],
-  after: readonly CompiledTaintPolicy[],
-): boolean {
-  const isLeftOut = after.some(
-    ({ declared, startup }) => declared !== 'Audit' && startup.some(({ value }) => value.taint.key === taint.key),
-  );
-  return !isLeftOut && selecting.some((policy) => !policy.allowsRemovalByAnnotation && policy.hasRuleFor(taint));
+  return endedStartupTaints(taints, [deleted], after).length < taints.length;
 }
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */

@@ -1,10 +1,8 @@
-import { isPattern } from '../../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
-import { compileRules } from '../../policy/taint-rule.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { meetingOf } from './contradictions.ts';
 
@@ -22,6 +20,7 @@ export interface StartupFault {
 }
 
 export interface StartupSurroundings {
+  /** Compiled together with the policy. */
   readonly others: readonly CompiledTaintPolicy[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
@@ -117,8 +116,8 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
 /** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */
 function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
   if (other.declared === 'Audit') return [];
-  const own = protectedBy(other, policy);
-  const theirs = policy === other ? [] : protectedBy(policy, other);
+  const own = startupTaintsProtectedBy(other, policy);
+  const theirs = policy === other ? [] : startupTaintsProtectedBy(policy, other);
   // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
   if ([...own, ...theirs].length === 0 || meetingOf(policy, other, []) === undefined) return [];
   const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
@@ -140,11 +139,9 @@ interface Protected {
   readonly by: string;
 }
 
-/** No pattern counts: a policy that is about to be applied makes the key a startup key, and patterns leave those out. */
-function protectedBy({ protectionRules }: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
-  const protectingRule = compileRules(protectionRules.filter(({ key }) => !isPattern(key)));
+function startupTaintsProtectedBy({ protectedBy }: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
   return startup.flatMap(({ value: { taint }, field }) => {
-    const by = protectingRule(taint)?.field;
+    const by = protectedBy(taint);
     return by === undefined ? [] : [{ taint, field, by }];
   });
 }

@@ -1,16 +1,13 @@
-import { isPattern } from '../../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
   isProtectedBy,
-  protectorsOf,
   selectingPolicies,
 } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
-import { isStartupTaintOf } from '../declared-taints.ts';
-import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
+import { domainProtectors, POLICY_GONE_MS, readEntries } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { Blocker } from './blocker.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
@@ -219,37 +216,25 @@ interface UnrequiredTaint extends AwaitedTaint {
   readonly unrequiredSince: number;
   /** As the node carries it. */
   readonly taint: Taint;
-  /**
-   * The policies that protect it by a key `DOMAIN/*`. That key left it out for as long as a policy set it until the node is ready, so none of them was
-   * written to keep it.
-   */
+  /** See {@link domainProtectors}. */
   readonly protectors: readonly CompiledTaintPolicy[];
 }
 
-/**
- * The taints that the leader has seen there by a policy, and that no policy has on the node now. One that a policy has with `ensure: AtRegistration` is
- * left to the client that removes it, and one that a policy protects by its key stays.
- */
+/** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
 function unrequiredTaints({ selecting, values, facts }: Situation): UnrequiredTaint[] {
   const { awaited, isComplete, now } = facts;
   return awaited.flatMap(({ requirement, unrequiredSince }) => {
     const taint = ownTaint(requirement, values);
-    if (taint === undefined || isStartupTaintOf(selecting, taint)) return [];
-    const protectors = protectorsOf(selecting, taint);
-    if (!protectors.every((policy) => protectsByDomain(policy, taint))) return [];
+    const protectors = taint && domainProtectors(selecting, taint);
+    if (!protectors) return [];
     return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now, taint, protectors };
   });
-}
-
-function protectsByDomain({ protectedBy, protectionRules }: CompiledTaintPolicy, taint: Taint): boolean {
-  const by = protectedBy(taint);
-  return protectionRules.some(({ field, key }) => field === by && isPattern(key));
 }
 
 /** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy reads no entries. */
 function howToRemove({ taint, protectors }: UnrequiredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
   if (protectors.length === 0) return 'remove';
-  if (!protectors.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation)) return 'keep';
+  if (!readEntries(protectors)) return 'keep';
   return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
 }
 

@@ -3,8 +3,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
+import { readPolicy } from '../../e2e/policy-objects.ts';
 import { captureLog } from '../captured-log.ts';
-import { manifest, policySet } from '../policy/policies.ts';
+import { manifest } from '../policy/policies.ts';
 
 const KEY = 'node-role.kubernetes.io/control-plane';
 const node = (name: string, key = KEY) => ({
@@ -33,7 +34,7 @@ function rig(
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const clusterState: { own?: object } = {};
-  const policies = () => policySet({ taint: others });
+  const policies = () => Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
   const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
   const advise = policyAdvice({
     client,
@@ -283,6 +284,21 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     },
   );
 
+  it.each<{ why: string; more: object; named: boolean }>([
+    { why: 'the leader writes an entry first', more: {}, named: true },
+    { why: 'the policy reads no entries', more: { removalByAnnotation: 'Forbidden' }, named: false },
+    { why: 'the key of the policy leaves it out', more: { taints: [{ key: DOMAIN, except: [KEY] }] }, named: true },
+  ])(
+    'names the nodes: $named, if a key DOMAIN/* of the same policy protects the taint from then on, and $why',
+    async ({ more, named }) => {
+      const { advise } = rig([node('n1')]);
+      const oldObject = policy({ taints: [STARTUP, { key: DOMAIN }] });
+      const object = policy({ taints: [{ key: DOMAIN }], ...more });
+      const warning = '1 node still waits, and will lose the startup taint of this policy in 10 seconds: n1';
+      expect(await advise({ oldObject, object })).toEqual(named ? [warning] : []);
+    },
+  );
+
   it('has the count of the status, if the nodes cannot be read', async () => {
     const { advise } = rig([], () => Promise.reject(new Error('no answer')));
     const oldObject = policy({}, { waiting: 1_200 });
@@ -379,14 +395,30 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     const inForce = { p: spec as TaintPolicySpec, other: { mode: 'Restore', ...other } as TaintPolicySpec };
     const { advise, asked } = rig([node('n1')], undefined, inForce);
     const oldObject = policy(spec, { waiting: 3 });
-    // As often as it is asked: nothing is compared with nodes.
-    for (let call = 0; call < 20; call++) {
-      expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
-        `3 nodes still wait, and ${outcome} lose the startup taint of this policy in 10 seconds`,
-      ]);
-    }
+    expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
+      `3 nodes still wait, and ${outcome} lose the startup taint of this policy in 10 seconds`,
+    ]);
     expect(asked).toEqual([]);
   });
+});
+
+it('the deletion of a policy that nodes wait for is compared with the others seldom, and is never silent', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+  onTestFinished(() => clock.mockRestore());
+  const spec: TaintPolicySpec = {
+    mode: 'Restore',
+    taints: [
+      { key: KEY, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { conditions: [{ type: 'NetworkReady' }] } },
+    ],
+  };
+  const { advise } = rig([], undefined, { p: spec });
+  const oldObject = { ...manifest('TaintPolicy', 'p', spec), status: { waiting: 3 } };
+  const outcomes: (string | undefined)[] = [];
+  for (let n = 0; n < 12; n++) {
+    const [warning] = await advise({ operation: 'DELETE', oldObject, object: null });
+    outcomes.push(warning?.match(/will|may/)?.[0]);
+  }
+  expect(outcomes).toEqual([...Array(10).fill('will'), 'may', 'may']);
 });
 
 describe('advice on a policy that is made to take long', () => {

@@ -3,9 +3,10 @@ import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-
 import { AnswerTooLongError } from '../../../src/cluster/client/api-error.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
+import { readPolicy } from '../../e2e/policy-objects.ts';
 import { captureLog } from '../captured-log.ts';
 import { absent } from '../cluster/client/absent.ts';
-import { manifest, policySet } from '../policy/policies.ts';
+import { manifest } from '../policy/policies.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const TEXT = 'taint example.com/network:NoSchedule';
@@ -59,7 +60,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
     },
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
-  const policies = () => policySet({ taint: others });
+  const policies = () => Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
   const advise = policyAdvice({
     client,
     service: SERVICE,

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type StartupSurroundings, startupFaults, startupNotes } from '../../../../src/judge/policy/startup-faults.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
+import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
-import { policySet } from '../../policy/policies.ts';
+import { manifest, policySet } from '../../policy/policies.ts';
 
 const TAINT = 'example.com/network:NoSchedule';
 const CNI = { namespace: 'kube-system', name: 'cni' };
@@ -13,19 +15,32 @@ const STARTUP: TaintRule = {
 };
 const EVERYTHING: Toleration[] = [{ operator: 'Exists' }];
 
-function compiled(name: string, spec: Partial<TaintPolicySpec> = {}) {
-  const [policy] = policySet({ taint: { [name]: { mode: 'Restore', taints: [STARTUP], ...spec } } }).taintPolicies;
-  if (!policy) throw new Error('there is no policy');
-  return policy;
+interface Surroundings extends Partial<Omit<StartupSurroundings, 'others'>> {
+  readonly others?: Readonly<Record<string, Partial<TaintPolicySpec>>>;
+  readonly audit?: boolean;
 }
 
-const faults = (spec: Partial<TaintPolicySpec> = {}, surroundings: Partial<StartupSurroundings> = {}) =>
-  startupFaults(compiled('p', spec), {
-    others: [],
-    daemonSetOf: () => ({ tolerations: EVERYTHING, hostNetwork: false }),
-    replicas: [{ tolerations: EVERYTHING }],
-    ...surroundings,
-  });
+/** The faults of a policy p, which has the startup taint unless `spec` says otherwise. */
+function faults(
+  spec: Partial<TaintPolicySpec> = {},
+  { others = {}, audit = false, ...surroundings }: Surroundings = {},
+) {
+  const specs = Object.entries({ ...others, p: spec }).map(([name, one]) => [
+    name,
+    { mode: 'Restore' as const, taints: [STARTUP], ...one },
+  ]);
+  const all = policySet({ taint: Object.fromEntries(specs) }, { audit }).taintPolicies;
+  return all
+    .filter(({ name }) => name === 'p')
+    .flatMap((policy) =>
+      startupFaults(policy, {
+        others: all.filter((one) => one !== policy),
+        daemonSetOf: () => ({ tolerations: EVERYTHING, hostNetwork: false }),
+        replicas: [{ tolerations: EVERYTHING }],
+        ...surroundings,
+      }),
+    );
+}
 
 describe('what keeps a startup taint on new nodes', () => {
   it('is nothing where its DaemonSet and taintkeeper tolerate it', () => {
@@ -34,7 +49,7 @@ describe('what keeps a startup taint on new nodes', () => {
 
   it.each<{
     why: string;
-    surroundings: Partial<StartupSurroundings>;
+    surroundings: Surroundings;
     reason: string;
     message: string;
     warning: string;
@@ -72,23 +87,83 @@ describe('what keeps a startup taint on new nodes', () => {
   it('is not said of a policy in mode Audit, which sets none', () => {
     expect(faults({ mode: 'Audit' }, { daemonSetOf: () => undefined })).toEqual([]);
     const all: TaintRule = { ...STARTUP, readyWhen: { allDaemonSets: {} } };
-    expect(startupNotes(compiled('p', { mode: 'Audit', taints: [all] }), [])).toEqual({ warnings: [], notes: [] });
+    const { taintPolicies } = policySet({ taint: { p: { mode: 'Audit', taints: [all] } } });
+    expect(taintPolicies.map((policy) => startupNotes(policy, []))).toEqual([{ warnings: [], notes: [] }]);
   });
 });
 
-describe('another policy that protects a startup taint', () => {
-  const other = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
+it('a part of readyWhen that this version does not know keeps the taint', () => {
+  const readyWhen = { daemonSets: [CNI], future: 1, next: 1 };
+  const { result } = parseStoredPolicy(
+    manifest('TaintPolicy', 'p', { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] }),
+  );
+  const [policy] = result.ok ? compilePolicies([result.policy]).taintPolicies : [];
+  const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
+  expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
+    ['future', 'next'].map((part) => {
+      const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;
+      const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
+      return { reason: 'UnknownPart', message, warning };
+    }),
+  );
+});
+
+describe('a policy that protects a startup taint by its key', () => {
+  const protecting = (key: string = STARTUP.key, more: Partial<TaintPolicySpec> = {}): Partial<TaintPolicySpec> => ({
+    mode: 'Deny',
+    taints: [{ key }],
+    ...more,
+  });
+
+  it.each([
+    {
+      of: 'the startup taint',
+      spec: {},
+      others: { exact: protecting() },
+      warning: `TaintPolicy exact (spec.taints[0]) protects startup taint ${TAINT}, which stays`,
+      message: `spec.taints[0] of TaintPolicy exact protects startup taint ${TAINT} (spec.taints[0] of TaintPolicy p), so the taint stays: remove the key from spec.taints[0]`,
+    },
+    {
+      of: 'the key',
+      spec: protecting(),
+      others: { network: {} },
+      warning: `spec.taints[0] protects startup taint ${TAINT} of TaintPolicy network, which stays`,
+      message: `spec.taints[0] of TaintPolicy p protects startup taint ${TAINT} (spec.taints[0] of TaintPolicy network), so the taint stays: remove the key from spec.taints[0]`,
+    },
+  ])('is a fault of the policy with $of', ({ spec, others, warning, message }) => {
+    expect(faults(spec, { others })).toEqual([{ reason: 'StartupTaintProtected', warning, message }]);
+  });
+
+  it('is a fault with --audit too: a trial is for finding that', () => {
+    expect(faults({}, { others: { exact: protecting() }, audit: true })).toMatchObject([
+      { reason: 'StartupTaintProtected' },
+    ]);
+  });
+
+  it('is a fault, once, where the policy itself protects it', () => {
+    expect(faults({ taints: [STARTUP, { key: STARTUP.key }] })).toMatchObject([{ reason: 'StartupTaintProtected' }]);
+  });
 
   it('is a fault on both sides where each protects the taint of the other', () => {
-    const q = compiled('q', { taints: [{ ...STARTUP, ...other }, { key: STARTUP.key }] });
-    const found = faults({ taints: [STARTUP, { key: other.key }] }, { others: [q] });
+    const other = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
+    const q = { taints: [{ ...STARTUP, ...other }, { key: STARTUP.key }] };
+    const found = faults({ taints: [STARTUP, { key: other.key }] }, { others: { q } });
     expect(found.map(({ warning }) => warning)).toEqual([
       `TaintPolicy q (spec.taints[1]) protects startup taint ${TAINT}, which stays`,
       'spec.taints[1] protects startup taint example.com/storage:NoSchedule of TaintPolicy q, which stays',
     ]);
   });
 
-  it('is none by a pattern, which leaves out startup taints', () => {
-    expect(faults({}, { others: [compiled('q', { taints: [{ key: 'example.com/*' }] })] })).toEqual([]);
+  it.each<{ why: string; other: Partial<TaintPolicySpec> }>([
+    { why: 'it only reports', other: protecting(STARTUP.key, { mode: 'Audit' }) },
+    { why: 'it names a pattern, which leaves out startup taints', other: protecting('example.com/*') },
+    { why: 'it protects another value', other: { mode: 'Deny', taints: [{ key: STARTUP.key, value: 'x' }] } },
+  ])('is none where $why', ({ other }) => {
+    expect(faults({}, { others: { other } })).toEqual([]);
+  });
+
+  it('is none where no node has the labels of both', () => {
+    const pool = (name: string) => ({ nodeSelector: { matchLabels: { pool: name } } });
+    expect(faults(pool('a'), { others: { exact: protecting(STARTUP.key, pool('b')) } })).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import type { NodeBoot } from '../../../../src/judge/node-boot.ts';
-import { startupFaults } from '../../../../src/judge/policy/startup-faults.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { carriedStartup } from '../../../../src/judge/startup/startup-requirement.ts';
@@ -535,69 +534,5 @@ describe('a startup taint with a part that this version does not know', () => {
 
   it('is not set late', () => {
     expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
-  });
-
-  it('is a fault of the policy', () => {
-    const [policy] = by;
-    const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
-    expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
-      ['future', 'next'].map((part) => {
-        const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${NETWORK}`;
-        const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
-        return { reason: 'UnknownPart', message, warning };
-      }),
-    );
-  });
-});
-
-describe('what a policy with startup taints says on apply, and in its status', () => {
-  const faults = (of: Record<string, TaintPolicySpec>, name: string, { audit = false } = {}) => {
-    const all = policySet({ taint: of }, { audit }).taintPolicies;
-    const policy = all.find((one) => one.name === name);
-    if (!policy) throw new Error('there is no such policy');
-    const daemonSetOf = () => ({ tolerations: [{ operator: 'Exists' }], hostNetwork: false });
-    return startupFaults(policy, { others: all.filter((one) => one !== policy), daemonSetOf, replicas: [] });
-  };
-  const exact = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
-    mode: 'Deny',
-    taints: [{ key: TAINT.key }],
-    ...more,
-  });
-
-  it.each([
-    { of: 'network', warning: `TaintPolicy exact (spec.taints[0]) protects startup taint ${NETWORK}, which stays` },
-    { of: 'exact', warning: `spec.taints[0] protects startup taint ${NETWORK} of TaintPolicy network, which stays` },
-  ])('that another policy protects the taint: $of', ({ of, warning }) => {
-    expect(faults({ network: spec(), exact: exact() }, of)).toEqual([
-      {
-        reason: 'StartupTaintProtected',
-        warning,
-        message: `spec.taints[0] of TaintPolicy exact protects startup taint ${NETWORK} (spec.taints[0] of TaintPolicy network), so the taint stays: remove the key from spec.taints[0]`,
-      },
-    ]);
-  });
-
-  it('with --audit too: a trial is for finding that', () => {
-    expect(faults({ network: spec(), exact: exact() }, 'network', { audit: true })).toMatchObject([
-      { reason: 'StartupTaintProtected' },
-    ]);
-  });
-
-  it('that the policy itself protects it, once', () => {
-    const both = spec({ taints: [rule(), { key: TAINT.key }] });
-    expect(faults({ network: both }, 'network')).toMatchObject([{ reason: 'StartupTaintProtected' }]);
-  });
-
-  it.each<{ why: string; other: TaintPolicySpec }>([
-    { why: 'the policy only reports', other: exact({ mode: 'Audit' }) },
-    { why: 'it protects the domain', other: exact({ taints: [{ key: 'example.com/*' }] }) },
-    { why: 'it protects another value', other: exact({ taints: [{ key: TAINT.key, value: 'x' }] }) },
-  ])('nothing where $why', ({ other }) => {
-    expect(faults({ network: spec(), other }, 'network')).toEqual([]);
-  });
-
-  it('nothing where no node has the labels of both', () => {
-    const pool = (name: string) => ({ nodeSelector: { matchLabels: { pool: name } } });
-    expect(faults({ network: spec(pool('a')), exact: exact(pool('b')) }, 'network')).toEqual([]);
   });
 });
