@@ -161,8 +161,7 @@ function ownServingFault(stored: StoredFiles, names: readonly string[], now: Dat
   return servingFault(stored, [...LOCAL_NAMES, ...names], now, SERVING_LOOKAHEAD_MS);
 }
 
-function namesIn({ cert, key }: StoredFiles): string[] {
-  if (cert === undefined || key === undefined) return [];
-  const inspection = inspectPair({ cert, key });
+function namesIn(stored: StoredFiles): string[] {
+  const inspection = inspectPair(stored);
   return inspection.ok ? namesOf(inspection.certificate) : [];
 }

@@ -3,7 +3,6 @@ import { isIP, isIPv6, SocketAddress } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../runtime/error-message.ts';
 import type { StoredFiles } from './certificate-files.ts';
-import type { KeyPair } from './issue.ts';
 
 /** A readable pair, or why it cannot be used. */
 export type PairInspection =
@@ -11,7 +10,8 @@ export type PairInspection =
   | { readonly ok: false; readonly reason: string };
 
 /** Reads a pair, and checks that the key belongs to the (first) certificate and that TLS accepts them. */
-export function inspectPair({ cert, key }: KeyPair): PairInspection {
+export function inspectPair({ cert, key }: Pick<StoredFiles, 'cert' | 'key'>): PairInspection {
+  if (cert === undefined || key === undefined) return { ok: false, reason: 'not found' };
   try {
     const certificate = new X509Certificate(cert);
     if (!certificate.checkPrivateKey(createPrivateKey(key))) {
@@ -98,7 +98,6 @@ export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
  * can one that expires soon, because with a new one every `caBundle` must change.
  */
 export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
-  if (caCert === undefined || caKey === undefined) return 'not found';
   const inspection = inspectPair({ cert: caCert, key: caKey });
   if (!inspection.ok) return inspection.reason;
   return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
@@ -137,17 +136,16 @@ export function rotationObstacle(
 
 /** Why a new serving certificate is needed within `lookaheadMs`; undefined if the stored one can be used. */
 export function servingFault(
-  { cert, key, caCert }: StoredFiles,
+  files: StoredFiles,
   names: readonly string[],
   now: Date,
   lookaheadMs: number,
 ): string | undefined {
-  if (cert === undefined || key === undefined) return 'not found';
-  const inspection = inspectPair({ cert, key });
+  const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
 
   const { certificate } = inspection;
-  const ca = signerOf(certificate, caCert);
+  const ca = signerOf(certificate, files.caCert);
   if (ca === undefined) return 'not signed by the CA';
   const unfit = unfitFor(certificate, names);
   if (unfit !== undefined) return unfit;
@@ -160,16 +158,11 @@ export function servingFault(
  * Why certificates of another issuer cannot be served; undefined if they can. They may come without the CA. With one, they have to lead to it: of an
  * intermediate CA, the file `tls.crt` has the certificate as well.
  */
-export function suppliedFault(
-  { cert, key, caCert }: StoredFiles,
-  names: readonly string[],
-  now: Date,
-): string | undefined {
-  if (cert === undefined || key === undefined) return 'not found';
-  const inspection = inspectPair({ cert, key });
+export function suppliedFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
+  const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
-  const cas = parseCertificates(caCert ?? '');
-  if (cas.length > 0 && !leadsTo(parseCertificates(cert), cas)) return 'not signed by the CA';
+  const cas = parseCertificates(files.caCert ?? '');
+  if (cas.length > 0 && !leadsTo(parseCertificates(files.cert ?? ''), cas)) return 'not signed by the CA';
   return unfitFor(inspection.certificate, names) ?? invalidAt(inspection.certificate, now);
 }
 
