@@ -11,7 +11,7 @@ import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { type DaemonSets, isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import { watchGroup } from './watch-group.ts';
+import { foundIn, watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */
 interface StartupPod extends DaemonPodOnNode {
@@ -25,7 +25,8 @@ export type PodsOf = Pick<StoredNode, 'name' | 'createdAt'>;
 /** The pods of the DaemonSets that nodes wait for. */
 export interface DaemonSetPods {
   /**
-   * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. Unread until all of them have been listed.
+   * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. Refused if one of them may not be listed, and
+   * unread until all of them have been.
    */
   on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */
@@ -71,16 +72,11 @@ export function watchDaemonSetPods(
   const watches = podWatches(run, client, RESOURCE, onChange);
   return {
     on({ name: node }, awaited) {
-      const found: DaemonPodOnNode[] = [];
-      let isSynced = true;
-      for (const one of awaited) {
+      const found = awaited.flatMap((one) => {
         const daemonSet = daemonSets.get(one.name, one.namespace);
-        if (!daemonSet) continue;
-        const { pods, isRead } = watches.get(daemonSet.uid) ?? watches.begin(daemonSet, {});
-        isSynced &&= isRead();
-        found.push(...pods(node));
-      }
-      return isSynced ? { value: found } : 'Unread';
+        return daemonSet ? [(watches.get(daemonSet.uid) ?? watches.begin(daemonSet, {})).on(node)] : [];
+      });
+      return allFound(found);
     },
     retain(listAwaited) {
       if (watches.size === 0) return;
@@ -103,15 +99,15 @@ export function watchNewDaemonSetPods(
   const watches = podWatches(run, client, NEW_RESOURCE, onChange);
   return {
     on({ name, createdAt = 0 }, awaited) {
-      const found: DaemonPodOnNode[] = [];
+      const found: Found<readonly DaemonPodOnNode[]>[] = [];
       for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);
         if (!daemonSet) continue;
         const watch = watches.get(daemonSet.uid);
         if (watch?.since === undefined || createdAt < watch.since + MARGIN_MS) return undefined;
-        found.push(...watch.pods(name));
+        found.push(watch.on(name));
       }
-      return { value: found };
+      return allFound(found);
     },
     watch(awaited) {
       watches.retain(new Set(awaited.map(({ uid }) => uid)));
@@ -139,8 +135,7 @@ export function watchNewDaemonSetPods(
 }
 
 interface PodWatch {
-  pods(node: string): DaemonPodOnNode[];
-  isRead(): boolean;
+  on(node: string): Found<readonly DaemonPodOnNode[]>;
   /** Since when it misses nothing, by the clock of the API server, in milliseconds since the epoch. Undefined if that is not known. */
   since?: number;
 }
@@ -197,20 +192,24 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
         if (node && watch.objects.isSynced()) onChange(node);
         onSize?.(watch.objects.size);
       },
+      onRefusal: () => onChange(),
       onSynced: () => onChange(),
     });
-    const found: PodWatch = {
-      isRead: watch.objects.isSynced,
-      pods(node) {
-        const names = onNode.get(node) ?? [];
-        return Array.from(names, (name) => watch.objects.get(name, namespace)?.value).filter(
-          (pod) => pod !== undefined,
-        );
-      },
-    };
+    const podsOn = (node: string) =>
+      Array.from(onNode.get(node) ?? [], (name) => watch.objects.get(name, namespace)?.value).filter(
+        (pod) => pod !== undefined,
+      );
+    const found: PodWatch = { on: (node) => foundIn(watch.objects, () => podsOn(node)) };
     watches.set(uid, found);
     return found;
   }
+}
+
+/** What several watches have, if each of them has been read. */
+function allFound(found: readonly Found<readonly DaemonPodOnNode[]>[]): Found<readonly DaemonPodOnNode[]> {
+  if (found.includes('Refused')) return 'Refused';
+  const read = found.filter((one) => typeof one !== 'string');
+  return read.length === found.length ? { value: read.flatMap(({ value }) => value) } : 'Unread';
 }
 
 function viewStartupPod(object: unknown): StartupPod {

@@ -122,6 +122,17 @@ describe('the pods of nodes that wait', () => {
     expect(api.watching()).toBe(0);
   });
 
+  it('are refused also to the nodes that share the watches of their DaemonSets', async () => {
+    const { api, onChange, pods, readyOn } = start();
+    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    api.refuse(403);
+    expect(readyOn('late')).toBe('Unread');
+    await expect.poll(() => onChange.mock.calls).toContainEqual([]);
+    expect(readyOn('late')).toBe('Refused');
+    await pods.stop();
+  });
+
   it('of a name that no Node has are not asked for: it could change the selector', async () => {
     const { api, pods, readyOn } = start();
     expect(() => readyOn('n1,metadata.name!=x')).toThrow('it is no name of a node');
