@@ -85,8 +85,7 @@ export function keepsOff(
  * The annotation without the entries of some taints, and with entries of others. It is the very same text if nothing changes, and undefined if
  * nothing is left.
  *
- * It adds nothing if the annotation had more than {@link MAX_ALLOW_REMOVAL_ENTRIES} or {@link MAX_ALLOW_REMOVAL_LENGTH} afterwards: the additions could
- * not be read, nor entries of a user.
+ * It adds nothing if there were more than {@link MAX_ALLOW_REMOVAL_ENTRIES} afterwards: the additions could not be read, nor the last entry of a user.
  *
  * @param ended the taints whose entries end
  * @param more the taints that get an entry
@@ -99,12 +98,11 @@ export function rewriteAllowRemoval(
   const endedTexts = new Set(ended.map(formatTaint));
   const kept = allowed.entries.filter(({ taint }) => taint === undefined || !endedTexts.has(formatTaint(taint)));
   const named = more.map(formatTaint).filter((text) => !allowed.taints.has(text));
+  const added = kept.length + named.length > MAX_ALLOW_REMOVAL_ENTRIES ? [] : named;
+  if (added.length === 0 && kept.length === allowed.entries.length) return annotation;
   // One that is too long to be read allows nothing, and is written anew.
   const readable = annotation !== undefined && isTooLong(annotation) ? [] : kept.map(({ text }) => text);
-  const all = [...readable, ...named];
-  const hasRoom = kept.length + named.length <= MAX_ALLOW_REMOVAL_ENTRIES && !isTooLong(all.join(', '));
-  const texts = hasRoom ? all : readable;
-  if (texts.length === readable.length && kept.length === allowed.entries.length) return annotation;
+  const texts = [...readable, ...added];
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 

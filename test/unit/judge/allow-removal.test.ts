@@ -180,13 +180,6 @@ describe('an annotation that is too long', () => {
     expect(unreadableEntries(parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH)))).toEqual([]);
   });
 
-  it('does not come from an entry that is added', () => {
-    const added = ', dedicated=gpu:NoSchedule';
-    const fits = filled(MAX_ALLOW_REMOVAL_LENGTH - added.length);
-    expect(rewriteAllowRemoval(fits, { ended: [], more: [gpu] })).toBe(`${fits}${added}`);
-    expect(rewriteAllowRemoval(`a${fits}`, { ended: [], more: [gpu] })).toBe(`a${fits}`);
-  });
-
   it('is kept as a text of limited length that means the same', () => {
     const longest = filled(MAX_ALLOW_REMOVAL_LENGTH);
     expect(boundedAllowRemoval(longest)).toBe(longest);
