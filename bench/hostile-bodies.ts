@@ -52,7 +52,12 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
   const clusterState = () => ({ isSynced: () => true, nodes: () => MANY_NODES as never });
   const client = undefined as never;
   const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
-  server.post('/advise', adviceRoute(policyAdvice({ client, service, clusterState, policies: () => inForce, log })));
+  server.post(
+    '/advise',
+    adviceRoute(
+      policyAdvice({ client, service, clusterState, policies: () => ({ policies: inForce, compiled: policies }), log }),
+    ),
+  );
   const samples: number[] = [];
   const statuses = new Set<number>();
   for (let round = 0; round < ROUNDS; round++) {

@@ -24,7 +24,8 @@ export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): Comp
 
 /**
  * True if the node carries a startup taint, before the update and after it, that no policy has there after the change of its labels: {@link
- * endedStartupTaints} in CEL. With more than `size` taints, each update counts by which a policy with such a taint no longer selects the node.
+ * endedStartupTaints} in CEL. The policy is still in force then, so that each key `DOMAIN/*` leaves the taint out. With more than `size` taints, each
+ * update counts by which a policy with such a taint no longer selects the node.
  */
 export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size: number): Expression {
   const groups = [...Map.groupBy(leavablePolicies(policies), (policy) => conditionsOf(policy).nodes).values()];

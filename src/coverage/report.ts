@@ -1,5 +1,5 @@
 import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
@@ -7,7 +7,7 @@ import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps } from './gap-policies.ts';
 import { findGaps } from './gaps.ts';
-import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
+import { eachNode, groupNodes, type NodeGroup, type Passes } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
 import {
   NO_STARTUP_RULES,
@@ -172,7 +172,7 @@ function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Co
 function reportCoverageOf(
   group: NodeGroup<SchedulingNode>,
   index: number,
-  passes: (taint: Taint) => boolean,
+  passes: Passes,
   say: (obstacle: Obstacle) => string,
 ) {
   const coverage = coverageOf(group, index);

@@ -32,7 +32,7 @@ function protectsByDomain({ protectedBy, protectionRules }: CompiledTaintPolicy,
 }
 
 /** Whether the leader can remove a taint that these policies protect: each of them reads an entry of the annotation allow-removal. */
-export function readEntries(protectors: readonly CompiledTaintPolicy[]): boolean {
+export function allReadEntries(protectors: readonly CompiledTaintPolicy[]): boolean {
   return protectors.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation);
 }
 
@@ -52,13 +52,13 @@ export function endedStartupTaints(
   return carried.filter((taint) => {
     if (!awaited.some((one) => isRequiredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
     const protectors = domainProtectors(after, taint);
-    return protectors !== undefined && readEntries(protectors);
+    return protectors !== undefined && allReadEntries(protectors);
   });
 }
 
 /**
- * Warnings by the number of nodes that wait with a startup taint of a policy: they `will` lose it if the policy is deleted, and `may` lose it if
- * another policy may keep it, or the policy is changed.
+ * Warnings by the number of nodes that wait with a startup taint of a policy that is changed or deleted.
+ * @param outcome `may`: it is not known whether another policy keeps the taint, or whether the change concerns these nodes
  */
 export function startupWarnings(waiting: number, outcome: 'will' | 'may'): string[] {
   return waiting === 0 ? [] : [lossText(waiting, outcome, 'the startup taint of this policy')];

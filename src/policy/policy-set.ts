@@ -148,13 +148,13 @@ export function startupKeysOf(policies: readonly Policy[]): string[] {
 interface Compilation {
   /** The effective mode. */
   readonly mode?: TaintMode;
-  /** See {@link startupKeysOf}; by default those of the policy alone. */
-  readonly startupKeys?: readonly string[];
+  /** See {@link startupKeysOf}. */
+  readonly startupKeys: readonly string[];
 }
 
 export function compileTaintPolicy(
   policy: TaintPolicy,
-  { mode = policy.spec.mode, startupKeys = startupKeysOf([policy]) }: Compilation = {},
+  { mode = policy.spec.mode, startupKeys }: Compilation,
 ): CompiledTaintPolicy {
   const { kind, name, spec, unknownParts = [] } = policy;
   const { users = [], groups = [] } = spec.exempt ?? {};

@@ -136,7 +136,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       client,
       service,
       clusterState: () => present.work?.clusterState,
-      policies: () => policies.snapshot().policies,
+      policies: policies.snapshot,
       log,
     }),
     onJudged(judged) {

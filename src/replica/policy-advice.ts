@@ -4,14 +4,17 @@ import { type AdmissionRequest, decodeReview } from '../admission/admission-revi
 import { badRequest, warned } from '../admission/response.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type ClusterNode, keepNode } from '../cluster/cluster-objects.ts';
+import type { PolicySnapshot } from '../cluster/policies.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
 import { startupWarnings } from '../judge/ended-startup-taints.ts';
 import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../judge/policy/policy-change.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
-import { type Policy, parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
-import { byStrength, type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import { parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
+import { enforcedWithoutAuditAmong } from '../policy/policy-index.ts';
+import { type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
 import { waitingIn } from '../policy/policy-status.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseBody, type ReceivedBody } from '../server/json-body.ts';
@@ -43,7 +46,7 @@ export interface AdviceOptions {
   /** While this replica leads. */
   readonly clusterState: () => Pick<ClusterState, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
-  readonly policies: () => readonly Policy[];
+  readonly policies: () => Pick<PolicySnapshot, 'policies' | 'compiled'>;
   readonly log: Logger;
 }
 
@@ -67,10 +70,10 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
     if (!policy || !comparisons.take()) return Promise.resolve([]);
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
     const others = othersThan(policy.name);
-    const compiled = compiledAmong([...others, policy]);
-    return adviceOn(compiled(policy), {
-      before: before && compiledAmong([...others, before])(before),
-      others: others.map(compiled).sort(byStrength),
+    const startupKeys = startupKeysOf([...others, policy]);
+    return adviceOn(compileTaintPolicy(policy, { startupKeys }), {
+      before: before && compileTaintPolicy(before, { startupKeys: startupKeysOf([...others, before]) }),
+      others: compiledOthers(policy.name, startupKeys),
       waiting,
     });
   };
@@ -80,17 +83,32 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
     const policy = taintPolicies().find(({ name }) => name === named);
     if (waiting === 0 || !policy) return startupWarnings(waiting, 'will');
     if (!comparisons.take()) return startupWarnings(waiting, 'may');
-    const others = othersThan(policy.name);
-    const before = compiledAmong([...others, policy])(policy);
-    return startupWarnings(waiting, mayKeepStartupTaints(before, others.map(compiledAmong(others))) ? 'may' : 'will');
+    const before = compileTaintPolicy(policy, { startupKeys: startupKeysOf(taintPolicies()) });
+    const remaining = compiledOthers(policy.name, startupKeysOf(othersThan(policy.name)));
+    return startupWarnings(waiting, mayKeepStartupTaints(before, remaining) ? 'may' : 'will');
   }
 
   function taintPolicies(): TaintPolicy[] {
-    return policies().filter((policy) => policy.kind === 'TaintPolicy');
+    return policies().policies.filter((policy) => policy.kind === 'TaintPolicy');
   }
 
   function othersThan(changed: string): TaintPolicy[] {
     return taintPolicies().filter(({ name }) => name !== changed);
+  }
+
+  /**
+   * The other policies that do more than report, as they will be. Only those with a key `DOMAIN/*`, which leaves out the startup keys of all policies, are
+   * compiled again: a large selector takes long.
+   */
+  function compiledOthers(changed: string, startupKeys: readonly string[]): CompiledTaintPolicy[] {
+    const sources = new Map(othersThan(changed).map((policy) => [policy.name, policy]));
+    return enforcedWithoutAuditAmong(policies().compiled.taintPolicies).flatMap((compiled) => {
+      const source = sources.get(compiled.name);
+      if (!source) return [];
+      return source.spec.taints.some(({ key }) => isPattern(key))
+        ? compileTaintPolicy(source, { startupKeys })
+        : compiled;
+    });
   }
 
   async function adviceOn(
@@ -150,18 +168,12 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
 
 /** What surrounds a policy that is about to be applied. */
 interface PolicyChange {
-  /** The policy as it was, among the others. */
+  /** The policy as it was, compiled together with the others. */
   readonly before: CompiledTaintPolicy | undefined;
-  /** All other policies, as they will be. */
+  /** The other policies that do more than report, as they will be. */
   readonly others: readonly CompiledTaintPolicy[];
   /** How many nodes wait with a startup taint of the policy, by its status. */
   readonly waiting: number;
-}
-
-/** Compiles one of the policies as it is among them: a key `DOMAIN/*` leaves out the startup taints of all. */
-function compiledAmong(policies: readonly TaintPolicy[]): (policy: TaintPolicy) => CompiledTaintPolicy {
-  const startupKeys = startupKeysOf(policies);
-  return (policy) => compileTaintPolicy(policy, { startupKeys });
 }
 
 /** A TaintPolicy that its schema allows has some 7,000 values at most, 4,200 of them in selectors: the API server refuses a larger one. */

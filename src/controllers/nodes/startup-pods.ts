@@ -17,8 +17,8 @@ import { watchNodes } from './node-watches.ts';
 /** The pods on the nodes that wait. */
 export interface StartupPods {
   /**
-   * The pods on a node, at least those of these DaemonSets that were created for it. Starts to watch them, until {@link end}. Unread until all of them have
-   * been listed.
+   * The pods on a node, at least those of these DaemonSets that were created for it. Starts to watch them, until {@link end}. Refused if some of them may
+   * not be listed, and unread until all of them have been.
    */
   on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** The node no longer waits. */

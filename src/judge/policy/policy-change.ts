@@ -1,3 +1,4 @@
+import { isPattern } from '../../kubernetes/pattern.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
@@ -41,7 +42,7 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 
 /**
  * Whether the node waits with a startup taint of the policy as it was before a change, and loses it.
- * @param before among the other policies
+ * @param before compiled together with the other policies
  * @param after all policies after the change
  */
 export function losesStartupRule(
@@ -67,7 +68,7 @@ export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: reado
     ...protectionRules,
   ]);
   const taints = deleted.untilReady.flatMap(({ value: { taint, anyValue } }) => {
-    const alike = anyValue ? named.filter(({ key }) => key === taint.key) : [];
+    const alike = anyValue ? named.filter(({ key }) => key === taint.key || isPattern(key)) : [];
     return [taint, ...alike.map(({ value }) => ({ ...taint, value }))];
   });
   return endedStartupTaints(taints, [deleted], after).length < taints.length;

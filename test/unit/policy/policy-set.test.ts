@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/policy/backstop.ts';
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
-import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { compileTaintPolicy, startupKeysOf } from '../../../src/policy/policy-set.ts';
+import { startupKeysOf } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -119,8 +118,8 @@ describe('a pattern', () => {
       mode: 'Deny',
       taints: [{ key: 'example.com/*', except: ['example.com/mine'] }, ...starting('example.com/starting').taints],
     };
-    const alone = compileTaintPolicy(read('TaintPolicy', spec) as TaintPolicy);
-    const keys = ['starting', 'mine', 'other'].map((key) => alone.protectedBy(taint(`example.com/${key}`)));
+    const policy = taintPolicy(spec);
+    const keys = ['starting', 'mine', 'other'].map((key) => policy.protectedBy(taint(`example.com/${key}`)));
     expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
   });
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
 import { readPolicy } from '../../e2e/policy-objects.ts';
@@ -34,7 +35,8 @@ function rig(
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const clusterState: { own?: object } = {};
-  const policies = () => Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
+  const inForce = Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
+  const policies = () => ({ policies: inForce, compiled: compilePolicies(inForce) });
   const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
   const advise = policyAdvice({
     client,
@@ -299,6 +301,15 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     },
   );
 
+  it('does not count as protected before, where a key DOMAIN/* of the policy left it out for another one', async () => {
+    const inForce = { network: { mode: 'Restore', taints: [STARTUP] } } as Record<string, TaintPolicySpec>;
+    const { advise } = rig([node('n1')], undefined, inForce);
+    const domain = (pool: string) => policy({ taints: [{ key: DOMAIN }], nodeSelector: { matchLabels: { pool } } });
+    expect(await advise({ oldObject: domain('gpu'), object: domain('cpu') })).toEqual([
+      'spec.nodeSelector selects none of 1 node',
+    ]);
+  });
+
   it('has the count of the status, if the nodes cannot be read', async () => {
     const { advise } = rig([], () => Promise.reject(new Error('no answer')));
     const oldObject = policy({}, { waiting: 1_200 });
@@ -326,7 +337,13 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each<{ why: string; outcome: 'will' | 'may'; other: object; value?: string | undefined }>([
+  it.each<{
+    why: string;
+    outcome: 'will' | 'may';
+    other: object;
+    third?: TaintPolicySpec;
+    value?: string | undefined;
+  }>([
     { why: 'another policy has the taint as well', outcome: 'may', other: { taints: [STARTUP] } },
     {
       why: 'another policy leaves it to an agent',
@@ -389,17 +406,42 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
       outcome: 'will',
       other: { removalByAnnotation: 'Forbidden', taints: [{ key: DOMAIN, except: [KEY] }] },
     },
-  ])('says that nodes $outcome lose the taint, if it is deleted and $why', async ({ outcome, other, ...one }) => {
-    const { value } = { value: 'own', ...one };
-    const spec = { mode: 'Restore', taints: [{ ...STARTUP, ...(value === undefined ? {} : { value }) }] };
-    const inForce = { p: spec as TaintPolicySpec, other: { mode: 'Restore', ...other } as TaintPolicySpec };
-    const { advise, asked } = rig([node('n1')], undefined, inForce);
-    const oldObject = policy(spec, { waiting: 3 });
-    expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
-      `3 nodes still wait, and ${outcome} lose the startup taint of this policy in 10 seconds`,
-    ]);
-    expect(asked).toEqual([]);
-  });
+    {
+      why: 'a key DOMAIN/* of the other policy, which reads no entries, leaves it out for a third one',
+      outcome: 'will',
+      other: { removalByAnnotation: 'Forbidden', taints: [{ key: DOMAIN }] },
+      third: { mode: 'Restore', taints: [{ key: KEY, effect: 'NoExecute', ensure: 'AtRegistration' }] },
+    },
+    {
+      why: 'it names no value, and a key DOMAIN/* with a value protects one, and reads no entries',
+      outcome: 'may',
+      other: { removalByAnnotation: 'Forbidden', taints: [{ key: DOMAIN, value: 'x' }] },
+      value: undefined,
+    },
+    {
+      why: 'it names no value, and a key of another domain protects one',
+      outcome: 'will',
+      other: { removalByAnnotation: 'Forbidden', taints: [{ key: 'example.com/*', value: 'x' }] },
+      value: undefined,
+    },
+  ])(
+    'says that nodes $outcome lose the taint, if it is deleted and $why',
+    async ({ outcome, other, third, ...one }) => {
+      const { value } = { value: 'own', ...one };
+      const spec = { mode: 'Restore', taints: [{ ...STARTUP, ...(value === undefined ? {} : { value }) }] };
+      const inForce = {
+        p: spec as TaintPolicySpec,
+        other: { mode: 'Restore', ...other } as TaintPolicySpec,
+        ...(third ? { third } : {}),
+      };
+      const { advise, asked } = rig([node('n1')], undefined, inForce);
+      const oldObject = policy(spec, { waiting: 3 });
+      expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
+        `3 nodes still wait, and ${outcome} lose the startup taint of this policy in 10 seconds`,
+      ]);
+      expect(asked).toEqual([]);
+    },
+  );
 });
 
 it('the deletion of a policy that nodes wait for is compared with the others seldom, and is never silent', async () => {

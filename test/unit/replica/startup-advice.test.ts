@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
 import { AnswerTooLongError } from '../../../src/cluster/client/api-error.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
 import { readPolicy } from '../../e2e/policy-objects.ts';
@@ -60,7 +61,8 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
     },
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
-  const policies = () => Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
+  const inForce = Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
+  const policies = () => ({ policies: inForce, compiled: compilePolicies(inForce) });
   const advise = policyAdvice({
     client,
     service: SERVICE,
@@ -141,6 +143,11 @@ describe('advice on a policy with ensure: UntilReady', () => {
       'spec.taints[0] protects startup taint example.com/network:NoSchedule of TaintPolicy network, which stays',
     ]);
     expect(asked).toEqual(['/api/v1/nodes']);
+  });
+
+  it('nothing when a policy with a pattern is applied, which leaves out the startup taints of others', async () => {
+    const { warnings } = rig({}, { network: waiting() });
+    expect(await warnings({ mode: 'Deny', taints: [{ key: 'example.com/*' }] })).toEqual([]);
   });
 
   it('reads each DaemonSet once, and none of a policy that names more than sixteen', async () => {

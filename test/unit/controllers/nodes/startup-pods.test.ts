@@ -130,6 +130,8 @@ describe('the pods of nodes that wait', () => {
     expect(readyOn('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);
     expect(readyOn('late')).toBe('Refused');
+    api.refuse(undefined);
+    await expect.poll(() => readyOn('late')).toEqual([]);
     await pods.stop();
   });
 

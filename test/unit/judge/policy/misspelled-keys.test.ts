@@ -15,7 +15,7 @@ const node = (labels: Record<string, string>, ...taints: string[]) => ({
 const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'example.com/pool-a'), node({ pool: 'web' })];
 
 const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
-  compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } });
+  compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } }, { startupKeys: [] });
 const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspelledKeys(policy(spec), keysOf(NODES as never));
 const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key })) });
 
