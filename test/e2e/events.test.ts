@@ -151,7 +151,7 @@ describeWithControlPlane('Events', {}, (cp) => {
         const record = (createdUid?: string) => {
           for (const event of eventsOf(review.request, judgement, createdUid)) recorder.record(event);
         };
-        if (object) creations.follow({ object, record: '', origin: '' }, record);
+        if (object) creations.follow({ object, record: phase, origin: '' }, record);
         else record();
         outgoing.setHeader('content-type', 'application/json');
         outgoing.end(JSON.stringify(answer(review.request.uid, judgement)));
