@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP, isIPv6, SocketAddress } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type PeerCertificate } from 'node:tls';
 import { messageOf } from '../runtime/error-message.ts';
 import type { StoredFiles } from './certificate-files.ts';
 
@@ -34,9 +34,27 @@ export function invalidAt(certificate: X509Certificate, time: Date): string | un
   return undefined;
 }
 
-/** The DNS names and IP addresses that the certificate does not have. */
+/**
+ * The DNS names and IP addresses that the certificate is not for, by the rule of its clients, which are programs in Go (`VerifyHostname` of crypto/x509):
+ * only the subjectAltName counts, never the Common Name, and `*` stands for the whole first label. An address with a zone (`fe80::1%eth0`) matches nothing.
+ * OpenSSL is stricter than Go for names that no Service has: `*` directly above the last label, labels with `_`, and a dot at the end.
+ */
 export function uncoveredNames(certificate: X509Certificate, names: readonly string[]): string[] {
-  return names.filter((name) => (isIP(name) ? !certificate.checkIP(name) : !certificate.checkHost(name)));
+  return names.filter((name) =>
+    isIP(name) && !name.includes('%') ? !certificate.checkIP(name) : !certificate.checkHost(name, DNS_NAMES_AS_IN_GO),
+  );
+}
+
+const DNS_NAMES_AS_IN_GO = { subject: 'never', partialWildcards: false } as const;
+
+/**
+ * The option `checkServerIdentity` of `node:tls` by the rule of {@link uncoveredNames}. By default, Node.js also accepts the Common Name.
+ * @returns why the certificate is refused; undefined if it is for the name
+ */
+export function checkServerIdentity(name: string, { raw }: Pick<PeerCertificate, 'raw'>): Error | undefined {
+  const certificate = new X509Certificate(raw);
+  if (uncoveredNames(certificate, [name]).length === 0) return undefined;
+  return new Error(`the certificate is not for ${name}, but for ${namesText(certificate)}`);
 }
 
 /** The DNS names and IP addresses of the certificate, with addresses in their short form (`::1`). */
@@ -49,6 +67,11 @@ export function namesOf({ subjectAltName = '' }: X509Certificate): string[] {
       // Node.js prints it as 0:0:0:0:0:0:0:1.
       .map((name) => (isIPv6(name) ? new SocketAddress({ address: name, family: 'ipv6' }).address : name))
   );
+}
+
+/** {@link namesOf} as text. */
+export function namesText(certificate: X509Certificate): string {
+  return namesOf(certificate).join(', ') || 'no name at all';
 }
 
 /** The certificates of a PEM text, in order. Unreadable ones are left out. */

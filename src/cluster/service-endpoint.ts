@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
+import { checkServerIdentity } from '../certs/inspect.ts';
 import { messageOf } from '../runtime/error-message.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { selfCheckReview } from './self-check-review.ts';
@@ -51,6 +52,7 @@ export async function callOverService(
     path: '/validate',
     method: 'POST',
     servername: serverName(ref),
+    checkServerIdentity,
     headers: { host: serverName(ref), 'content-type': 'application/json' },
     agent: false,
     signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),

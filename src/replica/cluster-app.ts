@@ -85,7 +85,10 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const checks = () => [
     clusterPoliciesCheck(policies, audit),
     ...(present.certificates
-      ? [certificateCheck(present.certificates, client.now(), client.isClockConfirmed()), trusted(present.certificates)]
+      ? [
+          certificateCheck(present.certificates, { now: client.now(), clocksAgree: client.isClockConfirmed() }),
+          trusted(present.certificates),
+        ]
       : [NO_CERTIFICATE_YET]),
     ...(present.drained === undefined ? [] : [drainCheck(present.drained)]),
     stoppingCheck(present.stopping),

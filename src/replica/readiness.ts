@@ -87,11 +87,20 @@ export function trustCheck(
   }
 }
 
+/** The API server: the only client, and it calls by the names that were asked for. */
+export interface Caller {
+  /** By its clock. */
+  readonly now: Date;
+  /** Whether its clock agrees with the local one. */
+  readonly clocksAgree: boolean;
+}
+
 /**
- * Failed if no client can accept the certificate now, by the clients' clock. Degraded if it needs attention.
- * @param clocksAgree whether the clients' clock agrees with the local one
+ * Failed if no client can accept the certificate now. Degraded if it needs attention.
+ * @param caller undefined if the clients are not known: some may call by other names, and the local clock decides
  */
-export function certificateCheck(certificates: CertificateKeeper, now = new Date(), clocksAgree = true): Check {
+export function certificateCheck(certificates: CertificateKeeper, caller?: Caller): Check {
+  const { now, clocksAgree } = caller ?? { now: new Date(), clocksAgree: true };
   const { certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
   const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
@@ -110,7 +119,9 @@ export function certificateCheck(certificates: CertificateKeeper, now = new Date
       : []),
     ...(fault ? [fault] : []),
   ];
-  if (invalid) return { name: 'certificate', state: 'failed', detail: [invalid, ...concerns].join('; ') };
+  if (invalid || (caller && uncovered.length > 0)) {
+    return { name: 'certificate', state: 'failed', detail: [...(invalid ? [invalid] : []), ...concerns].join('; ') };
+  }
   const expires = `expires ${certificate.validToDate.toISOString()}, ${renews === 'nothing' ? 'renewed by its issuer' : 'renewed in time'}`;
   return concerns.length > 0
     ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }

@@ -1,4 +1,4 @@
-import { EXPIRES_SOON_MS, invalidAt, namesOf, uncoveredNames } from '../../certs/inspect.ts';
+import { EXPIRES_SOON_MS, invalidAt, namesText, uncoveredNames } from '../../certs/inspect.ts';
 import { count } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
@@ -46,7 +46,7 @@ export function checkNames(facts: Facts): Finding {
   if (served.length === 0) return finding('skipped', unservedReason(facts));
   const wrong = served.filter(({ leaf }) => uncoveredNames(leaf, [serverName]).length > 0);
   if (wrong.length === 0) return finding('ok', `for ${serverName}`);
-  const namesIn = ({ leaf }: Served) => namesOf(leaf).join(', ') || 'no name at all';
+  const namesIn = ({ leaf }: Served) => namesText(leaf);
   const wrongNames = describeGroups(
     wrong,
     namesIn,

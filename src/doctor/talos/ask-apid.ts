@@ -3,6 +3,7 @@ import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuil
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { checkServerIdentity } from '../../certs/inspect.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { hostPort } from '../dial.ts';
@@ -160,7 +161,7 @@ type Connect = (at: ApidAddress, mayBeInMaintenance: boolean) => Connection;
 function connect(url: string, mayBeInMaintenance: boolean, { ca, identity, timeoutMs }: Calling) {
   const trust =
     mayBeInMaintenance || ca === undefined ? { rejectUnauthorized: !mayBeInMaintenance } : { ca, ...identity };
-  const sessions = new Sessions(url, {}, trust);
+  const sessions = new Sessions(url, {}, { ...trust, checkServerIdentity });
   const transport = createGrpcTransport({
     baseUrl: url,
     sessionManager: sessions,

@@ -1,5 +1,5 @@
 import { issuerOf } from '../../certs/distinguished-name.ts';
-import { invalidAt, namesOf, signerOf, uncoveredNames } from '../../certs/inspect.ts';
+import { invalidAt, namesText, signerOf, uncoveredNames } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
 import { type FaultKind, hostPort } from '../dial.ts';
@@ -226,7 +226,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     return problem(
       'configuration',
       check,
-      `its certificate is not for ${host}, but for ${namesOf(leaf).join(', ')}`,
+      `its certificate is not for ${host}, but for ${namesText(leaf)}`,
       `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
     );
   }

@@ -1,7 +1,8 @@
 import { generate } from 'selfsigned';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 
-const YEAR_MS = 31_536_000_000;
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
 
 /** A CA that may have intermediate CAs below it, as those of taintkeeper may not. Valid for a year before that time, and a year after it. */
 export async function issueAuthority(name: string, now: Date, parent?: KeyPair): Promise<KeyPair> {
@@ -15,6 +16,30 @@ export async function issueAuthority(name: string, now: Date, parent?: KeyPair):
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
       { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  return { cert, key };
+}
+
+/** An entry of subjectAltName: an email address, a DNS name, or an IP address. */
+export type AltName = { type: 1 | 2; value: string } | { type: 7; ip: string };
+
+/** A serving certificate, valid now. Without alternative names, it has no such extension, as `openssl req -x509 -subj /CN=NAME` leaves it. */
+export async function issueNamed(
+  commonName: string,
+  altNames: readonly AltName[],
+  { now = new Date(), ca }: { now?: Date; ca?: KeyPair } = {},
+): Promise<KeyPair> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: commonName }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(now.getTime() - DAY_MS),
+    notAfterDate: new Date(now.getTime() + 89 * DAY_MS),
+    ...(ca ? { ca } : {}),
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      ...(altNames.length > 0 ? [{ name: 'subjectAltName' as const, altNames: [...altNames] }] : []),
     ],
   });
   return { cert, key };

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Diagnosis } from '../../../src/doctor/diagnosis.ts';
+import { issueNamed } from '../certs/authorities.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
 import {
   type Api,
@@ -287,6 +288,14 @@ describe('the configuration is to blame', () => {
     const { result, problems } = await diagnosed(talosconfig([at], ca, client));
     expect(result).toBe('configuration');
     expect(problems).toEqual([`${at}: its certificate is not for 127.0.0.1, but for 10.0.0.5`]);
+  });
+
+  it('where the certificate has the name only as the Common Name, which talosctl ignores', async () => {
+    const at = await startApid(await issueNamed('localhost', [], { ca }), ca);
+    const byName = at.replace('127.0.0.1', 'localhost');
+    const { result, problems } = await diagnosed(talosconfig([byName], ca, client));
+    expect(result).toBe('configuration');
+    expect(problems).toEqual([`${byName}: its certificate is not for localhost, but for no name at all`]);
   });
 
   it('where the machine is in maintenance mode', async () => {

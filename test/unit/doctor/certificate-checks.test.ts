@@ -4,6 +4,7 @@ import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.t
 import type { Dialled } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
+import { issueNamed } from '../certs/authorities.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const HOUR_MS = 3_600_000;
@@ -16,6 +17,10 @@ const future = await certificates({ days: -3650 });
 const sinceThen = await certificates({ by: future.ca });
 const misnamed = await certificates({ names: ['other.taintkeeper.svc'], by: its.ca });
 const second = await certificates({ by: its.ca });
+const commonNameOnly = {
+  ca: its.ca,
+  serving: await issueNamed('taintkeeper.taintkeeper.svc', [], { now: NOW, ca: its.ca }),
+};
 
 const filesOf = ({ ca, serving }: typeof its) =>
   known({ cert: serving.cert, key: serving.key, caCert: ca.cert, caKey: ca.key });
@@ -64,6 +69,15 @@ describe('certificates', () => {
       facts: wellFacts(its, { replicas: served(greeted(misnamed), greeted(misnamed)), secret: filesOf(misnamed) }),
       found: { 'certificate names': 'problem' },
       says: /^the API server asks for taintkeeper.taintkeeper.svc, and the certificate of a, b is for other.taintkeeper.svc/,
+    },
+    {
+      why: 'a name that is only the Common Name, which the API server ignores',
+      facts: wellFacts(its, {
+        replicas: served(greeted(commonNameOnly), greeted(commonNameOnly)),
+        secret: filesOf(commonNameOnly),
+      }),
+      found: { 'certificate names': 'problem' },
+      says: /^the API server asks for taintkeeper.taintkeeper.svc, and the certificate of a, b is for no name at all$/,
     },
     {
       why: 'another CA in the caBundle',

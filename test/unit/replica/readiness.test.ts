@@ -4,7 +4,7 @@ import type { ServableCertificates } from '../../../src/certs/certificate-direct
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { openPolicyStore } from '../../../src/files/policy-files.ts';
-import { certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
+import { type Caller, certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
 import { taintPolicyYaml } from '../reviews.ts';
 
 const DAY_MS = 86_400_000;
@@ -33,7 +33,7 @@ it.each<{
   why: string;
   found?: Partial<ServableCertificates>;
   fault?: string;
-  clocksAgree?: boolean;
+  caller?: Partial<Caller> | undefined;
   state: string;
   detail: string;
 }>([
@@ -55,6 +55,20 @@ it.each<{
     found: { renews: 'nothing', uncovered: ['a.test', '::1'] },
     state: 'degraded',
     detail: `expires ${end(fresh)}, renewed by its issuer; it is not for a.test, ::1`,
+  },
+  {
+    why: 'that is not for the name by which the API server calls',
+    found: { renews: 'nothing', uncovered: ['taintkeeper.taintkeeper.svc'] },
+    caller: {},
+    state: 'failed',
+    detail: 'it is not for taintkeeper.taintkeeper.svc',
+  },
+  {
+    why: 'that is not for the name by which the API server calls, and expired,',
+    found: { renews: 'nothing', certificate: expired, uncovered: ['taintkeeper.taintkeeper.svc'] },
+    caller: {},
+    state: 'failed',
+    detail: `not valid after ${end(expired)}; it is not for taintkeeper.taintkeeper.svc`,
   },
   {
     why: 'of another issuer, expiring within two weeks,',
@@ -108,7 +122,7 @@ it.each<{
   {
     why: 'whose CA, of the Secret, is not valid yet by the clock of the API server',
     found: { renews: 'all', ca: futureCa },
-    clocksAgree: false,
+    caller: { clocksAgree: false },
     state: 'failed',
     detail: `the CA is not valid before ${begin(futureCa)}; it is ${NOW.toISOString()} by the API server's clock, and this machine's clock differs`,
   },
@@ -119,7 +133,7 @@ it.each<{
     state: 'failed',
     detail: `not valid after ${end(expired)}; it is not for a.test; tls.crt is garbage`,
   },
-])('a certificate $why is $state', ({ found, fault, clocksAgree, state, detail }) => {
+])('a certificate $why is $state', ({ found, fault, caller, state, detail }) => {
   const current: ServableCertificates = {
     serving: { cert: '', key: '' },
     certificate: fresh,
@@ -132,7 +146,11 @@ it.each<{
   };
   const keeper: CertificateKeeper = { current: () => current, fault: () => fault, stop: () => {} };
 
-  expect(certificateCheck(keeper, NOW, clocksAgree)).toEqual({ name: 'certificate', state, detail });
+  expect(certificateCheck(keeper, caller && { now: NOW, clocksAgree: true, ...caller })).toEqual({
+    name: 'certificate',
+    state,
+    detail,
+  });
 });
 
 it.each([
