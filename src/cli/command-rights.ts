@@ -1,7 +1,9 @@
+import type { ApiError } from '../cluster/client/api-error.ts';
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
 import { OWN_SECRET } from '../cluster/own-names.ts';
 import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { InputError } from '../files/text-files.ts';
 
 /** A rule of RBAC. */
 export interface RoleRule {
@@ -109,8 +111,15 @@ export const COMMAND_RIGHTS = {
   'talos drift': { inCluster: [core('list', 'nodes')] },
 } as const satisfies Readonly<Record<string, CommandRights>>;
 
+type CommandWithRights = keyof typeof COMMAND_RIGHTS;
+
+/** The error of a command that must not go on, because the user may not read something. @param what such as `which nodes exist` */
+export function notPermitted(command: CommandWithRights, what: string, refusal: ApiError): InputError {
+  return new InputError([`${what} cannot be read: ${refusal.message}. ${rightsText(command)}`]);
+}
+
 /** The rights of a command as a sentence of its help. */
-export function rightsText(command: keyof typeof COMMAND_RIGHTS): string {
+export function rightsText(command: CommandWithRights): string {
   const { inCluster = [], inNamespace = [] }: CommandRights = COMMAND_RIGHTS[command];
   const of = (rules: readonly RoleRule[]) =>
     rules.map((rule) => `${rule.verbs.join(', ')} ${rule.resources.join(', ')}`).join('; ');

@@ -132,7 +132,7 @@ export function explainDaemonSet(
     problems: problemsFor(explained, policies),
     ...(remedy ? { remedy } : {}),
     ...facts,
-    notes: [...facts.notes, ...unusableFor(policies)],
+    notes: [...facts.notes, ...notesOnUnusable(policies)],
   };
 }
 
@@ -161,7 +161,11 @@ export function explainPod(
   const inForce = inForceOf(policies, facts.audit);
   const explained = policiesOnPod(pod, owner, own, inForce);
   const restrictions = restrictionsOn(object, place, inForce.compiled);
-  const notes = [...facts.notes, ...unusableFor(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
+  const notes = [
+    ...facts.notes,
+    ...notesOnUnusable(policies),
+    ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : []),
+  ];
   return {
     kind: 'pod',
     ...place,
@@ -207,10 +211,6 @@ function restrictionText({ key, tolerations, serviceAccount, ...by }: Restrictio
 /** Taints of devices (KEP-5055) block and evict pods as taints of nodes do. */
 const DEVICE_TAINTS =
   'it has resource claims: taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules -o yaml';
-
-function unusableFor(policies: Facts['policies']): string[] {
-  return notesOnUnusable(policies.filter(({ kind }) => kind !== 'TaintPolicy'));
-}
 
 function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Facts['policies']): PolicyProblem[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);

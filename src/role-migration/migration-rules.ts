@@ -3,11 +3,13 @@ import type { Operation } from '../kubernetes/json-patch.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-rule.ts';
+import { type CompiledTaintRule, compileRules, isStartup, type TaintRule } from '../policy/taint-rule.ts';
 import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
+import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
 import type { Change } from './migration-change.ts';
 import { type MigrationFacts, selectsByOldRole } from './migration-facts.ts';
 import { missingTolerations, taintPairs } from './role-analysis.ts';
@@ -140,11 +142,28 @@ function rewriting(policy: Policy, facts: MigrationFacts): RemainingChanges {
 }
 
 /** RBAC rules also name the keys, so this is left to the user. */
-function restricting({ name, spec: { taints } }: TolerationRestriction): RemainingChanges {
-  const keys = taints.map(({ key }) => key);
-  if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE)) return NOTHING;
-  const why = `restricts only the old taint: add ${NEW_ROLE} to spec.taints, and to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
+function restricting({ name, spec }: TolerationRestriction): RemainingChanges {
+  const isRestricted = coverageBy(compileTolerationRestriction({ name, spec }).taints);
+  const missing = spec.taints
+    .filter((taint) => taint.key === OLD_ROLE && !isRestricted(taint))
+    .map((taint) => ({ ...taint, key: NEW_ROLE }));
+  if (missing.length === 0) return NOTHING;
+  const why = `restricts the old taint and not the new one: add ${JSON.stringify(missing)} to spec.taints, and ${NEW_ROLE} to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
   return { changes: [], byHand: [`TolerationRestriction ${name} ${why}`] };
+}
+
+/**
+ * Whether rules together cover every new taint that corresponds to a rule for the old one. A rule without an effect is for all effects, and one
+ * without a value is for any value, of which there are infinitely many: only rules without a value cover it.
+ */
+function coverageBy(rules: readonly CompiledTaintRule[]): (old: Pick<TaintRule, 'value' | 'effect'>) => boolean {
+  const matching = compileRules(rules);
+  const matchingAnyValue = compileRules(rules.filter(({ value }) => value === undefined));
+  return ({ value, effect }) =>
+    (effect === undefined ? TAINT_EFFECTS : [effect]).every((each) => {
+      const taint = { key: NEW_ROLE, value, effect: each };
+      return (value === undefined ? matchingAnyValue : matching)(taint) !== undefined;
+    });
 }
 
 const NOTHING: RemainingChanges = { changes: [], byHand: [] };
@@ -153,9 +172,11 @@ const NOTHING: RemainingChanges = { changes: [], byHand: [] };
 function rewritingTolerations(policy: TolerationPolicy): RemainingChanges {
   const { name, spec } = policy;
   const given = tolerationsOf(spec);
-  const keys = given.map(({ key }) => key);
-  if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE) || keys.includes(undefined)) return NOTHING;
-  const added = given.filter(({ key }) => key === OLD_ROLE).map((toleration) => ({ ...toleration, key: NEW_ROLE }));
+  const added = given
+    .filter(({ key }) => key === OLD_ROLE)
+    .map((toleration) => ({ ...toleration, key: NEW_ROLE }))
+    .filter((toleration) => rangesOf(toleration).some((range) => !given.some((one) => covers(one, range))));
+  if (added.length === 0) return NOTHING;
   if (given.length + added.length > MAX_POLICY_TOLERATIONS) {
     const why = `requires a toleration of the old taint, and has as many tolerations as a policy may have: add a policy for ${NEW_ROLE}`;
     return { changes: [], byHand: [`TolerationPolicy ${name} ${why}`] };
@@ -186,8 +207,11 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
     carriers.every(({ taints }) =>
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
     );
-  const coversNew = ({ value, effect = 'NoSchedule' }: TaintRule) =>
-    compiled?.protectedBy({ key: NEW_ROLE, value, effect }) !== undefined;
+  const isProtected = coverageBy(compiled?.protectionRules ?? []);
+  // A node can have one taint of a key and an effect, so any value will do for those that taintkeeper sets.
+  const isSet = ({ effect }: TaintRule) =>
+    compiled?.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect) ?? false;
+  const coversNew = (rule: TaintRule) => (isStartup(rule.ensure) ? isSet(rule) : isProtected(rule));
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
   // From the end, so that the indexes of the others stay.
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);

@@ -1,3 +1,4 @@
+import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Level } from '../../explain/sections.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count, objectTitle, printable } from '../../kubernetes/text.ts';
@@ -11,12 +12,18 @@ import { addedTo, waitingOn } from './leftovers.ts';
 
 type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
-/** The result of `taintkeeper cleanup`. */
-export function formatCleanup(cleaned: readonly Cleaned[], shown: Shown, format: OutputFormat): string {
-  return formatAs(format, { data: () => dataOf(cleaned, shown), table: (look) => tableOf(cleaned, shown, look) });
+export interface Cleanup {
+  readonly cleaned: readonly Cleaned[];
+  /** The TaintPolicies whose startup taints are unknown, because their specs cannot be used. */
+  readonly unusable: readonly PolicyObject[];
 }
 
-function dataOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown): object {
+/** The result of `taintkeeper cleanup`. */
+export function formatCleanup(cleanup: Cleanup, shown: Shown, format: OutputFormat): string {
+  return formatAs(format, { data: () => dataOf(cleanup, shown), table: (look) => tableOf(cleanup, shown, look) });
+}
+
+function dataOf({ cleaned, unusable }: Cleanup, { tolerations, dryRun }: Shown): object {
   return {
     dryRun,
     objects: cleaned.map(({ leftover, result, problem }) => ({
@@ -29,6 +36,7 @@ function dataOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown): ob
       result,
       ...(problem === undefined ? {} : { problem }),
     })),
+    ...(unusable.length > 0 ? { unusablePolicies: unusable.map(({ name }) => name) } : {}),
   };
 }
 
@@ -37,8 +45,12 @@ const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', fail
 /** In kubectl's words. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
-function tableOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, look: Look): string {
-  if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
+function tableOf({ cleaned, unusable }: Cleanup, { tolerations, dryRun }: Shown, look: Look): string {
+  if (cleaned.length === 0) {
+    return unusable.length === 0
+      ? 'nothing of taintkeeper is left on nodes and DaemonSets\n'
+      : 'no annotations of taintkeeper are left on nodes and DaemonSets, and no startup taints of the other policies\n';
+  }
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
     const title = printable(objectTitle(leftover));

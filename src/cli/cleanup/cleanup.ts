@@ -1,14 +1,15 @@
 import { Command, Option } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
+import { type PolicyObject, whyUnusable } from '../../cluster/policy-object.ts';
 import { count } from '../../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
 import { type OutputFormat, outputOption, parseSeconds } from '../options.ts';
 import { tell, withProgress } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
-import { formatCleanup } from './cleaned-objects.ts';
-import { type Cleaned, type CleaningOptions, clean, DRY_RUNS } from './cleaning.ts';
+import { type Cleanup, formatCleanup } from './cleaned-objects.ts';
+import { type CleaningOptions, clean, DRY_RUNS } from './cleaning.ts';
 import { refuseWhileInstalled } from './installed.ts';
 import { findLeftovers } from './leftovers.ts';
 
@@ -55,11 +56,13 @@ Tolerations that were added when a DaemonSet was created or changed have no reco
 are replaced before the next one is changed.
 
 It removes startup taints first, and finds them by the TaintPolicies. Run it before you delete the CustomResourceDefinitions, or
-remove them with kubectl taint nodes. Other taints that policies required stay.
+remove them with kubectl taint nodes. It names each TaintPolicy that it cannot use, whose startup taints stay. Other taints that
+policies required stay, too.
 
 ${rightsText('cleanup')}
 
-Exit code: 0 everything was removed, 1 some objects could not be removed, 2 could not determine the state, or taintkeeper is installed.
+Exit code: 0 everything was removed, 1 some objects could not be removed, or a TaintPolicy cannot be used, 2 could not determine the
+state, or taintkeeper is installed.
 
 Examples:
   taintkeeper cleanup --dry-run                  shows what is left, in the current context
@@ -67,17 +70,20 @@ Examples:
   taintkeeper cleanup --tolerations              removes tolerations too, one DaemonSet after the other`,
     )
     .action(async (options: CleanupOptions) => {
-      const cleaned = await cleanUp(options);
-      process.stdout.write(formatCleanup(cleaned, options, options.output));
-      exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.problem);
+      const cleanup = await cleanUp(options);
+      process.stdout.write(formatCleanup(cleanup, options, options.output));
+      const { cleaned, unusable } = cleanup;
+      const isClean = unusable.length === 0 && cleaned.every(({ result }) => result === 'removed');
+      exit(isClean ? EXIT.ok : EXIT.problem);
     });
 }
 
 /** @throws InputError if the cluster cannot be read, or taintkeeper runs there */
-function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
+function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleanup> {
   const cleanUpAt = async (client: ApiClient) => {
     await refuseWhileInstalled(client, options.dryRun !== 'none');
     const leftovers = await withProgress('reading nodes and DaemonSets', findLeftovers(client));
+    tell(...leftovers.unusable.map(unusableNote));
     const rolling = options.tolerations ? leftovers.objects.filter(({ tolerations }) => tolerations.length > 0) : [];
     if (rolling.length > 0 && options.dryRun === 'none') {
       tell(`note: the pods of ${count(rolling.length, 'DaemonSet')} are replaced, one DaemonSet after the other`);
@@ -87,7 +93,15 @@ function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
       what = next;
     };
     const work = clean(client, leftovers, { ...options, rolloutTimeoutMs: timeout * 1000, onProgress });
-    return withProgress(() => what, work);
+    return { cleaned: await withProgress(() => what, work), unusable: leftovers.unusable };
   };
   return atCluster(options, cleanUpAt, { namesServer: true });
+}
+
+function unusableNote(policy: PolicyObject): string {
+  const { name } = policy;
+  return (
+    `note: TaintPolicy ${name} is left out: ${whyUnusable(policy)}. Its startup taints are unknown, and stay: correct it with ` +
+    `kubectl edit taintpolicy ${name}, and run the command again, or remove its startup taints with kubectl taint nodes`
+  );
 }

@@ -7,7 +7,8 @@ import {
   projectNode,
 } from '../../cluster/cluster-objects.ts';
 import { listPolicies } from '../../cluster/policies.ts';
-import { policiesInForce } from '../../cluster/policy-object.ts';
+import { undefinedKinds } from '../../cluster/policy-definitions.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
@@ -15,6 +16,7 @@ import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
+import { notPermitted } from '../command-rights.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
@@ -72,6 +74,8 @@ export interface Leftovers {
   readonly unreadyNodes: readonly ClusterNode[];
   /** The TaintPolicies in force. */
   readonly policies: readonly CompiledTaintPolicy[];
+  /** The TaintPolicies that cannot be used: whether nodes carry startup taints of them is unknown. */
+  readonly unusable: readonly PolicyObject[];
 }
 
 /** The startup taints of a node that only taintkeeper removes. */
@@ -79,19 +83,26 @@ export function waitingOn(leftover: Leftover): readonly Taint[] {
   return leftover.resource === 'nodes' ? leftover.startup : [];
 }
 
-/** None if the CustomResourceDefinition does not exist, or the user may not read the policies. @throws ApiError */
-async function readTaintPolicies(client: ApiClient): Promise<readonly CompiledTaintPolicy[]> {
+/**
+ * None if the CustomResourceDefinition does not exist.
+ * @throws InputError if the user may not read the policies, ApiError, Error
+ */
+async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[]> {
   try {
-    return compilePolicies(policiesInForce(await listPolicies(client, ['TaintPolicy']))).taintPolicies;
+    return await listPolicies(client, ['TaintPolicy']);
   } catch (error) {
-    if (isNotServed(error) || isForbidden(error)) return [];
-    throw error;
+    if (!(isForbidden(error) || isNotServed(error))) throw error;
+    // RBAC also refuses lists of kinds that are not served.
+    if ((await undefinedKinds(client)).includes('TaintPolicy')) return [];
+    if (!isForbidden(error)) throw error;
+    throw notPermitted('cleanup', 'which startup taints are left', error);
   }
 }
 
-/** @throws ApiError */
+/** @throws InputError if the user may not read the policies, ApiError, Error */
 export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
-  const policies = await readTaintPolicies(client);
+  const objects = await readTaintPolicies(client);
+  const policies = compilePolicies(policiesInForce(objects)).taintPolicies;
   const [nodes, daemonSets] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, policies)),
     listObjects(client, '/apis/apps/v1/daemonsets', readDaemonSet),
@@ -100,6 +111,7 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
   const leftovers = candidates.filter((object) => object.annotations.length > 0 || waitingOn(object).length > 0);
   return {
     policies,
+    unusable: objects.filter(({ inForce }) => inForce === undefined),
     // Startup taints first: they keep pods from nodes.
     objects: leftovers.toSorted((a, b) => Number(waitingOn(b).length > 0) - Number(waitingOn(a).length > 0)),
     unreadyNodes: nodes.flatMap(({ value }) => (value.ready ? [] : [value])),

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { printable } from '../../kubernetes/text.ts';
 import { VERSION } from '../../version.ts';
@@ -39,13 +40,20 @@ export function placeIn(text: string): SourcePlace {
   };
 }
 
-/** Annotations of GitHub Actions. */
-export function asAnnotations(results: readonly CiResult[]): string {
+interface Platform {
+  /** Whether the paths of files are those of Windows. */
+  readonly isWindows: boolean;
+}
+
+const HERE: Platform = { isWindows: path === path.win32 };
+
+/** Annotations of GitHub Actions, whose paths have slashes on every system. */
+export function asAnnotations(results: readonly CiResult[], platform: Platform = HERE): string {
   return results
     .map(({ file, line, column, level, rule, subject, text }) =>
       workflowCommand(
         level === 'note' ? 'notice' : level,
-        { file, line, col: column, title: `${rule}: ${subject}` },
+        { file: withSlashes(file, platform), line, col: column, title: `${rule}: ${subject}` },
         text,
       ),
     )
@@ -76,7 +84,12 @@ function escapeData(text: string): string {
  * @param tool such as `taintkeeper review`
  * @param rules the rules that results may name
  */
-export function asSarif(tool: string, rules: readonly CiRule[], results: readonly CiResult[]): string {
+export function asSarif(
+  tool: string,
+  rules: readonly CiRule[],
+  results: readonly CiResult[],
+  platform: Platform = HERE,
+): string {
   return asJson({
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
@@ -98,7 +111,7 @@ export function asSarif(tool: string, rules: readonly CiRule[], results: readonl
           locations: [
             {
               physicalLocation: {
-                artifactLocation: { uri: uriOf(file) },
+                artifactLocation: { uri: uriOf(file, platform) },
                 ...(line === undefined ? {} : { region: { startLine: line, startColumn: column } }),
               },
             },
@@ -111,11 +124,17 @@ export function asSarif(tool: string, rules: readonly CiRule[], results: readonl
 }
 
 /** Relative to the working directory, as code scanning requires. Absolute paths stay absolute. */
-function uriOf(file: string): string {
-  if (file.startsWith('/')) return pathToFileURL(file).href;
-  return file
+function uriOf(file: string, platform: Platform): string {
+  const { isWindows } = platform;
+  if ((isWindows ? path.win32 : path.posix).isAbsolute(file)) return pathToFileURL(file, { windows: isWindows }).href;
+  return withSlashes(file, platform)
     .replace(/^(\.\/)+/, '')
     .split('/')
     .map(encodeURIComponent)
     .join('/');
+}
+
+/** Elsewhere than on Windows, a backslash is part of a name. */
+function withSlashes(file: string, { isWindows }: Platform): string {
+  return isWindows ? file.replaceAll('\\', '/') : file;
 }

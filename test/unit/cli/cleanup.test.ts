@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { POLICY_GROUP } from '../../../src/cluster/policy-paths.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -30,10 +31,14 @@ const rolledOut = (name: string) => ({
 
 async function cluster(
   onPatch: Handler,
-  bindings: Readonly<Record<string, readonly object[]>> = {},
+  lists: Readonly<Record<string, readonly object[]>> = {},
   onRead: Handler = ({ path }, response) => answer(response, daemonSet(path.slice(-1))),
   /** The resource that the user may not list. */
   forbidden?: string,
+  {
+    defined = ['taintpolicies'],
+    listed = true,
+  }: { readonly defined?: readonly string[]; readonly listed?: boolean } = {},
 ) {
   const api = await startFakeApi((request, response) => {
     const { method, path } = request;
@@ -43,10 +48,17 @@ async function cluster(
       const names = ['validating', 'mutating'].map((kind) => `${kind}admissionpolicies`);
       return answer(response, { resources: names.map((name) => ({ name })) });
     }
+    if (path === POLICY_GROUP && defined.length > 0) {
+      return answer(response, { resources: defined.map((name) => ({ name })) });
+    }
+    if (path === '/apis') return answer(response, { groups: [] });
     if (/daemonsets\/.+$/.test(path)) return onRead(request, response);
     const resource = path.split('/').at(-1) ?? '';
     if (resource === forbidden) return answer(response, refusal(403, 'Forbidden', 'you may not list it'), 403);
-    const items = resource === 'daemonsets' ? ['a', 'b'].map(daemonSet) : (bindings[resource] ?? []);
+    if (path.startsWith(POLICY_GROUP) && !(listed && defined.includes(resource))) {
+      return answer(response, '404 page not found', 404);
+    }
+    const items = lists[resource] ?? (resource === 'daemonsets' ? ['a', 'b'].map(daemonSet) : []);
     return answer(response, { metadata: { resourceVersion: '1' }, items });
   });
   const file = join(temporaryDirectory(), 'kubeconfig');
@@ -103,6 +115,67 @@ it('startup taints that wait are removed first: they keep pods from nodes', asyn
   const { stdout } = await cleanup();
   expect(stdout).toMatch(/^nodes\/n2 +startup taint example\.com\/network:NoSchedule +removed$/m);
   expect(patched().slice(0, 2)).toEqual(['/api/v1/nodes/n2', '/api/v1/nodes/n1']);
+});
+
+describe('TaintPolicies, which name the startup taints of nodes,', () => {
+  it('that may not be listed: nothing is removed, and the missing right is named', async () => {
+    const { patched, cleanup } = await cluster(done, {}, undefined, 'taintpolicies');
+    for (const args of [[], ['--dry-run']]) {
+      const { code, stdout, stderr } = await cleanup(...args);
+      expect([code, stdout, patched()]).toEqual([2, '', []]);
+      expect(stderr).toMatch(
+        /which startup taints are left cannot be read: .*403 Forbidden: you may not list it\. Permissions: .*list taintpolicies/,
+      );
+    }
+  });
+
+  it.each([
+    { why: 'the group is not served', forbidden: undefined, defined: [] },
+    { why: 'the API server refuses also what it does not serve', forbidden: 'taintpolicies', defined: [] },
+    {
+      why: 'another version of taintkeeper has other kinds',
+      forbidden: 'taintpolicies',
+      defined: ['recoverypolicies'],
+    },
+  ])('without a CustomResourceDefinition are none: $why', async ({ forbidden, defined }) => {
+    const { patched, cleanup } = await cluster(done, {}, undefined, forbidden, { defined });
+    expect(await cleanup()).toMatchObject({ code: 0, stderr: '' });
+    expect(patched()).toHaveLength(2);
+  });
+
+  it('that a proxy does not find are unknown: nothing is removed', async () => {
+    const { patched, cleanup } = await cluster(done, {}, undefined, undefined, { listed: false });
+    const { code, stdout, stderr } = await cleanup();
+    expect([code, stdout, patched()]).toEqual([2, '', []]);
+    expect(stderr).toMatch(/GET \S+\/taintpolicies: 404: "404 page not found"/);
+  });
+
+  describe('that cannot be used, are named with what to do', () => {
+    const unusable = {
+      metadata: { name: 'network', uid: 'u', generation: 3, resourceVersion: '1' },
+      spec: { mode: 'Sometimes', taints: [{ key: 'example.com/network', effect: 'NoSchedule' }] },
+    };
+    const NOTE =
+      /^taintkeeper: note: TaintPolicy network is left out: generation 3 cannot be used: spec\.mode: .+\. Its startup taints are unknown, and stay: correct it with kubectl edit taintpolicy network, and run the command again, or remove its startup taints with kubectl taint nodes\n$/;
+
+    it('and the rest is removed', async () => {
+      const { patched, cleanup } = await cluster(done, { taintpolicies: [unusable] });
+      const { code, stderr } = await cleanup();
+      expect([code, stderr, patched().length]).toEqual([1, expect.stringMatching(NOTE), 2]);
+    });
+
+    it('and the output does not say that nothing is left', async () => {
+      const { cleanup } = await cluster(done, { taintpolicies: [unusable], daemonsets: [] });
+      expect(await cleanup()).toEqual({
+        code: 1,
+        stdout:
+          'no annotations of taintkeeper are left on nodes and DaemonSets, and no startup taints of the other policies\n',
+        stderr: expect.stringMatching(NOTE),
+      });
+      const { stdout } = await cleanup('-o', 'json');
+      expect(JSON.parse(stdout)).toEqual({ dryRun: 'none', objects: [], unusablePolicies: ['network'] });
+    });
+  });
 });
 
 const unavailable = refusal(503, 'ServiceUnavailable', 'etcd has no leader');

@@ -218,7 +218,7 @@ describe('of a cluster', () => {
     const { code, stdout } = await migrate({ ...DONE, [`${POLICIES}/tolerationrestrictions`]: [cp] });
     const { steps } = JSON.parse(stdout) as Migration;
     expect(steps.flatMap(({ byHand }) => byHand)).toEqual([
-      expect.stringMatching(/^TolerationRestriction cp restricts only the old taint: /),
+      expect.stringMatching(/^TolerationRestriction cp restricts the old taint and not the new one: /),
     ]);
     expect(code).toBe(1);
   });

@@ -343,15 +343,20 @@ describe('a DaemonSet that a startup taint of a policy keeps off a node', () => 
   });
 
   it.each([
-    { why: 'the taint waits for it', taintPolicies: policiesWaitingFor('a'), notes: 0 },
-    { why: 'that is not known', taintPolicies: REFUSED, notes: 1 },
+    { why: 'the taint waits for it', taintPolicies: policiesWaitingFor('a'), notes: [] },
+    { why: 'that is not known', taintPolicies: REFUSED, notes: ['note: TaintPolicies were not read'] },
+    {
+      why: 'the spec of the policy cannot be used',
+      taintPolicies: [policy('storage', { mode: 'Sometimes' })],
+      notes: ['note: TaintPolicy storage is left out here'],
+    },
   ])('does not run there: $why', async ({ taintPolicies, notes }) => {
     const { code, stdout } = await explained(taintPolicies);
     expect(stdout).toMatch(/^1 +new +no +taint example\.com\/storage-not-ready:NoSchedule$/m);
     expect(stdout).toMatch(
       /\nnext: taintkeeper coverage fix -n ns --daemonset a --taint example\.com\/storage-not-ready /,
     );
-    expect(stdout.match(/^note: TaintPolicies were not read: /gm) ?? []).toHaveLength(notes);
+    expect(stdout.match(/^note: TaintPolic[^:]+/gm) ?? []).toEqual(notes);
     expect(code).toBe(1);
   });
 });

@@ -444,6 +444,163 @@ describe('what is left to do', () => {
     expect(plan[5]).toEqual([`kubectl taint node m n ${OLD_ROLE}:NoSchedule-`]);
   });
 
+  const OLD_GPU = { key: OLD_ROLE, value: 'gpu' };
+  const startup = (key: string, value?: string) => ({
+    key,
+    ...(value === undefined ? {} : { value }),
+    effect: 'NoSchedule',
+    ensure: 'AtRegistration',
+  });
+  it.each<{ why: string; taints: object[]; added: object[] }>([
+    {
+      why: 'one effect of the new key does not cover a rule for every effect',
+      taints: [{ key: OLD_ROLE }, { key: NEW_ROLE, effect: 'NoSchedule' }],
+      added: [{ key: NEW_ROLE }],
+    },
+    {
+      why: 'nor do two of the three effects',
+      taints: [
+        { key: OLD_ROLE },
+        { key: NEW_ROLE, effect: 'NoSchedule' },
+        { key: NEW_ROLE, effect: 'PreferNoSchedule' },
+      ],
+      added: [{ key: NEW_ROLE }],
+    },
+    {
+      why: 'three rules cover it together',
+      taints: [
+        { key: OLD_ROLE },
+        { key: NEW_ROLE, effect: 'NoSchedule' },
+        { key: NEW_ROLE, effect: 'PreferNoSchedule' },
+        { key: NEW_ROLE, effect: 'NoExecute' },
+      ],
+      added: [],
+    },
+    {
+      why: 'the new taint without a value does not cover a rule for any value',
+      taints: [
+        { key: OLD_ROLE, effect: 'NoSchedule' },
+        { key: NEW_ROLE, value: '', effect: 'NoSchedule' },
+      ],
+      added: [{ key: NEW_ROLE, effect: 'NoSchedule' }],
+    },
+    {
+      why: 'a rule for any value covers one for a value',
+      taints: [OLD_GPU, { key: NEW_ROLE }],
+      added: [],
+    },
+    {
+      why: 'a value counts only with the effect of the rule',
+      taints: [OLD_GPU, { key: NEW_ROLE, value: 'gpu', effect: 'NoSchedule' }],
+      added: [{ key: NEW_ROLE, value: 'gpu' }],
+    },
+    {
+      why: 'a domain covers each effect and value',
+      taints: [{ key: OLD_ROLE }, { key: 'node-role.kubernetes.io/*' }],
+      added: [],
+    },
+    {
+      why: 'a domain covers what is not excepted only',
+      taints: [{ key: OLD_ROLE }, { key: 'node-role.kubernetes.io/*', except: [NEW_ROLE] }],
+      added: [{ key: NEW_ROLE }],
+    },
+    {
+      why: 'a protected taint is not set on new nodes',
+      taints: [startup(OLD_ROLE), { key: NEW_ROLE }],
+      added: [startup(NEW_ROLE)],
+    },
+    {
+      why: 'a startup taint is added once',
+      taints: [startup(OLD_ROLE), startup(NEW_ROLE)],
+      added: [],
+    },
+    {
+      why: 'of two values, a node can have one, and the API server would refuse a second rule',
+      taints: [startup(OLD_ROLE, 'a'), startup(NEW_ROLE, 'b')],
+      added: [],
+    },
+    {
+      why: 'a startup taint protects nothing',
+      taints: [{ key: OLD_ROLE, effect: 'NoSchedule' }, startup(NEW_ROLE)],
+      added: [{ key: NEW_ROLE, effect: 'NoSchedule' }],
+    },
+  ])('a TaintPolicy names the new taint wherever it names the old one: $why', ({ taints, added }) => {
+    const partly = policy('TaintPolicy', 'p', { mode: 'Deny', taints });
+    const patch = patchOf(
+      'taintpolicy p',
+      added.map((value) => ({ op: 'add', path: '/spec/taints/-', value })),
+    );
+    expect(left({ policies: [partly] })).toEqual(added.length > 0 ? { 4: [patch] } : {});
+  });
+
+  const tolerating = (key: string | undefined, effect?: string, rest: object = { operator: 'Exists' }) => ({
+    ...(key === undefined ? {} : { key }),
+    ...rest,
+    ...(effect === undefined ? {} : { effect }),
+  });
+  it.each<{ why: string; tolerations: object[]; added: object[] }>([
+    {
+      why: 'one effect of the new key does not cover every effect',
+      tolerations: [tolerating(OLD_ROLE), tolerating(NEW_ROLE, 'NoSchedule')],
+      added: [tolerating(NEW_ROLE)],
+    },
+    {
+      why: 'both effects that keep pods off do',
+      tolerations: [tolerating(OLD_ROLE), tolerating(NEW_ROLE, 'NoSchedule'), tolerating(NEW_ROLE, 'NoExecute')],
+      added: [],
+    },
+    {
+      why: 'another effect of the new key covers nothing',
+      tolerations: [tolerating(OLD_ROLE, 'NoExecute'), tolerating(NEW_ROLE, 'NoSchedule')],
+      added: [tolerating(NEW_ROLE, 'NoExecute')],
+    },
+    {
+      why: 'a toleration of every key covers its effect only',
+      tolerations: [tolerating(OLD_ROLE), tolerating(undefined, 'NoSchedule')],
+      added: [tolerating(NEW_ROLE)],
+    },
+    {
+      why: 'a toleration of every taint covers all',
+      tolerations: [tolerating(OLD_ROLE), tolerating(undefined)],
+      added: [],
+    },
+    {
+      why: 'another value covers nothing',
+      tolerations: [
+        tolerating(OLD_ROLE, 'NoSchedule', { operator: 'Equal', value: 'a' }),
+        tolerating(NEW_ROLE, 'NoSchedule', { operator: 'Equal', value: 'b' }),
+      ],
+      added: [tolerating(NEW_ROLE, 'NoSchedule', { operator: 'Equal', value: 'a' })],
+    },
+  ])('a TolerationPolicy names the new taint wherever it names the old one: $why', ({ tolerations, added }) => {
+    const partly = policy('TolerationPolicy', 't', { mode: 'Audit', daemonSets: { namespaces: ['a'] }, tolerations });
+    const patch = patchOf(
+      'tolerationpolicy t',
+      added.map((value) => ({ op: 'add', path: '/spec/tolerations/-', value })),
+    );
+    expect(left({ policies: [partly] })).toEqual(added.length > 0 ? { 4: [patch] } : {});
+  });
+
+  it.each<{ why: string; taints: object[]; missing: string | undefined }>([
+    { why: 'all of it is missing', taints: [{ key: OLD_ROLE }], missing: `[{"key":"${NEW_ROLE}"}]` },
+    {
+      why: 'one effect does not cover every effect',
+      taints: [{ key: OLD_ROLE }, { key: NEW_ROLE, effect: 'NoSchedule' }],
+      missing: `[{"key":"${NEW_ROLE}"}]`,
+    },
+    {
+      why: 'one value does not cover any value',
+      taints: [{ key: OLD_ROLE }, { key: NEW_ROLE, value: 'gpu' }],
+      missing: `[{"key":"${NEW_ROLE}"}]`,
+    },
+    { why: 'any value and effect covers each', taints: [OLD_GPU, { key: NEW_ROLE }], missing: undefined },
+  ])('a TolerationRestriction names the new taint wherever it names the old one: $why', ({ taints, missing }) => {
+    const line = `by hand: TolerationRestriction r restricts the old taint and not the new one: add ${missing} to spec.taints, and ${NEW_ROLE} to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
+    expect(left({ policies: [policy('TolerationRestriction', 'r', { mode: 'Deny', taints })] })).toEqual(
+      missing === undefined ? {} : { 4: [line] },
+    );
+  });
+
   it('names from objects mean nothing to a shell', () => {
     const [command] = left({ nodes: [node("$(reboot)'", [], OLD_LABEL)] })[1] ?? [];
     expect(command).toBe(`kubectl label node '$(reboot)'\\''' ${NEW_ROLE}=`);
