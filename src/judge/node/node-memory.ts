@@ -30,7 +30,7 @@ export interface NodeMemory {
   readonly entriesEndedAt: number | undefined;
   /** When the leader set startup taints again after a reboot. In the order of time. */
   readonly reboots: readonly number[];
-  /** The startup taints that the leader has seen the Node wait with. */
+  /** The startup taints that the leader has seen on the Node, by a policy. */
   readonly awaited: readonly AwaitedTaint[];
 }
 
