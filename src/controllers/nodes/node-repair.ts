@@ -38,7 +38,7 @@ export interface NodeRepairOptions {
 }
 
 export interface NodeRepair extends Controller {
-  /** Whether another writer undoes the changes of the node's taint repeatedly. */
+  /** Whether another writer removes the node's taint each time that the leader sets it. */
   isInConflict(node: string, taint: Taint): boolean;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;

@@ -24,7 +24,7 @@ export interface NodeSteps {
   /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
   written(entry: Entry<ClusterNode>, step: NodeStep): void;
-  /** Whether another writer undoes the leader's changes of the node's taint repeatedly. */
+  /** Whether another writer removes the node's taint each time that the leader sets it. */
   isInConflict(node: string, taint: Taint): boolean;
   forget(node: string): void;
 }
@@ -67,7 +67,7 @@ export function nodeSteps({ client, policies, startup }: NodeStepsOptions): Node
     },
     isInConflict(node, taint) {
       const memory = memories.get(node);
-      return memory !== undefined && isInConflict(memory, taint, performance.now());
+      return memory !== undefined && isInConflict(memory, taint, 'set', performance.now());
     },
     forget(node) {
       forgetBoot(node);

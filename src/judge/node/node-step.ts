@@ -17,11 +17,12 @@ import {
   conflictChangesInMs,
   conflictsNow,
   isInConflict,
+  memoryAfterChanges,
   memoryAfterReboot,
-  memoryAfterRestoration,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
+  type TaintChangeKind,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 
@@ -67,25 +68,28 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
   const { uid = '' } = node;
   const known = before?.uid === uid ? before : newMemory(uid);
-  const isConflicting = (taint: Taint) => isInConflict(known, taint, now);
-  const drift = nodeDrift(node, policies, isConflicting);
+  const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[], ...changes: TaintChangeKind[]) =>
+    Object.groupBy(all, ({ taint }) =>
+      changes.some((change) => isInConflict(known, taint, change, now)) ? 'left' : 'due',
+    );
+  const drift = nodeDrift(node, policies, (taint) => isInConflict(known, taint, 'set', now));
   const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
     ...facts,
     awaited: known.awaited,
   });
-  const isLeft = ({ taint }: { readonly taint: Taint }) => isConflicting(taint);
+  const { left: lateLeft = [], due: toSet = [] } = byConflict(late, 'set');
+  const { left: removableLeft = [], due: toRemove = [] } = byConflict(removable, 'remove');
+  const { left: allowingLeft = [], due: toAllow = [] } = byConflict(allowing, 'remove', 'allow');
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   const conflicting = [
-    ...conflictingBy('set', late.filter(isLeft)),
-    ...conflictingBy('remove', [...removable, ...allowing].filter(isLeft)),
+    ...conflictingBy('set', lateLeft),
+    ...conflictingBy('remove', [...removableLeft, ...allowingLeft]),
   ];
   const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : rebootTaints({ again, waiting: waits.waiting }));
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
-  const toRemove = removable.filter((one) => !isLeft(one));
-  const toAllow = allowing.filter((one) => !isLeft(one));
   const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
     ended: [...ended, ...toRemove.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
     more: toAllow.map(({ taint }) => taint),
@@ -94,7 +98,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const startup: StartupStep = {
     ...waits,
     ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
-    late: late.filter((one) => !isLeft(one)),
+    late: toSet,
     removable: toRemove,
     // The annotation may have no room for an entry.
     allowing: toAllow.filter(({ taint }) => isRemovalAllowed(written, taint)),
@@ -102,8 +106,10 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const conflicts = conflictsNow(
     known,
     [
-      ...drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict'),
-      ...conflicting.flatMap(({ taint, policies: by }) => by.map((name) => ({ taint, policy: { name } }))),
+      ...drift.losses.flatMap(({ taint, policy, blockedBy }) =>
+        blockedBy === 'Conflict' ? { taint, change: 'set' as const, policy: policy.name } : [],
+      ),
+      ...conflicting.flatMap(({ taint, change, policies: by }) => by.map((policy) => ({ taint, change, policy }))),
     ],
     now,
   );
@@ -143,11 +149,15 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
  * @param memory what the leader knows of the Node by now
  */
 export function memoryAfterWrite(memory: NodeMemory, { drift, startup, ended }: NodeStep, now: number): NodeMemory {
-  const restored = drift.losses.flatMap(({ taint, blockedBy }) => (blockedBy === undefined ? [taint] : []));
-  const atStartup = [...startup.late, ...startup.removable, ...startup.allowing].map(({ taint }) => taint);
+  const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
+  const changes = [
+    ...changesOf('set', [...restored, ...startup.late]),
+    ...changesOf('remove', startup.removable),
+    ...changesOf('allow', startup.allowing),
+  ];
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
-  const after = memoryAfterRestoration(rebooted, [...restored, ...atStartup], now);
+  const after = memoryAfterChanges(rebooted, changes, now);
   return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
@@ -156,10 +166,14 @@ function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>
   return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
-function conflictingBy(
-  change: ConflictingChange['change'],
+function changesOf<Kind extends TaintChangeKind>(change: Kind, of: readonly { readonly taint: Taint }[]) {
+  return of.map(({ taint }) => ({ taint, change }));
+}
+
+function conflictingBy<Change extends ConflictingChange['change']>(
+  change: Change,
   left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
-): ConflictingChange[] {
+): (ConflictingChange & { readonly change: Change })[] {
   return left.map(({ taint, policies }) => ({ taint, change, policies }));
 }
 

@@ -130,7 +130,8 @@ export function startupStep(
     again: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
     waiting,
     awaited: [
-      ...waiting.map(({ requirement }) => ({ requirement, unrequiredSince: undefined })),
+      // Also those to remove: the write may fail, and their policy may end before the next one.
+      ...carried.map((requirement) => ({ requirement, unrequiredSince: undefined })),
       ...unrequired.map(({ requirement, unrequiredSince }) => ({ requirement, unrequiredSince })),
     ],
   };

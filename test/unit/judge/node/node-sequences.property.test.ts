@@ -534,3 +534,39 @@ it('two leaders with different policies stop writing, or reach the limit of a co
   );
   expect(opposed).toBeGreaterThan(0);
 });
+
+it('a leader removes the startup taints of policies that end, also where the API server refused to remove them before', () => {
+  let ended = 0;
+  fc.assert(
+    fc.property(
+      fc.record({
+        specs: taintPolicies,
+        after: fc.oneof(fc.constant<Policies>({}), taintPolicies),
+        nodes: fc.array(registration, { minLength: 1, maxLength: 2 }),
+        ready: fc.subarray(['n1', 'n2']),
+      }),
+      ({ specs, after, nodes, ready }) => {
+        const before = clusterWith({ ...newCluster(compiled(specs)), ready: new Set(ready) }, nodes);
+        const refused = new Map(nodes.map(({ node }) => [node, 1_000]));
+        const { leader, writes } = lead(before, { ...newLeader(before.policies), retryAt: refused });
+        expect(writes).toEqual([]);
+        const policies = compiled(after);
+        const end = elapse({ ...before, policies }, [{ ...leader, policies }], QUIET_MS).cluster;
+        for (const { name, labels, taints } of before.nodes.values()) {
+          const [was, is] = [declared(specs, labels), declared(after, labels)];
+          const ofNobody = taints.filter(
+            (taint) =>
+              was.untilReady.some((one) => isMet(one, [taint])) &&
+              !is.untilReady.some((one) => isMet(one, [taint])) &&
+              was.protectorsOf(taint).length + is.protectorsOf(taint).length === 0,
+          );
+          ended += ofNobody.length;
+          const left = end.nodes.get(name)?.taints.map(textOf);
+          for (const taint of ofNobody) expect(left).not.toContain(textOf(taint));
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+  expect(ended).toBeGreaterThan(0);
+});

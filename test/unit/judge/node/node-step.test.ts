@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { CONFLICT, isBlank, memoryAfterRestoration, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { CONFLICT, isBlank, memoryAfterChanges, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -14,6 +14,7 @@ import { cpu, gpu, other } from '../request/node-updates.ts';
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const SET_GPU = [{ taint: gpu, change: 'set' }] as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'a', name: 'b' }] };
 const STARTUP: TaintRule = { ...NETWORK, ensure: 'UntilReady', readyWhen: READY_WHEN };
 const REQUIRED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [ALWAYS] } };
@@ -115,7 +116,7 @@ describe('an entry and its taint that stand together', () => {
 describe('a taint that another writer removes again and again', () => {
   const conflicting = (times: number, everyMs = 1_000) => {
     let memory = step(node([]), REQUIRED).memory;
-    for (let n = 0; n < times; n++) memory = memoryAfterRestoration(memory, [gpu], n * everyMs);
+    for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, n * everyMs);
     return memory;
   };
 
@@ -126,7 +127,7 @@ describe('a taint that another writer removes again and again', () => {
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { losses: [{ blockedBy: 'Conflict' }] } });
-    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
+    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, change: 'set', policies: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
@@ -154,7 +155,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
     for (let times = 0; times < CONFLICT.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
       expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
-      memory = memoryAfterRestoration(found.memory, [NETWORK], times);
+      memory = memoryAfterWrite(found.memory, found, times);
     }
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
@@ -162,9 +163,65 @@ describe('a startup taint that another writer does not leave as it is', () => {
       conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
       nextInMs: CONFLICT.windowMs - 5_000,
     });
-    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, change, policies: ['p'] }]);
     const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
+  });
+});
+
+describe('what the leader undoes itself is no conflict', () => {
+  const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+  const network: Record<string, TaintPolicySpec> = { network: { mode: 'Restore', taints: [STARTUP] } };
+  const all: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
+  interface Move {
+    readonly isReady?: boolean;
+    readonly policies?: Record<string, TaintPolicySpec>;
+    readonly waitMs?: number;
+    /** Whether the node carries the startup taint afterwards. */
+    readonly has: boolean;
+  }
+  const flaps = (times: number): Move[] =>
+    Array.from({ length: times }).flatMap(() => [
+      { isReady: false, has: true },
+      { isReady: true, has: false },
+    ]);
+
+  it.each<{ why: string; moves: Move[] }>([
+    { why: 'a node that registers without the taint, and becomes ready twice', moves: flaps(2) },
+    { why: 'a daemon that restarts again and again while the node registers', moves: flaps(10) },
+    {
+      why: 'a policy that ends while another one protects the domain, and comes back',
+      moves: [
+        { isReady: false, has: true },
+        { policies: { all }, waitMs: 0, has: true },
+        { waitMs: POLICY_GONE_MS, has: false },
+        { policies: { all, ...network }, has: true },
+        { isReady: true, has: false },
+      ],
+    },
+  ])('$why', ({ moves }) => {
+    let of = node([notReady]);
+    let before: NodeMemory | undefined;
+    let now = 0;
+    let policies = network;
+    let isReady = false;
+    const conflicts: unknown[] = [];
+    const has: boolean[] = [];
+    for (const move of moves) {
+      now += move.waitMs ?? 1_000;
+      policies = move.policies ?? policies;
+      isReady = move.isReady ?? isReady;
+      for (let isQuiet = false; !isQuiet; ) {
+        const blockers = () => (isReady ? [] : [unmet('it waits')]);
+        const one = step(of, policies, { ...(before ? { before } : {}), blockers, now, apiTime: now });
+        conflicts.push(...one.conflicting, ...one.memory.conflicts.values());
+        isQuiet = one.desired === undefined;
+        before = isQuiet ? one.memory : memoryAfterWrite(one.memory, one, now);
+        of = { ...of, ...one.desired };
+      }
+      has.push(of.taints.some(({ key }) => key === NETWORK.key));
+    }
+    expect({ has, conflicts }).toEqual({ has: moves.map((move) => move.has), conflicts: [] });
   });
 });
 
@@ -272,7 +329,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
 it('the memory of an earlier Node of that name does not count', () => {
   let { memory } = step(node([]), REQUIRED);
-  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterRestoration(memory, [gpu], 0);
+  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
   expect(next.memory.uid).toBe('u2');
@@ -308,15 +365,15 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
   const now = ALLOW_REMOVAL_LIFE_MS;
   const written = step(one, policies, { before: memory, blockers: () => [], now });
   expect(memoryAfterWrite(written.memory, written, now)).toMatchObject({
-    restorations: [
-      { taint: gpu, at: now },
-      { taint: NETWORK, at: now },
+    changes: [
+      { taint: gpu, change: 'set', at: now },
+      { taint: NETWORK, change: 'remove', at: now },
     ],
     entriesEndedAt: now,
   });
   const first = step(node([]), REQUIRED);
   expect(memoryAfterWrite(first.memory, first, 1)).toMatchObject({
-    restorations: [{ taint: gpu, at: 1 }],
+    changes: [{ taint: gpu, change: 'set', at: 1 }],
     entriesEndedAt: undefined,
     reboots: [],
   });

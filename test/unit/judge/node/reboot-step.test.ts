@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  CONFLICT,
-  memoryAfterReboot,
-  memoryAfterRestoration,
-  newMemory,
-} from '../../../../src/judge/node/node-memory.ts';
+import { CONFLICT, memoryAfterChanges, memoryAfterReboot, newMemory } from '../../../../src/judge/node/node-memory.ts';
 import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
@@ -216,18 +211,19 @@ describe('a boot ID that changes back and forth', () => {
   it('is recorded, without what the leader did in an earlier boot of the taints that it sets again', () => {
     const kept = { key: 'kept', effect: 'NoSchedule' } as const;
     const both = { p: spec({ taints: [RULE, { ...RULE, ...kept, afterReboot: 'Ignore' }] }) };
-    const before = memoryAfterRestoration(newMemory('u1'), [TAINT, kept], 0);
+    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove' as const }));
+    const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
     expect(memoryAfterWrite(reboots.memory, reboots, now)).toMatchObject({
-      restorations: [{ taint: kept, at: 0 }],
+      changes: [{ taint: kept, change: 'remove', at: 0 }],
       reboots: [now],
     });
   });
 
   it('that the leader removes the taint in each boot is no conflict', () => {
     const removedThrice = [0, 1, 2].reduce(
-      (memory, at) => memoryAfterRestoration(memory, [TAINT], at),
+      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove' }], at),
       newMemory('u1'),
     );
     const settled = node({ startupBoot: { bootId: 'B', setAt: NOW - 30_000 }, taints: [TAINT] });

@@ -401,6 +401,26 @@ describe('a startup taint whose policy was deleted', () => {
     ]);
   });
 
+  it.each<{ why: string; due: Situation }>([
+    { why: 'the node is ready', due: ready },
+    {
+      why: 'the deadline has passed',
+      due: {
+        by: policies({
+          network: spec({
+            taints: [{ ...rule(), readyWhen: { daemonSets: [CILIUM], afterDeadline: 'Remove' } }],
+          }),
+        }),
+        ageMs: 100 * REGISTRATION_MS,
+      },
+    },
+  ])('also where its removal was due, and the API server refused it: $why', ({ due }) => {
+    const refused = step(due);
+    expect(refused).toMatchObject({ removable: [{ taint: TAINT }], waiting: [] });
+    const first = gone({ awaited: refused.awaited, now: 0 });
+    expect(gone({ awaited: first.awaited, now: POLICY_GONE_MS }).removable).toMatchObject([{ taint: TAINT }]);
+  });
+
   it('also where the labels of the node changed', () => {
     const by = policies({ network: spec({ nodeSelector: { matchLabels: { pool: 'a' } } }) });
     const { awaited } = step({ by, labels: { pool: 'a' } });
