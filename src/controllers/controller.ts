@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Change } from '../cluster/watch/cached-objects.ts';
 import {
   type Reconciler,
   startReconciler,
@@ -63,4 +64,18 @@ export function startControllerQueue(
       return queue.stop();
     },
   };
+}
+
+/**
+ * Adds the key of a changed object to a queue whose keys are names. What failed with a deleted object does not delay another object of its name: the
+ * back-off starts again.
+ */
+export function addChanged(
+  queue: Pick<WorkQueue, 'add' | 'restart'>,
+  change: Pick<Change<unknown>, 'type'>,
+  key: string,
+  inMs?: number,
+): void {
+  const add = change.type === 'modified' ? queue.add : queue.restart;
+  add(key, inMs);
 }

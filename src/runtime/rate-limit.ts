@@ -53,31 +53,6 @@ export function tokenBucket(burst: number, refillMs: number): TokenBucket {
   };
 }
 
-/** Gives each key a turn of its own, some time after the turn that was given before. */
-export interface SpacedTurns {
-  /** Milliseconds until the turn of the key; 0 from then on. The first call gives it the turn. */
-  dueInMs(key: string): number;
-  /** The key needs no turn any more. */
-  forget(key: string): void;
-}
-
-/** @param intervalMs between two turns */
-export function spacedTurns(intervalMs: number): SpacedTurns {
-  const turns = new Map<string, number>();
-  let last = Number.NEGATIVE_INFINITY;
-  return {
-    dueInMs(key) {
-      const now = performance.now();
-      const known = turns.get(key);
-      if (known === undefined) last = Math.max(now, last + intervalMs);
-      const at = known ?? last;
-      turns.set(key, at);
-      return Math.max(0, Math.ceil(at - now));
-    },
-    forget: (key) => void turns.delete(key),
-  };
-}
-
 /**
  * Takes one from the bucket as soon as one is available.
  * @param bucketNow gives the bucket, which may be another one after a wait

@@ -11,8 +11,8 @@ export interface WorkQueue {
    */
   add(key: string, inMs?: number): void;
   /**
-   * Adds a key whose input has changed, such as a policy: the back-off after failures starts again at its shortest pause. A pause that the
-   * server asked for (Retry-After) is kept.
+   * Adds a key whose input has changed, such as a policy, or that is of another object of that name: the back-off after failures starts again at its
+   * shortest pause. A pause that the server asked for (Retry-After) is kept.
    */
   restart(key: string, inMs?: number): void;
   /** Whether the work for the key is in progress. If the key is added now, it is repeated afterwards. */
@@ -162,12 +162,12 @@ function startQueue(options: StartOptions): WorkQueue {
     if (!running.has(key)) arm(key, item);
   }
 
-  function restart(key: string, inMs = 0): void {
+  function restart(key: string, inMs?: number): void {
     const item = items.get(key);
     item?.backOff?.reset();
     // Never later than before: frequent calls would postpone the work without end.
     if (item?.backOff && !running.has(key) && !ready.has(key)) {
-      item.notBefore = Math.min(item.notBefore, Math.max(item.notRestartedBefore, performance.now() + inMs));
+      item.notBefore = Math.min(item.notBefore, Math.max(item.notRestartedBefore, performance.now() + (inMs ?? 0)));
       arm(key, item);
     }
     add(key, inMs);

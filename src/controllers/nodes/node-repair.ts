@@ -10,7 +10,14 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type Reading, type WatchedDaemonSets } from '../cluster-watches.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
+import {
+  addChanged,
+  CONFLICT_PAUSE_MS,
+  type Controller,
+  type Run,
+  startController,
+  startControllerQueue,
+} from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { type NodeReports, trackNodeReports } from './node-reports.ts';
@@ -65,7 +72,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const problems = trackRepairProblems({ client, onChange: () => changes.next() });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY });
   const startup = startStartupWaits(run, { ...options, check: queue.add, onChange: () => changes.next() });
-  const steps = nodeSteps({ client, policies, startup });
+  const steps = nodeSteps({ client, policies, startup, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, signal);
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeReports };
@@ -93,10 +100,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       // At once: the next event may be of another Node of that name.
       forget(name, parts);
       // A repair that is in progress may report something of it.
-      queue.add(name);
+      addChanged(queue, change, name);
     } else if (isNews(change)) {
       steps.observe(change);
-      check(change.entry);
+      check(change.entry, (node) => addChanged(queue, change, node));
     } else if (change.type === 'modified' && writer.outdatedForMs(change.previous) !== undefined) {
       // After a conflict, a heartbeat shows that the watch has a newer version.
       queue.add(name);
@@ -104,7 +111,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
-  function check(entry: NodeEntry, add = queue.add): void {
+  function check(entry: NodeEntry, add: (node: string) => void): void {
     const { name } = entry;
     const step = steps.stepOf(entry);
     // What was reported may have ended, also by a repair in progress.

@@ -5,7 +5,7 @@ import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { isBlank, isInConflict, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
 import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
-import { spacedTurns } from '../../runtime/rate-limit.ts';
+import { turnQueue } from '../../runtime/turn-queue.ts';
 import type { StartupWaits } from './startup-waits.ts';
 
 /** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
@@ -15,6 +15,10 @@ export interface NodeStepsOptions {
   readonly client: Pick<ApiClient, 'now'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete'>;
   readonly startup: Pick<StartupWaits, 'blockersOn' | 'settled'>;
+  /** Called when the boot of a node may be written that had to wait for its turn. */
+  readonly onTurn: (node: string) => void;
+  /** Ends the turns. */
+  readonly signal: AbortSignal;
 }
 
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
@@ -29,9 +33,9 @@ export interface NodeSteps {
   forget(node: string): void;
 }
 
-export function nodeSteps({ client, policies, startup }: NodeStepsOptions): NodeSteps {
+export function nodeSteps({ client, policies, startup, onTurn, signal }: NodeStepsOptions): NodeSteps {
   const memories = new Map<string, NodeMemory>();
-  const bootTurns = spacedTurns(BOOT_WRITES_MS);
+  const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
   const rebooting = new Set<string>();
 
@@ -82,7 +86,7 @@ export function nodeSteps({ client, policies, startup }: NodeStepsOptions): Node
 
   function forgetBoot(node: string): void {
     rebooting.delete(node);
-    bootTurns.forget(node);
+    bootTurns.leave(node);
   }
 }
 

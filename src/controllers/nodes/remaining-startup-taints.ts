@@ -4,7 +4,7 @@ import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../ju
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';
-import { type Controller, type Run, startControllerQueue } from '../controller.ts';
+import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import { otherWriterOf } from './other-writers.ts';
 import { reportOnNode } from './report-on-node.ts';
 
@@ -27,7 +27,7 @@ export function startRemainingStartupTaints(run: Run, options: RemainingStartupT
   const reported = new Map<string, string>();
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {
-    if (isNews(change)) queue.add(change.entry.name);
+    if (isNews(change)) addChanged(queue, change, change.entry.name);
   }, signal);
   policies.changes.subscribe(() => {
     for (const { name, value } of nodes.entries()) if (value.taintedSince !== undefined) queue.restart(name);

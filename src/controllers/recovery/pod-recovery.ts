@@ -4,7 +4,7 @@ import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../policy/recovery-policy.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
-import { type Controller, type Run, startControllerQueue } from '../controller.ts';
+import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
@@ -102,9 +102,11 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   nodes.changes.subscribe(({ entry }) => {
     for (const key of failed?.daemonSets(entry.name) ?? []) check(key);
   }, signal);
-  daemonSets.changes.subscribe(({ entry }) => {
-    const key = `${entry.namespace}/${entry.name}`;
-    if (failed && failed.ofDaemonSet(key).length > 0) check(key);
+  daemonSets.changes.subscribe((change) => {
+    const key = `${change.entry.namespace}/${change.entry.name}`;
+    // The pods of a deleted DaemonSet may have been deleted before it.
+    const isConcerned = change.type === 'deleted' || (failed?.ofDaemonSet(key) ?? []).length > 0;
+    if (failed && isConcerned) addChanged(queue, change, key, pauseOf(key));
   }, signal);
 
   return {

@@ -239,6 +239,23 @@ describe('a write', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
   });
 
+  it('of a new Node is made at once, whatever the pause after many failures with the deleted Node of its name', async () => {
+    const { writes, beforeWrite, remove, change, taintsOf } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementation(() => {
+      throw new Error('no answer');
+    });
+    await vi.advanceTimersByTimeAsync(120_000);
+    const before = writes.length;
+    // From the failure on, the next pause is 15 s at least.
+    while (writes.length === before) await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(200);
+    beforeWrite.mockReset();
+    remove('n0');
+    change('n0', {});
+    await settle();
+    expect(taintsOf('n0')).toEqual([gpu]);
+  });
+
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
     const { writes } = startRepair(restore, bare(250));
     await vi.advanceTimersByTimeAsync(2);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -110,4 +110,56 @@ it('a kubelet that restarts without a reboot, and a boot that is not reported, c
   change('n1', { bootId: 'A' });
   await vi.advanceTimersByTimeAsync(60_000);
   expect(writes).toEqual([]);
+});
+
+describe('a node that needs no turn any more gives its place to those behind it', () => {
+  const unrecorded = (count: number) => named(count).map((name) => entry(name, { bootId: 'B' }));
+  const fewLabels = { pool: 'few' };
+  const few: Policies = { few: { ...POLICIES.p, nodeSelector: { matchLabels: fewLabels } } as Policies[string] };
+
+  it.each<{ why: string; next: Policies; least: number }>([
+    { why: 'the policy is there again', next: POLICIES, least: 45 },
+    { why: 'another policy is for ten nodes', next: few, least: 10 },
+  ])('a policy for many nodes is deleted after some seconds: $why', async ({ next, least }) => {
+    const { writes, setPolicies } = startRepair(POLICIES, [
+      ...unrecorded(990),
+      ...named(10).map((name) => entry(`few-${name}`, { bootId: 'B', labels: fewLabels })),
+    ]);
+    for (let round = 0; round < 3; round++) {
+      await vi.advanceTimersByTimeAsync(2_000);
+      setPolicies({});
+      await vi.advanceTimersByTimeAsync(2_000);
+      setPolicies(POLICIES);
+    }
+    setPolicies({});
+    await vi.advanceTimersByTimeAsync(2_000);
+    writes.splice(0);
+    setPolicies(next);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(writes.length).toBeGreaterThanOrEqual(least);
+    expect(writes.length).toBeLessThanOrEqual(51);
+  });
+
+  it('a node that reports its boot ID and withdraws it repeatedly delays no other node', async () => {
+    const { writes, change } = startRepair(POLICIES, [...unrecorded(20), entry('toggling', {})]);
+    await vi.advanceTimersByTimeAsync(100);
+    for (let times = 0; times < 100; times++) {
+      change('toggling', { bootId: 'B' });
+      await vi.advanceTimersByTimeAsync(5);
+      change('toggling', { bootId: undefined } as never);
+      await vi.advanceTimersByTimeAsync(5);
+    }
+    change('last', { bootId: 'B', resources: ['example.com/gpu'] });
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(writes.some(({ name }) => name === 'last')).toBe(true);
+  });
+
+  it('a node that is deleted delays no other node', async () => {
+    const { writes, change, remove } = startRepair(POLICIES, unrecorded(1_000));
+    await vi.advanceTimersByTimeAsync(100);
+    for (const name of named(1_000)) remove(name);
+    change('last', { bootId: 'B', resources: ['example.com/gpu'] });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(writes.some(({ name }) => name === 'last')).toBe(true);
+  });
 });

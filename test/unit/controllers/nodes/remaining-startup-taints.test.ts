@@ -52,13 +52,21 @@ function start(policies: Policies = {}) {
   const events: RecordedEvent[] = [];
   const stopping = new AbortController();
   const { log, lines } = captureLog();
-  let object: object = {};
-  const controller = startRemainingStartupTaints(runOf(stopping, log), {
-    client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
-    nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
-    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
-    recordEvent: (event) => events.push(event),
-  });
+  let errors = 0;
+  let object: object | undefined = {};
+  const request = async () => {
+    if (object === undefined) throw new Error('no answer');
+    return object;
+  };
+  const controller = startRemainingStartupTaints(
+    runOf(stopping, log, { reconciled: (_name, result) => void (result === 'error' && errors++) }),
+    {
+      client: { now: () => new Date(), request } as unknown as ApiClient,
+      nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
+      policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
+      recordEvent: (event) => events.push(event),
+    },
+  );
   onTestFinished(async () => {
     stopping.abort();
     await controller.stop();
@@ -70,6 +78,12 @@ function start(policies: Policies = {}) {
     changes.next({ type: 'added', entry });
     await pass(0);
   };
+  const remove = async (next: object, uid = 'u1') => {
+    entries.delete('n1');
+    const entry = { namespace: '', name: 'n1', uid, resourceVersion: '1', value: projectNode(next) };
+    changes.next({ type: 'deleted', entry });
+    await pass(0);
+  };
   const setPolicies = async (next: Policies) => {
     compiled = policySet({ taint: next });
     policyChanges.next();
@@ -77,7 +91,13 @@ function start(policies: Policies = {}) {
   };
   return {
     see,
+    remove,
+    /** From now on, the API server answers no request. */
+    fail() {
+      object = undefined;
+    },
     setPolicies,
+    errors: () => errors,
     notes: () => events.map(({ note }) => note),
     events,
     logged: () => lines().map(({ msg }) => msg),
@@ -151,6 +171,20 @@ describe('a startup taint on a Ready node', () => {
     expect(after.notes()).toEqual([]);
     await after.setPolicies({ p: policy });
     expect(after.notes()).toEqual(expected);
+  });
+
+  it('is reported at once for another node of the name, whatever the pause after many failures with the deleted one', async () => {
+    const { see, remove, fail, notes, errors } = start();
+    await see(nodeObject({ readyMinutes: 14 }));
+    fail();
+    await pass(3);
+    const before = errors();
+    // From the failure on, the next pause is 15 s at least.
+    while (errors() === before) await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(200);
+    await remove(nodeObject());
+    await see(nodeObject({ readyMinutes: 30 }), 'u2');
+    expect(notes()).toHaveLength(1);
   });
 
   it('is reported again for another node of the name', async () => {

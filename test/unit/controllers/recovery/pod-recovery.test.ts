@@ -309,6 +309,26 @@ it('stops between two pods', async () => {
   expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
 });
 
+it('a pod of a new DaemonSet is freed in time, whatever the pause after failures with the deleted DaemonSet of its name', async () => {
+  const cluster = await start({ daemons: {} });
+  cluster.answers(() => 500);
+  cluster.addPod('cni-1');
+  await pass(120);
+  const before = cluster.writes.length;
+  // From the failure on, the next pause is 15 s at least.
+  while (cluster.writes.length === before) await pass(0.1);
+  await settle();
+  cluster.answers(() => 'done');
+  cluster.writes.splice(0);
+  cluster.removePod('cni-1');
+  cluster.removeDaemonSet();
+  await settle();
+  cluster.setDaemonSet({}, 'kube-system', 'ds-2');
+  cluster.addPod('cni-2', 'n1', { owner: { ...OWNER, uid: 'ds-2' } });
+  await pass(11);
+  expect(deletedBy(cluster)).toEqual(['DELETE cni-2']);
+});
+
 describe('what fails again at once', () => {
   it('is problem until it has been over for a while, not from pod to pod', async () => {
     const cluster = await start({ daemons: {} });

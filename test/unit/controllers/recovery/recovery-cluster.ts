@@ -125,7 +125,7 @@ export function startInCluster(
       nodes.set(name, value);
       nodeChanges.next({ type: 'added', entry: entryOf(value) });
     },
-    setDaemonSet(part: Partial<ClusterDaemonSet> = {}, namespace = 'kube-system') {
+    setDaemonSet(part: Partial<ClusterDaemonSet> = {}, namespace = 'kube-system', uid = OWNER.uid) {
       const status = { observedGeneration: 1, desired: 2, updated: 2, unavailable: 0 };
       const value = {
         ...{ namespace, name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
@@ -134,9 +134,14 @@ export function startInCluster(
         ...part,
       };
       const resourceVersion = `${++version}`;
-      const entry = { namespace, name: 'cni', uid: 'ds-1', resourceVersion, value };
+      const entry = { namespace, name: 'cni', uid, resourceVersion, value };
       daemonSets.set(`${namespace}/cni`, entry);
       daemonSetChanges.next({ type: 'added', entry });
+    },
+    removeDaemonSet() {
+      const entry = daemonSets.get('kube-system/cni');
+      daemonSets.delete('kube-system/cni');
+      if (entry) daemonSetChanges.next({ type: 'deleted', entry });
     },
     /** A pod that is Failed. */
     addPod(name: string, node = 'n1', { owner = OWNER as object, namespace = 'kube-system' } = {}) {
