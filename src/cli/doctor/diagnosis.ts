@@ -6,7 +6,7 @@ import { count, printable } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';
-import { columns, type TableCell } from '../output/table.ts';
+import { type TableCell, tableRows } from '../output/table.ts';
 import { EXIT } from '../process.ts';
 
 /**
@@ -26,10 +26,14 @@ export function formatDiagnosis(
 
 /** The result, and then every check with its evidence. The line below a check says what to do. */
 function everything({ result, summary, checks }: Diagnosis, look: Look): string {
-  return `${result}: ${printable(summary)}\n\n${columns(
-    [['AREA', 'CHECK', 'STATE', 'EVIDENCE'], ...checks.flatMap(rows)],
-    look,
-  )}`;
+  const [head, ...rows] = tableRows([['AREA', 'CHECK', 'STATE', 'EVIDENCE'], ...checks.map(rowOf)], look);
+  const shown = rows.map((row, index) => `${row}${remedyLine(checks[index]?.remedy, look.colors)}`);
+  return [`${result}: ${printable(summary)}\n\n`, head, ...shown].join('');
+}
+
+/** A remedy is not wrapped, so that its commands can be copied. */
+function remedyLine(remedy: string | undefined, colors: boolean): string {
+  return remedy === undefined ? '' : `  -> ${painted('bold', printable(remedy), colors)}\n`;
 }
 
 const LEVELS: Readonly<Record<CheckResult['state'], Level>> = {
@@ -39,18 +43,19 @@ const LEVELS: Readonly<Record<CheckResult['state'], Level>> = {
   skipped: 'quiet',
 };
 
-function rows({ area, name, state, evidence, remedy }: CheckResult): TableCell[][] {
-  return [
-    [area, name, { text: state, level: LEVELS[state] }, printable(evidence)],
-    ...(remedy === undefined ? [] : [['', '', '', `-> ${printable(remedy)}`]]),
-  ];
+function rowOf({ area, name, state, evidence }: CheckResult): TableCell[] {
+  return [area, name, { text: state, level: LEVELS[state] }, printable(evidence)];
 }
 
 type Style = Parameters<typeof styleText>[0];
 
+function painted(style: Style, text: string, colors: boolean): string {
+  return colors ? styleText(style, text, { validateStream: false }) : text;
+}
+
 /** Problems and notes, the cause first. The line below each says what to do. */
 function complaints({ result, summary, checks }: Diagnosis, colors: boolean): string {
-  const paint = (style: Style, text: string) => (colors ? styleText(style, text, { validateStream: false }) : text);
+  const paint = (style: Style, text: string) => painted(style, text, colors);
   const problems = problemsOf(checks);
   const notes = checks.filter(({ state }) => state === 'note');
   const skipped = checks.filter(({ state }) => state === 'skipped');
@@ -58,10 +63,7 @@ function complaints({ result, summary, checks }: Diagnosis, colors: boolean): st
   const unseen = result === 'unknown' ? skipped.filter((check) => !isSaid(check)) : [];
   const wayOut = result === 'unknown' ? skipped.find(isSaid)?.remedy : undefined;
   const said = (style: Style, kind: (check: CheckResult) => string) => (check: CheckResult) =>
-    [
-      `${paint(style, kind(check))} ${check.name === check.area ? '' : `${check.name}: `}${printable(check.evidence)}\n`,
-      ...(check.remedy === undefined ? [] : [`  -> ${paint('bold', printable(check.remedy))}\n`]),
-    ].join('');
+    `${paint(style, kind(check))} ${check.name === check.area ? '' : `${check.name}: `}${printable(check.evidence)}\n${remedyLine(check.remedy, colors)}`;
   const resultLine = `${paint(result === 'healthy' ? 'green' : 'yellow', `${result}:`)} ${printable(summary)}\n`;
   const hidden = [
     `${count(checks.filter(({ state }) => state === 'ok').length, 'check')} ok`,
@@ -69,7 +71,7 @@ function complaints({ result, summary, checks }: Diagnosis, colors: boolean): st
   ].join(', ');
   return [
     ...(problems.length > 0 ? [] : [resultLine]),
-    ...(wayOut === undefined ? [] : [`  -> ${paint('bold', printable(wayOut))}\n`]),
+    remedyLine(wayOut, colors),
     ...problems.map(said(['red', 'bold'], ({ area }) => `${area}:`)),
     ...notes.map(said('yellow', () => 'note:')),
     ...unseen.map(said('yellow', () => 'skipped:')),

@@ -70,10 +70,39 @@ it('with --all has the result first, then what was seen and what to do, harmless
       'AREA         CHECK       STATE    EVIDENCE',
       'certificate  Secret      ok       is complete',
       'network      round trip  problem  no replica\\u{1b}[2J listens',
-      '                                  -> kubectl logs',
+      '  -> kubectl logs',
       '',
     ].join('\n'),
   );
+});
+
+it('with --all on a narrow terminal, wraps the evidence and no command', () => {
+  const remedy =
+    'kubectl delete pods --namespace taintkeeper --field-selector=status.phase=Failed --selector=app.kubernetes.io/name=taintkeeper';
+  const evidence = `pods stay after they have failed. To see them: ${remedy.replace('delete', 'get')}`;
+  const diagnosis = diagnose([
+    { area: 'network', name: 'replicas', state: 'note', evidence, remedy },
+    { area: 'network', name: 'Service', state: 'ok', evidence: 'a' },
+  ]);
+  const { isTTY, columns } = process.stdout;
+  Object.assign(process.stdout, { isTTY: true, columns: 60 });
+  try {
+    expect(stripVTControlCharacters(formatDiagnosis(diagnosis, 'table', { all: true }))).toBe(
+      [
+        'healthy: 2 checks, no problems, 1 note',
+        '',
+        'AREA     CHECK     STATE  EVIDENCE',
+        'network  replicas  note   pods stay after they have failed.',
+        '                          To see them:',
+        `                          ${remedy.replace('delete', 'get')}`,
+        `  -> ${remedy}`,
+        'network  Service   ok     a',
+        '',
+      ].join('\n'),
+    );
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns });
+  }
 });
 
 it('has all of it for machines', () => {

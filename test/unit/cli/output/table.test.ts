@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { allCommands } from '../../../../src/cli/commands.ts';
 import type { Look } from '../../../../src/cli/output/look.ts';
 import { columns, namesIn } from '../../../../src/cli/output/table.ts';
 
@@ -31,6 +32,44 @@ describe('a table', () => {
       '      five',
       '',
     ]);
+  });
+
+  const DELETION = 'kubectl delete pods -n gpu --field-selector=status.phase=Failed --selector=app=a';
+  const DOCTOR = 'taintkeeper talos doctor --talosconfig ./talosconfig';
+  it.each<{ why: string; text: string; lines: string[] }>([
+    { why: 'first half of a deletion would delete more', text: DELETION, lines: [DELETION] },
+    {
+      why: 'words before a command are wrapped',
+      text: `these pods have failed and stay: ${DELETION}`,
+      lines: ['these pods have failed', 'and stay:', DELETION],
+    },
+    {
+      why: 'where a command ends is unknown, so the rest stays on its line',
+      text: `run ${DELETION} && ${DOCTOR}, and wait`,
+      lines: ['run', `${DELETION} && ${DOCTOR}, and wait`],
+    },
+    { why: 'a quoted command is one, too', text: `use "${DOCTOR}"`, lines: ['use', `"${DOCTOR}"`] },
+    { why: 'a command of this program', text: `run ${DOCTOR}`, lines: ['run', DOCTOR] },
+    {
+      why: 'the name of this program alone is no command',
+      text: 'taintkeeper is not installed in the cluster',
+      lines: ['taintkeeper is not', 'installed in the cluster'],
+    },
+  ])('never breaks a command, because each line runs by itself when it is pasted: $why', ({ text, lines }) => {
+    const wrapped = columns(
+      [
+        ['NAME', 'WHY'],
+        ['a', text],
+      ],
+      look({ width: 30 }),
+    );
+    const [first = '', ...rest] = lines;
+    expect(wrapped).toBe(['NAME  WHY', `a     ${first}`, ...rest.map((line) => `      ${line}`), ''].join('\n'));
+  });
+
+  it.each(allCommands(() => {}).map((command) => command.name()))('knows the command %s', (name) => {
+    const text = `taintkeeper ${name} --option x`;
+    expect(columns([['WHY'], [text]], look({ width: 20 }))).toBe(`WHY\n${text}\n`);
   });
 
   it('is left to the terminal where hardly anything is left for the last column', () => {
