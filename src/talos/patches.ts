@@ -3,7 +3,7 @@ import { InputError } from '../files/text-files.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import type { FieldLocation } from './declared.ts';
-import { isMapping } from './tree.ts';
+import { isMapping, valueAt } from './tree.ts';
 
 /**
  * The declarations of a document. For a strategic-merge patch, what it does not delete (`$patch: delete`). For a JSON patch (RFC 6902), one document
@@ -91,6 +91,17 @@ function declaredBy(patch: SourceDocument, index: number, pointer: string, value
   return {
     value: tree,
     locate: (path) => patch.locate(inPatch(path)),
-    scalar: (path) => patch.scalar(inPatch(path)),
+    scalar: (path) => {
+      const text = patch.scalar(inPatch(path));
+      return text !== undefined && isKept(text, valueAt(tree, path)) ? text : undefined;
+    },
   };
+}
+
+/**
+ * Whether Talos reads the text of a value in a JSON patch as it is written. It decodes the patch and the patched configuration without their types (LoadPatch
+ * and JSON6902 of its configpatcher): of a number or boolean, only the value is kept, and written as Go writes it. `0010` is 8, `1.10` is 1.1.
+ */
+function isKept(text: string, value: unknown): boolean {
+  return typeof value === 'string' || /^(true|false|0|[1-9]\d{0,14}|(0|[1-9]\d{0,5})\.\d{0,3}[1-9])$/.test(text);
 }
