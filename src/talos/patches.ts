@@ -3,6 +3,7 @@ import { InputError } from '../files/text-files.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import type { FieldLocation } from './declared.ts';
+import { documentEntry, entryAt, typeIn } from './fields.ts';
 import { isMapping, valueAt } from './tree.ts';
 
 /**
@@ -79,13 +80,11 @@ function operation(patch: SourceDocument, index: number): SourceDocument[] {
 
 function declaredBy(patch: SourceDocument, index: number, pointer: string, value: unknown): SourceDocument {
   const parts = pointerNames(pointer);
-  // An item that is added to a list is alone in the result, because the patch does not contain the rest of the list.
-  const isItem = (part: string | number): boolean => /^(-|\d+)$/.test(String(part));
-  const tree = parts.reduceRight<unknown>((below, part) => (isItem(part) ? [below] : { [part]: below }), value);
+  const tree = parts.reduceRight<unknown>((below, part, i) => (isItem(parts, i) ? [below] : { [part]: below }), value);
   const inPatch = (path: Path): Path => {
     const within =
       path.length > parts.length ||
-      (path.length === parts.length && parts.every((part, i) => isItem(part) || part === path[i]));
+      (path.length === parts.length && parts.every((part, i) => isItem(parts, i) || part === path[i]));
     return within ? [index, 'value', ...path.slice(parts.length)] : [index, 'path'];
   };
   return {
@@ -96,6 +95,17 @@ function declaredBy(patch: SourceDocument, index: number, pointer: string, value
       return text !== undefined && isKept(text, valueAt(tree, path)) ? text : undefined;
     },
   };
+}
+
+/**
+ * Whether this part of a pointer is an item of a list: a number may also be the key of a label. An item that is added to a list is alone in the result,
+ * because the patch does not contain the rest of the list.
+ */
+function isItem(parts: readonly string[], index: number): boolean {
+  const part = parts[index] ?? '';
+  if (part === '-') return true;
+  const above = entryAt(documentEntry(undefined), parts.slice(0, index));
+  return /^\d+$/.test(part) && !(above && typeIn(above).startsWith('{}'));
 }
 
 /**

@@ -336,6 +336,22 @@ describe('patches', () => {
     }
   });
 
+  it('JSON patches name keys that are numbers, and items of lists', () => {
+    const configuration = read(
+      [
+        '- { op: add, path: /machine/nodeLabels/2026, value: a }',
+        '- { op: add, path: /machine/nodeTaints/10, value: NoSchedule }',
+        '- { op: add, path: /machine/kubelet/extraConfig/registerWithTaints/0, value: { key: b, effect: NoExecute } }',
+        '- { op: add, path: /machine/kubelet/extraArgs/node-labels/0, value: c=d }',
+      ].join('\n'),
+    );
+    expect(taints(configuration)).toEqual([
+      'f.yaml:2:44 nodeTaints 10:NoSchedule',
+      'f.yaml:3:71 registerWithTaints b:NoExecute',
+    ]);
+    expect(configuration.labels.map(({ value: { key, value } }) => `${key}=${value}`)).toEqual(['2026=a', 'c=d']);
+  });
+
   it('JSON patches in JSON', () => {
     const text = '[{"op":"add","path":"/machine/nodeTaints","value":{"a":"NoSchedule"}}]';
     expect(taints(read(text))).toEqual(['f.yaml:1:52 nodeTaints a:NoSchedule']);
