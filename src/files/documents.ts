@@ -1,5 +1,7 @@
 import {
+  type Alias,
   type Document,
+  isAlias,
   isMap,
   isPair,
   isScalar,
@@ -10,6 +12,7 @@ import {
   type Pair,
   type ParsedNode,
   parseAllDocuments,
+  type ScalarTag,
   visit,
   type YAMLMap,
 } from 'yaml';
@@ -28,8 +31,21 @@ export interface SourceDocument {
   readonly value: unknown;
   /** `file:line:column` of the path's target, or of the nearest existing parent. */
   locate(path: Path): string;
-  /** A number, boolean or text as written, without quotes: `1.10`, not 1.1. Undefined if that is not known. */
+  /**
+   * A number, boolean or text as written, without quotes: `1.10`, not 1.1. Undefined for what is no scalar, and if the spelling is not known, as in a
+   * large JSON text without {@link ParseOptions.asWritten}.
+   */
   scalar(path: Path): string | undefined;
+}
+
+export interface ParseOptions {
+  /** The text may contain secrets: errors quote nothing of it. */
+  readonly secret?: boolean;
+  /**
+   * For a program that decodes into texts, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, and the
+   * spelling of each scalar is known, however large the text is.
+   */
+  readonly asWritten?: boolean;
 }
 
 /** `file:line:column: field` of a path, or the place alone for the whole document. */
@@ -37,7 +53,7 @@ export function locateField(document: SourceDocument, path: Path): string {
   return [document.locate(path), formatPath(path)].filter(Boolean).join(': ');
 }
 
-/** YAML's parser keeps every token. A larger JSON text is read by the engine's own parser, without positions. */
+/** YAML's parser keeps every token. A larger JSON text is read by the engine's own parser, without positions and spellings. */
 const LARGE_JSON_CHARACTERS = 1_000_000;
 
 /** A text that is not YAML has an error in every line. */
@@ -49,18 +65,18 @@ const MAX_ALIASES = 100;
 /**
  * Parses YAML, one or many documents, or JSON, one or many objects in a row. Documents without content are left out.
  * @param source names the text in locations
- * @param secret the text may contain secrets: errors quote nothing of it
  * @throws InputError with the place of each syntax error, or one line for a template of Go or Helm
  */
-export function parseDocuments(contents: string, source: string, { secret = false } = {}): SourceDocument[] {
+export function parseDocuments(contents: string, source: string, options: ParseOptions = {}): SourceDocument[] {
+  const { secret = false, asWritten = false } = options;
   const text = contents.replace(/^\uFEFF/, '');
   const at = placesIn(text, source);
   const parts = splitJsonStream(text);
-  const isLarge = text.length > LARGE_JSON_CHARACTERS;
+  const isLarge = !asWritten && text.length > LARGE_JSON_CHARACTERS;
   const read = parts.map((part): Parsed => {
     if (isLarge && part.isJson) return { found: [largeJson(part.text, at(part.offset))], faults: [] };
     if (isLarge && parts.length === 1 && /^\s*[{[]/.test(text)) return parseLargeJson(text, source, secret);
-    return parsePart(part, at, secret);
+    return parsePart(part, at, { secret, asWritten });
   });
   const faults = read.flatMap((each) => each.faults);
   if (faults.length === 0) return read.flatMap(({ found }) => found);
@@ -91,15 +107,21 @@ interface Parsed {
 }
 
 /** @param placeOf `file:line:column` of an offset in the whole text */
-function parsePart({ text, offset }: TextPart, placeOf: (offset: number) => string, secret: boolean): Parsed {
+function parsePart(
+  { text, offset }: TextPart,
+  placeOf: (offset: number) => string,
+  { secret, asWritten }: Required<ParseOptions>,
+): Parsed {
   const at = (inPart: number) => placeOf(offset + inPart);
   const faults: string[] = [];
   const found: SourceDocument[] = [];
-  for (const document of parseAllDocuments(text, { merge: true, prettyErrors: false, uniqueKeys: false })) {
+  const options = { merge: true, prettyErrors: false, uniqueKeys: false, ...(asWritten ? AS_WRITTEN : {}) };
+  for (const document of parseAllDocuments(text, options)) {
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
       faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : secret ? withoutQuotes(code) : message}`);
     }
-    for (const { offset, message } of contentFaults(document, secret)) faults.push(`${at(offset)}: ${message}`);
+    const content = checkContent(document, { secret, asWritten });
+    for (const { offset, message } of content.faults) faults.push(`${at(offset)}: ${message}`);
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
     try {
@@ -107,8 +129,8 @@ function parsePart({ text, offset }: TextPart, placeOf: (offset: number) => stri
       if (value === null) continue;
       found.push({
         value,
-        locate: (path) => at(offsetOf(contents, path)),
-        scalar: (path) => scalarOf(contents, path),
+        locate: (path) => at(findNode(contents, path, content.targets).offset),
+        scalar: (path) => scalarOf(findNode(contents, path, content.targets).node),
       });
     } catch (error) {
       faults.push(`${at(contents.range[0])}: ${secret ? ALIAS_BOMB : (error as Error).message}`);
@@ -116,6 +138,15 @@ function parsePart({ text, offset }: TextPart, placeOf: (offset: number) => stri
   }
   return { found, faults };
 }
+
+/** Tags of YAML whose values are no JSON, as Go decodes them into a text. */
+const TEXT_TAGS: ScalarTag[] = [
+  { tag: 'tag:yaml.org,2002:binary', resolve: (source) => Buffer.from(source, 'base64').toString('utf8') },
+  { tag: 'tag:yaml.org,2002:timestamp', resolve: (source) => source },
+];
+
+// Without the other tags, whose values are no JSON either: a set would be read as an empty mapping.
+const AS_WRITTEN = { stringKeys: true, customTags: TEXT_TAGS, resolveKnownTags: false };
 
 export const TEMPLATE_ADVICE = 'this is a template: render it first, for example with helm template';
 
@@ -186,11 +217,23 @@ const ALIAS_BOMB = 'too many aliases (*name), or aliases that cannot be followed
 /** Patterns begin with an asterisk, and so do YAML's aliases. */
 const QUOTE_ADVICE = 'a text that begins with "*" needs quotes';
 
-/** Errors that the parser accepts, in one pass over the document. */
-function contentFaults(document: Document.Parsed, secret: boolean): { offset: number; message: string }[] {
-  const anchors = new Map<string, unknown>();
+/** The targets of a document's aliases. Resolving each alias by the package takes half a minute if there are 20,000. */
+type Targets = ReadonlyMap<Alias, Node>;
+
+interface Content {
+  /** Errors that the parser accepts. */
+  readonly faults: readonly { readonly offset: number; readonly message: string }[];
+  readonly targets: Targets;
+}
+
+/** Checks the document in one pass. */
+function checkContent(document: Document.Parsed, { secret, asWritten }: Required<ParseOptions>): Content {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  const merges: Pair[] = [];
   const faults: { offset: number; message: string }[] = [];
-  const report = (node: unknown, message: string) => faults.push({ offset: (node as Node).range?.[0] ?? 0, message });
+  const report = (node: unknown, message: string) =>
+    faults.push({ offset: (node as Node | null)?.range?.[0] ?? 0, message });
   visit(document, {
     Value(_, node) {
       if (node.anchor) anchors.set(node.anchor, node);
@@ -199,30 +242,68 @@ function contentFaults(document: Document.Parsed, secret: boolean): { offset: nu
     Alias(_, alias, above) {
       const { source } = alias;
       const target = anchors.get(source);
-      // Resolving the alias takes half a minute if there are 20,000. An alias without a name is a syntax error.
-      if (source !== '' && !target)
-        report(alias, `${secret ? 'this alias' : `*${source}`} has no anchor: ${QUOTE_ADVICE}`);
+      if (target) targets.set(alias, target);
+      // An alias without a name is a syntax error.
+      else if (source !== '') report(alias, `${secret ? 'this alias' : `*${source}`} has no anchor: ${QUOTE_ADVICE}`);
       // The value would be infinite.
       if (above.some((node) => node === target)) report(alias, 'this alias leads into itself');
     },
   });
-  return faults;
+  // The targets of aliases are known now.
+  for (const { key, value } of merges) {
+    const isBroken = mergedNodes(value, targets).some((node) => !isMap(node) && !isUnresolved(node, targets));
+    if (isBroken) report(key, 'expected a mapping, an alias of one, or a list of these for "<<"');
+  }
+  return { faults, targets };
 
   function checkKeys({ items }: YAMLMap): void {
     // The parser would compare each key with every other one, which takes minutes for 100,000.
     const seen = new Set<unknown>();
-    for (const { key } of items) {
+    for (const pair of items) {
+      const { key } = pair;
       // No object has a map, a list or bytes as a key, and the parser would write them to stderr with their content.
       if (!isTextKey(key)) report(key, 'expected a text for a key');
       if (!isScalar(key)) continue;
-      if (seen.has(key.value)) report(key, 'Map keys must be unique');
-      seen.add(key.value);
+      if (isMerge(pair)) merges.push(pair);
+      // Go's YAML leaves such an entry out.
+      if (asWritten && key.type === 'PLAIN' && NULL.test(key.source ?? ''))
+        report(key, 'this key is null: put it in quotes');
+      const name = isMerge(pair) ? MERGE : key.value;
+      if (seen.has(name)) report(key, 'Map keys must be unique');
+      seen.add(name);
     }
   }
 }
 
 function isTextKey(key: unknown): boolean {
   return isScalar(key) ? typeof key.value !== 'object' || key.value === null : key === null;
+}
+
+/** Null of YAML's core schema. */
+const NULL = /^(~|null|Null|NULL)?$/;
+
+const MERGE = Symbol('<<');
+
+/** Whether the key is `<<`, not in quotes. The parser makes a symbol of it, and a text if all keys are texts. */
+function isMerge({ key }: Pair): boolean {
+  if (!isScalar(key)) return false;
+  const { value, type } = key;
+  return (value === '<<' && type === 'PLAIN') || (typeof value === 'symbol' && value.description === '<<');
+}
+
+/** The mappings that a merge key adds, the first of which has precedence, or what stands in their place. */
+function mergedNodes(value: unknown, targets: Targets): (Node | null | undefined)[] {
+  const node = follow(value as Node | null, targets);
+  return isSeq(node) ? node.items.map((item) => follow(item as Node | null, targets)) : [node];
+}
+
+function follow(node: Node | null | undefined, targets: Targets): Node | null | undefined {
+  return isAlias(node) ? (targets.get(node) ?? node) : node;
+}
+
+/** An alias without an anchor, which is reported as such. */
+function isUnresolved(node: Node | null | undefined, targets: Targets): boolean {
+  return isAlias(node) && !targets.has(node);
 }
 
 function parseLargeJson(text: string, source: string, secret: boolean): Parsed {
@@ -238,47 +319,65 @@ function largeJson(text: string, place: string): SourceDocument {
   return { value: JSON.parse(text), locate: () => place, scalar: () => undefined };
 }
 
-function scalarOf(root: ParsedNode, path: Path): string | undefined {
-  let node: Node | null | undefined = root;
-  for (const part of path) {
-    if (isMap(node)) node = pairOf(node, String(part))?.value as Node | null | undefined;
-    else if (isSeq(node) && typeof part === 'number') node = node.items[part] as Node | undefined;
-    else return undefined;
-  }
+function scalarOf(node: Node | null | undefined): string | undefined {
   return isScalar(node) ? node.source : undefined;
 }
 
-/** Where the path leads: for a property, its key; for an item of a list, its start. */
-function offsetOf(root: ParsedNode, path: Path): number {
+interface FoundNode {
+  /** Undefined if the document does not have the whole path. */
+  readonly node: Node | null | undefined;
+  /** Where the longest existing part of the path leads: for a property, its key; for an item of a list, its start. */
+  readonly offset: number;
+}
+
+/** Follows aliases and looks through merge keys, so that each path of the document's value leads to the node that the value is of. */
+function findNode(root: ParsedNode, path: Path, targets: Targets): FoundNode {
   let node: Node | null | undefined = root;
   let offset = root.range[0];
   for (const part of path) {
-    if (isMap(node)) {
-      const pair = pairOf(node, String(part));
-      if (!pair) break;
-      offset = (pair.key as Node).range?.[0] ?? offset;
-      node = pair.value as Node | null;
-    } else if (typeof part === 'number' && node && 'items' in node) {
-      const item: Node | undefined = (node.items as Node[])[part];
-      if (!item) break;
-      offset = item.range?.[0] ?? offset;
-      node = item;
-    } else {
-      break;
-    }
+    const below: Below | undefined = belowOf(node, part, targets);
+    if (!below) return { node: undefined, offset };
+    offset = below.place?.range?.[0] ?? offset;
+    node = follow(below.node, targets);
   }
-  return offset;
+  return { node, offset };
+}
+
+interface Below {
+  readonly place: Node | null;
+  readonly node: Node | null;
+}
+
+function belowOf(node: Node | null | undefined, part: string | number, targets: Targets): Below | undefined {
+  if (isMap(node)) {
+    const pair = pairsOf(node, targets).get(String(part));
+    return pair && { place: pair.key as Node | null, node: pair.value as Node | null };
+  }
+  if (!isSeq(node) || typeof part !== 'number') return undefined;
+  const item = node.items[part] as Node | undefined;
+  return item && { place: item, node: item };
 }
 
 const indexes = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
 
-/** Each mapping is indexed once: one with a hundred thousand keys may be searched for all of them. */
-function pairOf(map: YAMLMap, key: string): Pair | undefined {
-  const index = indexes.get(map) ?? new Map(map.items.filter(isPair).map((pair) => [keyOf(pair), pair]));
+/**
+ * The pairs of a mapping by their keys, those of merge keys included: its own have precedence. Each mapping is indexed once, because one with a
+ * hundred thousand keys may be searched for all of them.
+ */
+function pairsOf(map: YAMLMap, targets: Targets): ReadonlyMap<string, Pair> {
+  const known = indexes.get(map);
+  if (known) return known;
+  const pairs = map.items.filter(isPair);
+  const index = new Map(pairs.filter((pair) => !isMerge(pair)).map((pair) => [keyOf(pair), pair]));
+  for (const node of pairs.filter(isMerge).flatMap(({ value }) => mergedNodes(value, targets))) {
+    if (!isMap(node)) continue;
+    for (const [key, pair] of pairsOf(node, targets)) if (!index.has(key)) index.set(key, pair);
+  }
   indexes.set(map, index);
-  return index.get(key);
+  return index;
 }
 
+/** The property that the package makes of a key. */
 function keyOf({ key }: Pair): string {
-  return String(typeof key === 'object' && key !== null && 'value' in key ? key.value : key);
+  return isScalar(key) ? String(key.value ?? '') : '';
 }

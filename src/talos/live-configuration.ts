@@ -1,6 +1,6 @@
-import { parseDocuments, type SourceDocument } from '../files/documents.ts';
+import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
-import { isMapping, type Mapping, valueAt } from './tree.ts';
+import { isMapping, type Mapping, parseTalosDocuments, valueAt } from './tree.ts';
 
 /** The output of `talosctl get machineconfig -o yaml`: a resource, whose spec is the configuration as text. */
 const RESOURCE_TYPE = 'MachineConfigs.config.talos.dev';
@@ -44,7 +44,7 @@ function inside(resource: SourceDocument, text: string, source: string): SourceD
   }
   const inText = placeInside(resource.locate(['spec']), text);
   try {
-    return parseDocuments(spec, source, { secret: true }).map(({ value, locate, scalar }) => ({
+    return parseTalosDocuments(spec, source).map(({ value, locate, scalar }) => ({
       value,
       locate: (path) => inText(locate(path)),
       scalar,

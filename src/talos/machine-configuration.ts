@@ -1,4 +1,4 @@
-import { parseDocuments, type SourceDocument } from '../files/documents.ts';
+import type { SourceDocument } from '../files/documents.ts';
 import { InputError, readBoundedText } from '../files/text-files.ts';
 import type { Path } from '../policy/problem.ts';
 import {
@@ -17,7 +17,7 @@ import { unwrapped } from './live-configuration.ts';
 import { declaring, directives, isPatchOnly } from './patches.ts';
 import { tabs } from './tabs.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
-import { booleanAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
+import { booleanAt, isMapping, kindOf, parseTalosDocuments, textAt, valueAt } from './tree.ts';
 
 /** The fields of the document without a kind. */
 const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
@@ -208,7 +208,7 @@ export async function readMachineConfigurationText(
 ): Promise<{ readonly configuration: MachineConfiguration; readonly text: string }> {
   const source = file === '-' ? 'standard input' : file;
   const text = await readBoundedText(file, MAX_CONFIGURATION_BYTES);
-  const documents = unwrapped(parseDocuments(text, source, { secret: true }), text, source);
+  const documents = unwrapped(parseTalosDocuments(text, source), text, source);
   if (documents.length === 0)
     throw new ForeignFileError([`${source}: there is nothing in it: expected a machine configuration`]);
   return { configuration: readMachineConfiguration(documents, source, text), text };

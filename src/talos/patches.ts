@@ -3,7 +3,8 @@ import { InputError } from '../files/text-files.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import type { FieldLocation } from './declared.ts';
-import { isMapping } from './tree.ts';
+import { documentEntry, entryAt, typeIn } from './fields.ts';
+import { isMapping, valueAt } from './tree.ts';
 
 /**
  * The declarations of a document. For a strategic-merge patch, what it does not delete (`$patch: delete`). For a JSON patch (RFC 6902), one document
@@ -79,18 +80,38 @@ function operation(patch: SourceDocument, index: number): SourceDocument[] {
 
 function declaredBy(patch: SourceDocument, index: number, pointer: string, value: unknown): SourceDocument {
   const parts = pointerNames(pointer);
-  // An item that is added to a list is alone in the result, because the patch does not contain the rest of the list.
-  const isItem = (part: string | number): boolean => /^(-|\d+)$/.test(String(part));
-  const tree = parts.reduceRight<unknown>((below, part) => (isItem(part) ? [below] : { [part]: below }), value);
+  const tree = parts.reduceRight<unknown>((below, part, i) => (isItem(parts, i) ? [below] : { [part]: below }), value);
   const inPatch = (path: Path): Path => {
     const within =
       path.length > parts.length ||
-      (path.length === parts.length && parts.every((part, i) => isItem(part) || part === path[i]));
+      (path.length === parts.length && parts.every((part, i) => isItem(parts, i) || part === path[i]));
     return within ? [index, 'value', ...path.slice(parts.length)] : [index, 'path'];
   };
   return {
     value: tree,
     locate: (path) => patch.locate(inPatch(path)),
-    scalar: (path) => patch.scalar(inPatch(path)),
+    scalar: (path) => {
+      const text = patch.scalar(inPatch(path));
+      return text !== undefined && isKept(text, valueAt(tree, path)) ? text : undefined;
+    },
   };
+}
+
+/**
+ * Whether this part of a pointer is an item of a list: a number may also be the key of a label. An item that is added to a list is alone in the result,
+ * because the patch does not contain the rest of the list.
+ */
+function isItem(parts: readonly string[], index: number): boolean {
+  const part = parts[index] ?? '';
+  if (part === '-') return true;
+  const above = entryAt(documentEntry(undefined), parts.slice(0, index));
+  return /^\d+$/.test(part) && !(above && typeIn(above).startsWith('{}'));
+}
+
+/**
+ * Whether Talos reads the text of a value in a JSON patch as it is written. It decodes the patch and the patched configuration without their types (LoadPatch
+ * and JSON6902 of its configpatcher): of a number or boolean, only the value is kept, and written as Go writes it. `0010` is 8, `1.10` is 1.1.
+ */
+function isKept(text: string, value: unknown): boolean {
+  return typeof value === 'string' || /^(true|false|0|[1-9]\d{0,14}|(0|[1-9]\d{0,5})\.\d{0,3}[1-9])$/.test(text);
 }

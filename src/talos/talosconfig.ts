@@ -1,8 +1,7 @@
 import { isIPv6 } from 'node:net';
-import { parseDocuments } from '../files/documents.ts';
 import { readablePrivateKey } from '../files/private-key.ts';
 import { InputError } from '../files/text-files.ts';
-import { isMapping } from './tree.ts';
+import { isMapping, parseTalosDocuments, textAt } from './tree.ts';
 
 /** The fields of one context of a talosconfig that say how to reach a cluster (`Context` of Talos' client). */
 export interface TalosContext {
@@ -28,12 +27,13 @@ export interface TalosContext {
  * @throws InputError; it quotes only names of contexts, because the rest may be secret
  */
 export function readTalosContext(text: string, source: string, asked: string | undefined): TalosContext {
-  const [value] = parseDocuments(text, source, { secret: true }).map((document) => document.value);
-  if (!isMapping(value) || !isMapping(value.contexts)) {
+  const [document] = parseTalosDocuments(text, source);
+  const value = document?.value;
+  if (!document || !isMapping(value) || !isMapping(value.contexts)) {
     throw new InputError([`${source}: this is no talosconfig: it has no contexts`]);
   }
   const names = Object.keys(value.contexts);
-  const name = asked ?? textOf(value.context) ?? '';
+  const name = asked ?? textAt(document, ['context']) ?? '';
   const context = Object.hasOwn(value.contexts, name) ? value.contexts[name] : undefined;
   const contexts = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
   if (name === '')

@@ -1,5 +1,15 @@
-import type { SourceDocument } from '../files/documents.ts';
+import { locateField, parseDocuments, type SourceDocument } from '../files/documents.ts';
+import { InputError } from '../files/text-files.ts';
 import type { Path } from '../policy/problem.ts';
+
+/**
+ * Parses a text of Talos, most of which is secret. Keys and scalars keep their spelling, which Talos reads where it expects a text.
+ * @param source names the text in locations
+ * @throws InputError, which quotes nothing of the text
+ */
+export function parseTalosDocuments(text: string, source: string): SourceDocument[] {
+  return parseDocuments(text, source, { secret: true, asWritten: true });
+}
 
 /** A mapping of YAML or JSON. */
 export type Mapping = Readonly<Record<string, unknown>>;
@@ -32,6 +42,7 @@ export function entriesAt({ value }: SourceDocument, path: Path): [key: string, 
 /**
  * A scalar as the text that Talos reads: Go reads `true` and `1.10` as written where it expects a text. Undefined for lists, mappings and absent
  * values.
+ * @throws InputError with the place of a number or boolean whose spelling is not known: `0010` and `10` are two texts
  */
 export function textAt(document: SourceDocument, path: Path): string | undefined {
   const value = valueAt(document.value, path);
@@ -41,10 +52,15 @@ export function textAt(document: SourceDocument, path: Path): string | undefined
     case 'number':
     case 'boolean':
     case 'bigint':
-      return document.scalar(path) ?? String(value);
+      return document.scalar(path) ?? refuseUnknown(document, path);
     default:
       return value === null ? '' : undefined;
   }
+}
+
+function refuseUnknown(document: SourceDocument, path: Path): never {
+  const what = `Talos reads a text here, and how it spells this ${typeof valueAt(document.value, path)} is not known`;
+  throw new InputError([`${locateField(document, path)}: ${what}: put the value in quotes`]);
 }
 
 const TRUE = /^(y|yes|true|on)$/i;

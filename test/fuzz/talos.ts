@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { formatFindings, locateFindings } from '../../src/cli/talos/lint-findings.ts';
-import { parseDocuments } from '../../src/files/documents.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import type { InputError } from '../../src/files/text-files.ts';
 import { declarationOf } from '../../src/talos/declaration.ts';
@@ -11,6 +10,7 @@ import { derivePolicies } from '../../src/talos/derived-policies.ts';
 import { lint } from '../../src/talos/lint/lint.ts';
 import { readMachineConfiguration } from '../../src/talos/machine-configuration.ts';
 import { formatPolicies } from '../../src/talos/policy-text.ts';
+import { parseTalosDocuments } from '../../src/talos/tree.ts';
 import { mutatedText } from './mutated.ts';
 import { placed } from './policies.ts';
 import { printable } from './printable.ts';
@@ -39,10 +39,7 @@ export const TALOS: readonly FuzzTarget[] = [
     }),
     ({ text, ...options }) => {
       try {
-        const configuration = readMachineConfiguration(
-          parseDocuments(text, 'fuzz.yaml', { secret: true }),
-          'fuzz.yaml',
-        );
+        const configuration = readMachineConfiguration(parseTalosDocuments(text, 'fuzz.yaml'), 'fuzz.yaml');
         const findings = locateFindings('fuzz.yaml', lint(configuration, options));
         printable(formatFindings(findings, 'table', 'no-effect').replaceAll('\n', ''), 'the table');
         const derived = derivePolicies([declarationOf(configuration)], { mode: 'Restore' });

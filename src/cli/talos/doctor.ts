@@ -14,7 +14,6 @@ import {
   endpointsToAsk,
   nodesToAsk,
 } from '../../doctor/talos/talos-nodes.ts';
-import { parseDocuments } from '../../files/documents.ts';
 import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/lint.ts';
 import {
@@ -23,6 +22,7 @@ import {
   readMachineConfigurationText,
 } from '../../talos/machine-configuration.ts';
 import { parseEndpoint, readTalosContext, type TalosContext } from '../../talos/talosconfig.ts';
+import { parseTalosDocuments } from '../../talos/tree.ts';
 import { exitCodeOf, formatDiagnosis } from '../doctor/diagnosis.ts';
 import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from '../options.ts';
 import { usesColors } from '../output/look.ts';
@@ -136,7 +136,7 @@ async function answersOf(...args: Parameters<typeof askTalos>): Promise<TalosAns
 function parsed(text: string, node: string): Called<MachineConfiguration> {
   try {
     const source = `the configuration of ${node}`;
-    return { ok: true, value: readMachineConfiguration(parseDocuments(text, source, { secret: true }), source) };
+    return { ok: true, value: readMachineConfiguration(parseTalosDocuments(text, source), source) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { ok: false, fault: 'garbled', message: error.faults[0] ?? '' };

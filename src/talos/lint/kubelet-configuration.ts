@@ -88,13 +88,14 @@ function wrongType(
   { path: within, type }: TypeFault & { type: string },
 ): RuleFinding {
   const wrongValue = valueAt(value, within);
+  const text = document.scalar([...path, ...within]);
   const isUnquoted = type === 'text' && (typeof wrongValue === 'number' || typeof wrongValue === 'boolean');
   return {
     document,
     path: [...path, ...within],
     reason: `this is ${valueInWords(wrongValue)}, and the kubelet reads ${typeInWords(type)}: ${CONSEQUENCE}`,
     fix: isUnquoted
-      ? `put the value in quotes${isOfTaint(within) ? `: ${within.at(-1)}: "${document.scalar([...path, ...within]) ?? wrongValue}"` : ''}`
+      ? `put the value in quotes${isOfTaint(within) && text !== undefined ? `: ${within.at(-1)}: "${text}"` : ''}`
       : writeInstead(type, wrongValue, undefined),
   };
 }

@@ -98,10 +98,10 @@ describe('talos lint', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('large JSON has no lines', async () => {
+  it('large JSON has lines, too', async () => {
     const file = write('large.json', JSON.stringify({ machine: { token: 'x'.repeat(1_100_000), nodeTaint: {} } }));
     const { stdout } = await run('talos', 'lint', file);
-    expect(stdout).toMatch(/large\.json {2}refused {2}unknown-field {2}machine\.nodeTaint\n/);
+    expect(stdout).toMatch(/large\.json:1:1100024 {2}refused {2}unknown-field {2}machine\.nodeTaint\n/);
   });
 
   it.each([

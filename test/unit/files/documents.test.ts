@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { parseDocuments } from '../../../src/files/documents.ts';
 import { InputError } from '../../../src/files/text-files.ts';
 
@@ -147,6 +148,29 @@ describe('says where and why for', () => {
       text: 'a: &x\n  b: [*x]',
       expected: [/^f\.yaml:2:7: this alias leads into itself/],
     },
+    {
+      why: 'two merge keys in one mapping, of which one would be lost',
+      text: 'a: &x { b: 1 }\nc:\n  <<: *x\n  <<: { d: 2 }\n',
+      expected: ['f.yaml:4:3: Map keys must be unique'],
+    },
+    {
+      why: 'a merge key without a mapping',
+      text: 'a: &x 1\nc:\n  <<: *x\n---\n<<: [{ b: 1 }, text]\n---\n<<:\n',
+      expected: [3, 5, 7].map(
+        (line) =>
+          `f.yaml:${line}:${line === 3 ? 3 : 1}: expected a mapping, an alias of one, or a list of these for "<<"`,
+      ),
+    },
+    {
+      why: 'a merge key with an alias without anchor',
+      text: 'a:\n  <<: *x',
+      expected: ['f.yaml:2:7: *x has no anchor: a text that begins with "*" needs quotes'],
+    },
+    {
+      why: 'a mapping that is merged into itself',
+      text: 'a: &x\n  <<: *x',
+      expected: ['f.yaml:2:7: this alias leads into itself'],
+    },
     { why: 'aliases that multiply', text: aliasBomb(), expected: [/^f\.yaml:1:1: Excessive alias count/] },
     {
       why: 'a syntax error behind JSON objects in a row',
@@ -241,7 +265,22 @@ describe('locate', () => {
 
   it('counts lines from the top of the file, not of the document', () => {
     expect(pod?.locate(['kind'])).toBe('f.yaml:9:1');
-    expect(pod?.locate(['z', 'y'])).toBe('f.yaml:11:1');
+    expect(pod?.locate(['z'])).toBe('f.yaml:11:1');
+  });
+
+  it.each<{ why: string; text: string; path: (string | number)[]; place: string }>([
+    { why: 'below an alias: where it is written', text: 'a: &x { y: 1 }\nz: *x', path: ['z', 'y'], place: '1:9' },
+    { why: 'an alias itself', text: 'a: &x { y: 1 }\nz: *x', path: ['z'], place: '2:1' },
+    { why: 'an alias in a list', text: 'a: &x { y: 1 }\nz:\n  - *x', path: ['z', 0], place: '3:5' },
+    { why: 'below an alias in a list', text: 'a: &x { y: 1 }\nz:\n  - *x', path: ['z', 0, 'y'], place: '1:9' },
+    { why: 'an item of an aliased list', text: 'a: &x [1, 2]\nz: *x', path: ['z', 1], place: '1:11' },
+    { why: 'absent below an alias', text: 'a: &x { y: 1 }\nz: *x', path: ['z', 'absent'], place: '2:1' },
+    { why: 'merged', text: 'a: &x { y: 1 }\nz:\n  <<: *x\n  w: 2', path: ['z', 'y'], place: '1:9' },
+    { why: 'its own beside a merge key', text: 'a: &x { y: 1 }\nz:\n  <<: *x\n  y: 2', path: ['z', 'y'], place: '4:3' },
+    { why: 'the anchor that was last', text: 'a: &x 1\nb: &x { y: 2 }\nz: *x', path: ['z', 'y'], place: '2:9' },
+    { why: 'a key without a name', text: 'a:\n  b: 1\n  ~: 2', path: ['a', ''], place: '3:3' },
+  ])('follows aliases and merge keys: $why', ({ text, path, place }) => {
+    expect(parseDocuments(text, 'f.yaml')[0]?.locate(path)).toBe(`f.yaml:${place}`);
   });
 
   it('finds the same in JSON, and behind Windows line ends', () => {
@@ -262,6 +301,124 @@ describe('locate', () => {
 
   it('knows only the file for large JSON', () => {
     expect(parseDocuments(`{"a":"${'x'.repeat(LARGE)}"}`, 'f.json')[0]?.locate(['a'])).toBe('f.json');
+  });
+});
+
+/** Each scalar of the value, with its path. */
+function scalarsIn(value: unknown, path: (string | number)[] = []): { path: (string | number)[]; value: unknown }[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => scalarsIn(item, [...path, index]));
+  if (typeof value !== 'object' || value === null) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, below]) => scalarsIn(below, [...path, key]));
+}
+
+describe('scalar', () => {
+  it.each<{ why: string; text: string; expected: string | undefined; asWritten?: boolean }>([
+    { why: 'zeros in front', text: 'x: 0010', expected: '0010' },
+    { why: 'zeros at the end', text: 'x: 1.10', expected: '1.10' },
+    { why: 'an exponent', text: 'x: 1e3', expected: '1e3' },
+    { why: 'hexadecimal', text: 'x: 0x1F', expected: '0x1F' },
+    { why: 'octal', text: 'x: 0o17', expected: '0o17' },
+    { why: 'infinity', text: 'x: -.Inf', expected: '-.Inf' },
+    { why: 'no number', text: 'x: .NaN', expected: '.NaN' },
+    {
+      why: 'more digits than a number has',
+      text: 'x: 123456789012345678901234567890',
+      expected: '123456789012345678901234567890',
+    },
+    { why: 'a boolean', text: 'x: True', expected: 'True' },
+    { why: 'null', text: 'x: ~', expected: '~' },
+    { why: 'a text in quotes', text: 'x: "0010" # 10', expected: '0010' },
+    { why: 'a number by its tag', text: 'x: !!int "0010"', expected: '0010' },
+    { why: 'a mapping', text: 'x: {}', expected: undefined },
+    { why: 'nothing', text: 'y: 1', expected: undefined },
+    { why: 'an alias', text: 'a: &r 0010\nx: *r', expected: '0010' },
+    { why: 'the anchor that was last before the alias', text: 'a: &r 1.10\nx: *r\nb: &r 1.20', expected: '1.10' },
+    { why: 'a merge key', text: 'a: &m { x: 0010 }\n<<: *m', expected: '0010' },
+    {
+      why: 'a merge key in a text of which all keys are texts',
+      text: 'a: &m { x: 0010 }\n<<: *m',
+      expected: '0010',
+      asWritten: true,
+    },
+    { why: 'a merged mapping without an anchor', text: '<<: { x: 0010 }', expected: '0010' },
+    { why: 'its own before a merge key', text: 'x: 0010\n<<: { x: 010 }', expected: '0010' },
+    { why: 'its own behind a merge key', text: '<<: { x: 010 }\nx: 0010', expected: '0010' },
+    { why: 'the first of several merged', text: '<<: [{ y: 1 }, { x: 0010 }, { x: 010 }]', expected: '0010' },
+    {
+      why: 'a mapping with a merge key, merged',
+      text: 'a: &a { x: 0010 }\nb: &b { <<: *a, y: 1 }\n<<: *b',
+      expected: '0010',
+    },
+    {
+      why: 'an alias of an alias in a merged mapping',
+      text: 'a: &a 0010\nb: &b { x: *a }\n<<: [*b]',
+      expected: '0010',
+    },
+    { why: 'a key in quotes, which merges nothing', text: '"<<": { x: 0010 }', expected: undefined },
+    { why: 'JSON', text: '{"x": 1.10}', expected: '1.10' },
+    { why: 'large JSON', text: `{"x": 1.10, "a": "${'x'.repeat(LARGE)}"}`, expected: undefined },
+    {
+      why: 'large JSON, as written',
+      text: `{"x": 1.10, "a": "${'x'.repeat(LARGE)}"}`,
+      expected: '1.10',
+      asWritten: true,
+    },
+  ])('keeps the spelling: $why', ({ text, expected, asWritten }) => {
+    expect(parseDocuments(text, 'f.yaml', { asWritten: asWritten ?? false })[0]?.scalar(['x'])).toBe(expected);
+  });
+
+  it.each([
+    'a: &x { p: 0010, q: [1.10, &y 0x1F] }\nb:\n  <<: *x\n  q: *y\nc: [*x, { <<: [*x, { r: 1e3 }], p: *y }]\n',
+    'a: &x { p: 1 }\nb: &y { p: 2, <<: *x, q: 3 }\nc: { <<: [*y, *x], "<<": 4 }\nd: &x { p: 5 }\ne: { <<: *x }\n',
+    '{"a": [1.10, {"b": true, "c": null}], "d": "e"}',
+    '1.10: { 0x1F: &x 0010, True: *x }\n~: 5\n"~": 6\n',
+  ])('is that of the value at each path: %j', (text) => {
+    for (const asWritten of [false, true]) {
+      // A key that is null is refused where keys are texts.
+      if (asWritten && text.includes('~')) continue;
+      const [document] = parseDocuments(text, 'f.yaml', { asWritten });
+      const scalars = scalarsIn(document?.value);
+      expect(scalars.length).toBeGreaterThan(2);
+      const read = scalars.map(({ path }) => ({ path, value: parse(document?.scalar(path) ?? '?') }));
+      expect(read).toEqual(scalars);
+    }
+  });
+});
+
+describe('as written', () => {
+  const read = (text: string) => parseDocuments(text, 'f.yaml', { asWritten: true }).map(({ value }) => value);
+
+  it.each<{ why: string; text: string; expected: unknown }>([
+    {
+      why: 'keys that are numbers',
+      text: '0010: a\n1.10: b\n0x1F: c\n',
+      expected: { '0010': 'a', '1.10': 'b', '0x1F': 'c' },
+    },
+    {
+      why: 'keys of which only the spelling differs',
+      text: '1: a\n01: b\n1.0: c',
+      expected: { 1: 'a', '01': 'b', '1.0': 'c' },
+    },
+    { why: 'a key that is a boolean', text: 'True: a', expected: { True: 'a' } },
+    { why: 'bytes, which are a text', text: 'a: !!binary aGk=', expected: { a: 'hi' } },
+    { why: 'a timestamp by its tag', text: 'a: !!timestamp 2001-01-01', expected: { a: '2001-01-01' } },
+    {
+      why: 'merge keys',
+      text: 'a: &x { 1.10: b }\nc: { <<: *x }',
+      expected: { a: { '1.10': 'b' }, c: { '1.10': 'b' } },
+    },
+    { why: 'a key << in quotes', text: '"<<": 1', expected: { '<<': 1 } },
+    { why: 'numbers', text: 'a: 1.10', expected: { a: 1.1 } },
+  ])('$why', ({ text, expected }) => {
+    expect(read(text)).toEqual([expected]);
+  });
+
+  it.each<{ why: string; text: string; says: string }>([
+    { why: 'one text twice, once in quotes', text: '1: a\n"1": b', says: 'f.yaml:2:1: Map keys must be unique' },
+    { why: 'a key that is null', text: 'a:\n  ~: b', says: 'f.yaml:2:3: this key is null: put it in quotes' },
+    { why: 'a set', text: 'a: !!set { b }', says: 'f.yaml:1:4: Unresolved tag' },
+  ])('refuses $why', ({ text, says }) => {
+    expect(() => read(text)).toThrow(says);
   });
 });
 

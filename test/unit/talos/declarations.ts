@@ -1,9 +1,9 @@
-import { parseDocuments } from '../../../src/files/documents.ts';
 import { type Declaration, declarationOf } from '../../../src/talos/declaration.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
+import { parseTalosDocuments } from '../../../src/talos/tree.ts';
 
 export function read(source: string, text: string): MachineConfiguration {
-  return readMachineConfiguration(parseDocuments(text, source, { secret: true }), source);
+  return readMachineConfiguration(parseTalosDocuments(text, source), source);
 }
 
 export function declare(source: string, text: string): Declaration {

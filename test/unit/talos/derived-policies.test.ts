@@ -16,6 +16,23 @@ const pool = (name: string, taints: object, labels: object = { pool: name }) =>
   declare(`${name}.yaml`, machine('worker', { nodeLabels: labels, nodeTaints: taints }));
 const gpu = pool('gpu', { dedicated: 'gpu:NoSchedule' });
 
+it('a policy selects by labels as Talos sets them, whatever supplies their values', () => {
+  const text = [
+    'machine:',
+    '  type: worker',
+    '  nodeAnnotations: &common { rack: 0010, 1.10: &v 1.10 }',
+    '  sysctls: { v: *v }',
+    '  nodeLabels: { <<: *common, ver: *v }',
+    '  nodeTaints: { dedicated: &t "gpu:NoSchedule", other: *t }',
+  ];
+  const [derived] = derivePolicies([declare('f.yaml', text.join('\n')), worker], OPTIONS);
+  expect(derived?.policy.spec.nodeSelector).toEqual({ matchLabels: { '1.10': '1.10', rack: '0010', ver: '1.10' } });
+  expect(derived?.taints.map((taint) => `${taint.at} ${formatTaint(taint)}`)).toEqual([
+    'f.yaml:6:17 dedicated=gpu:NoSchedule',
+    'f.yaml:6:49 other=gpu:NoSchedule',
+  ]);
+});
+
 describe('policies of machine configurations', () => {
   const tests: { what: string; declarations: Declaration[]; options?: Partial<DerivationOptions>; names: string[] }[] =
     [

@@ -171,4 +171,15 @@ describe('drift of labels', () => {
     const node = live('n', labels, { taints: [DEDICATED], owned: owned === undefined ? {} : { labels: owned } });
     expect(findings(node)).toEqual(found);
   });
+
+  it.each([
+    { what: 'an alias', text: 'nodeAnnotations: { rack: &r 0010 }\n  nodeLabels: { rack: *r }' },
+    { what: 'a merge key', text: 'nodeAnnotations: &common { rack: 0010 }\n  nodeLabels: { <<: *common }' },
+  ])('as declared, a number by $what', ({ text }) => {
+    const declaration = declare('f.yaml', `machine:\n  type: worker\n  ${text}\n`);
+    expect(findings(live('n', { rack: '0010' }), declaration)).toEqual([]);
+    expect(findings(live('n', { rack: '10' }), declaration)).toEqual([
+      'different label rack=10 rack=0010 | kubectl label node n rack=0010 --overwrite',
+    ]);
+  });
 });

@@ -3,8 +3,9 @@ import { parseDocuments } from '../../../src/files/documents.ts';
 import { InputError } from '../../../src/files/text-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
+import { parseTalosDocuments } from '../../../src/talos/tree.ts';
 
-const read = (text: string) => readMachineConfiguration(parseDocuments(text, 'f.yaml'), 'f.yaml');
+const read = (text: string) => readMachineConfiguration(parseTalosDocuments(text, 'f.yaml'), 'f.yaml');
 
 const taints = (configuration: MachineConfiguration) =>
   configuration.taints.map(
@@ -143,6 +144,92 @@ describe('labels', () => {
   });
 });
 
+describe('texts are read as Talos reads them', () => {
+  /** What Talos 1.11 and 1.13 read (configloader.NewFromBytes of their pkg/machinery); 1.14, too, where no other version is named. */
+  it.each<{ why: string; text: string; expected: string[] }>([
+    {
+      why: 'numbers with an alias',
+      text: 'nodeAnnotations: { rack: &r 0010, ver: &v 1.10, on: &y yes, n: &n ~ }\nnodeLabels: { rack: *r, ver: *v, on: *y, n: *n }',
+      expected: ['3:17 rack=0010', '3:27 ver=1.10', '3:36 on=yes', '3:44 n='],
+    },
+    {
+      why: 'numbers by a merge key (up to 1.13)',
+      text: 'nodeAnnotations: &common\n  rack: 0010\n  ver: 1.10\n  e: 1e3\n  h: 0x1F\nnodeLabels:\n  <<: *common\n  ver: 1.20',
+      expected: ['3:5 rack=0010', '9:5 ver=1.20', '5:5 e=1e3', '6:5 h=0x1F'],
+    },
+    {
+      why: 'by a merge key in a merged mapping (up to 1.13)',
+      text: 'nodeAnnotations: &a { rack: 0010, x: 01 }\nsysctls: &b { <<: *a, rack: 0020 }\nnodeLabels: { <<: *b }',
+      expected: ['3:25 rack=0020', '2:37 x=01'],
+    },
+    {
+      why: 'a whole mapping with an alias',
+      text: 'nodeLabels: &l { rack: 0010 }\nnodeAnnotations: *l',
+      expected: ['2:20 rack=0010'],
+    },
+    {
+      why: 'keys that are numbers or booleans',
+      text: 'nodeLabels: { 0010: a, 1.10: b, 0x1F: c, True: d, yes: e, 1: f, 01: g }',
+      expected: ['2:61 1=f', '2:17 0010=a', '2:26 1.10=b', '2:35 0x1F=c', '2:44 True=d', '2:53 yes=e', '2:67 01=g'],
+    },
+    {
+      why: 'an item of a list of arguments (since 1.13)',
+      text: 'nodeAnnotations: { a: &a "rack=0010" }\nkubelet: { extraArgs: { node-labels: [*a, ver=1.10] } }',
+      expected: ['3:41 rack=0010', '3:45 ver=1.10'],
+    },
+    {
+      why: 'bytes and texts by their tags',
+      text: 'nodeLabels: { a: !!binary aGk=, b: !!str 0010, c: !!int "10", d: !!str null, e: ! 1.10 }',
+      expected: ['2:17 a=hi', '2:35 b=0010', '2:50 c=10', '2:65 d=null', '2:80 e=1.10'],
+    },
+  ])('$why', ({ text, expected }) => {
+    const { labels, malformed } = read(`machine:\n${text.replace(/^/gm, '  ')}`);
+    expect(
+      labels.map(({ value: { key, value }, document, path }) => `${document.locate(path)} ${key}=${value}`),
+    ).toEqual(expected.map((line) => `f.yaml:${line}`));
+    expect(malformed).toEqual([]);
+  });
+
+  it.each([
+    ['0010', '0010'],
+    ['1.10', '1.10'],
+    ['1E5', '1E5'],
+    ['00', '00'],
+    ['0o17', '0o17'],
+    ['0b101', '0b101'],
+    ['1_000', '1_000'],
+    ['123456789012345678901234567890', '123456789012345678901234567890'],
+    ['TRUE', 'TRUE'],
+    ['off', 'off'],
+    ['Null', ''],
+    ['', ''],
+    ['2001-01-01', '2001-01-01'],
+    ['!!float 1.10', '1.10'],
+    ['!!timestamp 2001-01-01', '2001-01-01'],
+    ['>-\n      0010', '0010'],
+  ])('a label %j', (written, expected) => {
+    for (const text of [
+      `machine:\n  nodeLabels:\n    x: ${written}\n`,
+      `machine:\n  nodeAnnotations:\n    a: &x ${written}\n  nodeLabels: { x: *x }\n`,
+    ]) {
+      expect(read(text).labels.map(({ value: { value } }) => value)).toEqual([expected]);
+    }
+  });
+
+  it('of JSON of any size', () => {
+    const text = `{"machine":{"nodeLabels":{"ver":1.10,"e":1E3},"files":[{"content":"${'x'.repeat(1_100_000)}"}]}}`;
+    const { labels } = read(text);
+    expect(labels.map(({ value: { key, value } }) => `${key}=${value}`)).toEqual(['ver=1.10', 'e=1E3']);
+  });
+
+  it('a number whose spelling is not known is refused', () => {
+    const text = `{"machine":{"nodeLabels":{"ver":1.10}},"x":"${'x'.repeat(1_100_000)}"}`;
+    expect(() => readMachineConfiguration(parseDocuments(text, 'f.json'), 'f.json')).toThrow(
+      'f.json: machine.nodeLabels.ver: Talos reads a text here, and how it spells this number is not known: put the value in quotes',
+    );
+  });
+});
+
 describe('what kind of configuration it is', () => {
   it.each([
     { text: 'machine: { type: controlplane }', role: 'controlplane', isPatch: false },
@@ -212,6 +299,57 @@ describe('patches', () => {
     ]);
     expect(configuration.isPatch).toBe(true);
     expect(configuration.malformed.map(({ document, path }) => document.locate(path))).toEqual(['f.yaml:11:3']);
+  });
+
+  /** What Talos 1.13 reads (configpatcher.LoadPatch and Apply of its pkg/machinery). */
+  it.each([
+    { value: '10', expected: '10' },
+    { value: '1.5', expected: '1.5' },
+    { value: '123456.5', expected: '123456.5' },
+    { value: '0.0001', expected: '0.0001' },
+    { value: 'true', expected: 'true' },
+    { value: 'yes', expected: 'yes' },
+    { value: '~', expected: '' },
+    { value: '!!str 0010', expected: '0010' },
+    { value: '"0010"', expected: '0010' },
+  ])('a number or boolean in a JSON patch: $value', ({ value, expected }) => {
+    const { labels } = read(`- { op: add, path: /machine/nodeLabels/x, value: ${value} }\n`);
+    expect(labels.map((label) => label.value.value)).toEqual([expected]);
+  });
+
+  it.each([
+    { value: '0010', why: 'it becomes 8' },
+    { value: '1.10', why: 'it becomes 1.1' },
+    { value: '1.0', why: 'it becomes 1' },
+    { value: '1e3', why: 'it becomes 1000' },
+    { value: '0x1F', why: 'it becomes 31' },
+    { value: 'True', why: 'it becomes true' },
+    { value: '1234567.5', why: 'it becomes 1.2345675e+06' },
+    { value: '0.00001', why: 'it becomes 1e-05' },
+    { value: '-0', why: 'it becomes 0' },
+  ])('a number or boolean in a JSON patch that Talos spells in another way is refused: $value ($why)', ({ value }) => {
+    for (const patch of [
+      `- { op: add, path: /machine/nodeLabels/x, value: ${value} }\n`,
+      `- { op: add, path: /machine/nodeLabels, value: { x: ${value} } }\n`,
+    ]) {
+      expect(() => read(patch)).toThrow(/^f\.yaml:1:\d+: machine\.nodeLabels\.x: .*: put the value in quotes$/);
+    }
+  });
+
+  it('JSON patches name keys that are numbers, and items of lists', () => {
+    const configuration = read(
+      [
+        '- { op: add, path: /machine/nodeLabels/2026, value: a }',
+        '- { op: add, path: /machine/nodeTaints/10, value: NoSchedule }',
+        '- { op: add, path: /machine/kubelet/extraConfig/registerWithTaints/0, value: { key: b, effect: NoExecute } }',
+        '- { op: add, path: /machine/kubelet/extraArgs/node-labels/0, value: c=d }',
+      ].join('\n'),
+    );
+    expect(taints(configuration)).toEqual([
+      'f.yaml:2:44 nodeTaints 10:NoSchedule',
+      'f.yaml:3:71 registerWithTaints b:NoExecute',
+    ]);
+    expect(configuration.labels.map(({ value: { key, value } }) => `${key}=${value}`)).toEqual(['2026=a', 'c=d']);
   });
 
   it('JSON patches in JSON', () => {

@@ -58,7 +58,7 @@ describe('one clear error, quickly, and nothing of what stands in the file', () 
     {
       why: 'large JSON',
       content: `{"machine": "${SECRET}${'x'.repeat(1_100_000)}" ${SECRET}}`,
-      says: '0.yaml: this is no JSON',
+      says: '0.yaml:1:1100022: this is no YAML',
     },
     { why: 'a secret alone', content: SECRET, says: '0.yaml:1:1: expected a machine configuration' },
     { why: 'a list of secrets', content: `- ${SECRET}\n`, says: '0.yaml:1:3: expected an operation' },

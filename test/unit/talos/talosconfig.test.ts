@@ -30,6 +30,11 @@ it.each([
   expect(read({ auth }).otherAuth).toBe(otherAuth);
 });
 
+it.each(['2026', '0010', '1.10', 'true'])('the name of a context is a text as written: %s', (name) => {
+  const text = `context: ${name}\ncontexts:\n  ${name}: { endpoints: [a] }\n  other: {}\n`;
+  expect(readTalosContext(text, 'talosconfig', undefined)).toMatchObject({ name, others: ['other'], endpoints: ['a'] });
+});
+
 it('what is no certificate is none', () => {
   expect(read({ ca: 'not Base64 at all', crt: 5, key: '' })).toMatchObject({
     ca: undefined,
