@@ -47,7 +47,7 @@ export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint
  * The taints to set for missing ones, each key and effect once: with the value of the first policy that names one. Policies come with the strongest
  * mode first.
  */
-export function taintsToSet<Missing extends DeclaredTaint>(missing: readonly Missing[]): Missing[] {
+export function taintsToSet<Missing extends EnsuredTaint>(missing: readonly Missing[]): Missing[] {
   const groups = Map.groupBy(missing, ({ taint }) => identity(taint));
   return [...groups.values()].flatMap((alike) => [...alike.filter(({ anyValue }) => !anyValue), ...alike].slice(0, 1));
 }

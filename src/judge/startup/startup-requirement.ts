@@ -1,13 +1,14 @@
-import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { equalTaints, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { isStartupTaint } from '../declared-taints.ts';
+import { isStartupTaint, taintsToSet } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
 
 /** A taint of `ensure: UntilReady` on a node, with what policies say of it together. */
 export interface StartupRequirement {
+  /** As the leader sets it: with the value that a node gets when it registers, if these policies accept that. */
   readonly taint: Taint;
   /** The values with which policies set it. Absent if one of them names none: then any value counts. */
   readonly values?: readonly string[];
@@ -41,14 +42,17 @@ export const startupRequirements = oncePer(
     const stated = selecting.flatMap((policy) =>
       policy.untilReady.map(({ value }) => ({ policy: policy.name, ...value })),
     );
+    const registered = taintsToSet(selecting.flatMap(({ ensured }) => ensured.map(({ value }) => value)));
+    const valueAtRegistration = valuesOf(registered.map(({ taint }) => taint));
     return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
-      const [first] = alike;
+      const [first] = taintsToSet(alike);
       if (!first) return [];
+      const values = alike.some(({ anyValue }) => anyValue)
+        ? {}
+        : { values: [...new Set(alike.map(({ taint }) => taint.value ?? ''))] };
       return {
-        taint: first.taint,
-        ...(alike.some(({ anyValue }) => anyValue)
-          ? {}
-          : { values: [...new Set(alike.map(({ taint }) => taint.value ?? ''))] }),
+        taint: ownTaint({ taint: first.taint, ...values }, valueAtRegistration) ?? first.taint,
+        ...values,
         policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
         parts: joinedParts(alike.map(({ parts }) => parts)),
         unknownParts: alike.flatMap(({ policy, unknownParts }) =>
@@ -83,7 +87,7 @@ export function carriedStartup(node: NodeView, policies: readonly CompiledTaintP
 }
 
 /**
- * Those of the requirements whose taints a node carries. Another policy that protects such a taint wins. With another value, it is the taint of another writer.
+ * Those of the requirements whose taints a node carries, each with the value that it carries. Another policy that protects such a taint wins. With another value, it is the taint of another writer.
  * @param values the taints of the node, as {@link valuesOf} gives them
  * @param selecting the policies that select the node, see {@link enforcedWithoutAudit}
  */
@@ -92,16 +96,11 @@ export function carriedAmong(
   values: ReadonlyMap<string, string>,
   selecting: readonly CompiledTaintPolicy[],
 ): StartupRequirement[] {
-  return requirements.filter((requirement) => isCarried(requirement, values, selecting));
-}
-
-function isCarried(
-  requirement: StartupRequirement,
-  values: ReadonlyMap<string, string>,
-  selecting: readonly CompiledTaintPolicy[],
-): boolean {
-  const own = ownTaint(requirement, values);
-  return own !== undefined && !isProtectedBy(selecting, own);
+  return requirements.flatMap((requirement) => {
+    const taint = ownTaint(requirement, values);
+    if (taint === undefined || isProtectedBy(selecting, taint)) return [];
+    return equalTaints(taint, requirement.taint) ? requirement : { ...requirement, taint };
+  });
 }
 
 /**
@@ -109,7 +108,7 @@ function isCarried(
  * @param values the taints of the node, as {@link valuesOf} gives them
  */
 export function ownTaint(
-  { taint: { key, effect }, values: set }: StartupRequirement,
+  { taint: { key, effect }, values: set }: Pick<StartupRequirement, 'taint' | 'values'>,
   values: ReadonlyMap<string, string>,
 ): Taint | undefined {
   const value = values.get(identity({ key, effect }));

@@ -150,7 +150,9 @@ describe('a taint until DaemonSets are ready', () => {
     expect(withValue('theirs', { network: spec({ taints: [ours] }) })).toEqual([]);
     expect(withValue('', { network: spec({ taints: [{ ...rule(), value: '' }] }) })).toHaveLength(1);
     // A policy that names no value takes any.
-    expect(withValue('theirs', { network: spec({ taints: [ours] }), other: spec() })).toHaveLength(1);
+    expect(withValue('theirs', { network: spec({ taints: [ours] }), other: spec() })).toEqual([
+      'example.com/network=theirs:NoSchedule',
+    ]);
   });
 
   it('waits for the DaemonSets of all policies that have it, and for the earliest deadline', () => {
@@ -357,6 +359,69 @@ describe('a startup taint that the node registered without', () => {
     expect(late({ allowRemoval: 'example.com/other:NoSchedule' })).toEqual([TAINT]);
     const ours = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }) });
     expect(late({ by: ours, allowRemoval: 'example.com/network=theirs:NoSchedule' })).toHaveLength(1);
+  });
+});
+
+describe('a startup taint that is set late, or again after a reboot, is the one that the node gets when it registers', () => {
+  const until = (more: object = {}) => spec({ taints: [{ ...rule(), afterReboot: 'SetAgain', ...more }] });
+  const x = { value: 'x' };
+  const rebooted: NodeBoot = { bootId: 'b', startupBoot: { bootId: 'a' } };
+
+  it.each<{ why: string; specs: Record<string, TaintPolicySpec>; text: string }>([
+    { why: 'no policy names a value', specs: { a: until(), b: until() }, text: NETWORK },
+    {
+      why: 'the second policy names a value',
+      specs: { a: until(), b: until(x) },
+      text: 'example.com/network=x:NoSchedule',
+    },
+    {
+      why: 'the first policy names a value',
+      specs: { a: until(x), b: until() },
+      text: 'example.com/network=x:NoSchedule',
+    },
+    {
+      why: 'both name one: the stronger mode counts',
+      specs: { a: until(x), b: { ...until({ value: 'y' }), mode: 'Deny' } },
+      text: 'example.com/network=y:NoSchedule',
+    },
+    {
+      why: 'a policy of ensure: AtRegistration names a value',
+      specs: { a: until(), b: spec({ taints: [{ ...TAINT, ...x, ensure: 'AtRegistration' }] }) },
+      text: 'example.com/network=x:NoSchedule',
+    },
+    {
+      why: 'a policy that names no value, and one that only reports',
+      specs: { a: until(), b: { ...until(x), mode: 'Audit' } },
+      text: NETWORK,
+    },
+  ])('$why', ({ specs, text }) => {
+    const requester = { username: 'system:node:n', groups: ['system:nodes'] };
+    const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined };
+    const created = judgeNode({ phase: 'mutate', requester, node }, policySet({ taint: specs }));
+    const registered = created.action === 'patch' ? created.desired.taints : [];
+    const by = policies(specs);
+    const { late } = step({ by, taints: [NOT_READY] });
+    const { again } = step({ by, taints: [], boot: rebooted });
+    const texts = [registered, late.map(({ taint }) => taint), again.map(({ taint }) => taint)];
+    expect(texts.map((taints) => taints.map(formatTaint))).toEqual([[text], [text], [text]]);
+  });
+
+  it('so it stays while one of its policies has it', () => {
+    const specs = { a: until(), b: until(x) };
+    const taints = step({ by: policies(specs), taints: [NOT_READY] }).late.map(({ taint }) => taint);
+    const { awaited } = step({ by: policies(specs), taints });
+    const { b } = specs;
+    const left = step({ by: policies({ b }), taints, awaited, now: 0 });
+    expect(step({ by: policies({ b }), taints, awaited: left.awaited, now: POLICY_GONE_MS })).toMatchObject({
+      removable: [],
+      waiting: [{ requirement: { policies: ['b'] } }],
+    });
+  });
+
+  it('with a value that its own policies accept', () => {
+    const specs = { a: spec({ taints: [{ ...TAINT, value: 'y', ensure: 'AtRegistration' }] }), b: until(x) };
+    const { late } = step({ by: policies(specs), taints: [NOT_READY] });
+    expect(late.map(({ taint }) => formatTaint(taint))).toEqual(['example.com/network=x:NoSchedule']);
   });
 });
 
