@@ -52,10 +52,10 @@ export function startController(
 export function startControllerQueue(
   { metrics, log, signal }: Run,
   name: string,
-  { work, concurrency }: Pick<WorkQueueOptions, 'work' | 'concurrency'>,
+  options: Pick<WorkQueueOptions, 'work' | 'concurrency' | 'isLasting'>,
 ): WorkQueue {
   const onResult = (result: 'ok' | 'error') => metrics.reconciled(name, result);
-  const queue = startWorkQueue({ name, work, concurrency, log, signal, onResult });
+  const queue = startWorkQueue({ ...options, name, log, signal, onResult });
   metrics.watchQueue(name, queue.depth);
   return {
     ...queue,

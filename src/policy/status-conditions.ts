@@ -36,6 +36,8 @@ interface ConditionEntry {
 
 const GRANT = 'grant the right as the message says';
 const READ_MESSAGE = 'correct what the message names: the leader then tries again';
+const READ_NODE_MESSAGE =
+  'correct what the message names: the leader tries again within five minutes, or as soon as the node or a policy changes';
 
 /** Why native policies are not in force. */
 export const NATIVE_REASONS = {
@@ -156,7 +158,10 @@ export const CONDITIONS = {
         next: 'use one value in both policies, or let the nodeSelector of one leave out the nodes of the other',
         check: 'contradictions',
       },
-      RepairRefused: { meaning: 'The API server refuses the updates that set missing taints.', next: READ_MESSAGE },
+      RepairRefused: {
+        meaning: 'The API server refuses the updates that set missing taints.',
+        next: READ_NODE_MESSAGE,
+      },
       TaintConflict: {
         meaning:
           'Another writer removes a taint each time that the leader sets it, or sets a startup taint each time that the leader removes it.',
@@ -186,7 +191,7 @@ export const CONDITIONS = {
       },
       StartupTaintRefused: {
         meaning: 'The API server refuses to set or remove a startup taint on a node.',
-        next: READ_MESSAGE,
+        next: READ_NODE_MESSAGE,
       },
       StartupTaintDeadlineExceeded: {
         meaning:

@@ -3,7 +3,7 @@ import { type BackOff, createBackOff, retryAfterOf } from './back-off.ts';
 import { followFault } from './fault-log.ts';
 import { startTimer } from './timer.ts';
 
-/** A deduplicating work queue: one worker for each key at a time. */
+/** A deduplicating work queue: one worker for each key at a time. What has failed comes after all else that is due. */
 export interface WorkQueue {
   /**
    * Adds the key, at once or in so many milliseconds. A key that waits already keeps its earliest time. After a failure it waits for the
@@ -37,6 +37,11 @@ export interface WorkQueueOptions extends QueueOptions {
   readonly work: (key: string) => Promise<number | undefined>;
   /** How many keys are worked on at the same time. */
   readonly concurrency: number;
+  /**
+   * Whether the cause of the failure lasts, such as a request that the API server refuses. Thousands of keys may fail for one cause, so such work is
+   * repeated less often.
+   */
+  readonly isLasting?: (error: unknown) => boolean;
 }
 
 /** Work that fails is repeated with a back-off for each key. The log has the first failure, and the recovery. */
@@ -92,8 +97,9 @@ export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: Rec
 
 const recovered = (name: string) => `${name}: it works again`;
 
-const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 30_000;
+/** Pauses after failures, and after those whose cause lasts. */
+const RETRIES = { minMs: 200, maxMs: 30_000 };
+const LASTING_RETRIES = { minMs: 1_000, maxMs: 300_000 };
 
 const AT_ONCE = Number.NEGATIVE_INFINITY;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -108,11 +114,26 @@ interface Item {
   notRestartedBefore: number;
   timer: NodeJS.Timeout | undefined;
   /** While it fails. */
-  backOff: BackOff | undefined;
+  backOff: BackOffs | undefined;
+  /** Whether its last run has failed, and it was not restarted since. */
+  isRetry: boolean;
+}
+
+/** A key may fail for one cause and another: what lasts does not slow down what may end soon. */
+interface BackOffs {
+  readonly brief: BackOff;
+  readonly lasting: BackOff;
 }
 
 function newItem(): Item {
-  return { due: NEVER, notBefore: AT_ONCE, notRestartedBefore: AT_ONCE, timer: undefined, backOff: undefined };
+  return {
+    due: NEVER,
+    notBefore: AT_ONCE,
+    notRestartedBefore: AT_ONCE,
+    timer: undefined,
+    backOff: undefined,
+    isRetry: false,
+  };
 }
 
 interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
@@ -124,10 +145,12 @@ interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
 }
 
 function startQueue(options: StartOptions): WorkQueue {
-  const { work, concurrency, pauseMs, signal, onResult, onFailure, onRecovered } = options;
+  const { work, concurrency, pauseMs, signal, isLasting = () => false, onResult, onFailure, onRecovered } = options;
   const items = new Map<string, Item>();
   /** The keys that are due, in order. */
   const ready = new Set<string>();
+  /** The same for those that have failed: others do not wait for them. */
+  const retries = new Set<string>();
   const running = new Map<string, Promise<void>>();
   let failing = 0;
   let stopped = false;
@@ -143,7 +166,7 @@ function startQueue(options: StartOptions): WorkQueue {
     add,
     restart,
     isInProgress: (key) => running.has(key),
-    depth: () => new Set([...ready, ...running.keys()]).size,
+    depth: () => new Set([...ready, ...retries, ...running.keys()]).size,
     async stop() {
       signal?.removeEventListener('abort', end);
       end();
@@ -152,7 +175,7 @@ function startQueue(options: StartOptions): WorkQueue {
   };
 
   function add(key: string, inMs?: number): void {
-    if (stopped || ready.has(key)) return;
+    if (stopped || isReady(key)) return;
     const item = items.get(key) ?? newItem();
     items.set(key, item);
     const due = inMs === undefined ? AT_ONCE : performance.now() + inMs;
@@ -164,9 +187,12 @@ function startQueue(options: StartOptions): WorkQueue {
 
   function restart(key: string, inMs?: number): void {
     const item = items.get(key);
-    item?.backOff?.reset();
+    if (item) item.isRetry = false;
+    if (retries.delete(key)) ready.add(key);
+    item?.backOff?.brief.reset();
+    item?.backOff?.lasting.reset();
     // Never later than before: frequent calls would postpone the work without end.
-    if (item?.backOff && !running.has(key) && !ready.has(key)) {
+    if (item?.backOff && !running.has(key) && !isReady(key)) {
       item.notBefore = Math.min(item.notBefore, Math.max(item.notRestartedBefore, performance.now() + (inMs ?? 0)));
       arm(key, item);
     }
@@ -177,20 +203,26 @@ function startQueue(options: StartOptions): WorkQueue {
     clearTimeout(item.timer);
     if (stopped) return;
     const at = Math.max(item.due, item.notBefore);
-    if (at === AT_ONCE) makeReady(key);
+    if (at === AT_ONCE) makeReady(key, item);
     // A run that is too early does no harm: it returns when to repeat it.
-    else item.timer = startTimer(() => makeReady(key), at - performance.now());
+    else item.timer = startTimer(() => makeReady(key, item), at - performance.now());
   }
 
-  function makeReady(key: string): void {
-    ready.add(key);
+  function isReady(key: string): boolean {
+    return ready.has(key) || retries.has(key);
+  }
+
+  function makeReady(key: string, { isRetry }: Item): void {
+    (isRetry ? retries : ready).add(key);
     begin();
   }
 
   function begin(): void {
-    for (const key of ready) {
-      if (stopped || running.size >= concurrency) return;
-      ready.delete(key);
+    while (!stopped && running.size < concurrency) {
+      const from = ready.size > 0 ? ready : retries;
+      const [key] = from;
+      if (key === undefined) return;
+      from.delete(key);
       const item = items.get(key) as Item;
       item.due = NEVER;
       // Asynchronously: the work may add its own key.
@@ -211,6 +243,7 @@ function startQueue(options: StartOptions): WorkQueue {
       const againInMs = await work(key);
       if (item.backOff && --failing === 0) onRecovered();
       item.backOff = undefined;
+      item.isRetry = false;
       item.notBefore = pauseMs === 0 ? AT_ONCE : performance.now() + pauseMs;
       onResult?.('ok');
       if (againInMs !== undefined) add(key, againInMs);
@@ -218,12 +251,16 @@ function startQueue(options: StartOptions): WorkQueue {
       // Aborted work is not a failure.
       if (stopped) return;
       if (!item.backOff) failing++;
-      item.backOff ??= createBackOff({ minMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
+      item.backOff ??= { brief: createBackOff(RETRIES), lasting: createBackOff(LASTING_RETRIES) };
+      item.isRetry = true;
       onFailure(key, (error as Error).message);
       onResult?.('error');
       const retryAfterMs = retryAfterOf(error);
-      item.notBefore = performance.now() + item.backOff.next(retryAfterMs);
-      item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, pauseMs, retryAfterMs);
+      const lasts = isLasting(error);
+      const backOff = lasts ? item.backOff.lasting : item.backOff.brief;
+      const { minMs } = lasts ? LASTING_RETRIES : RETRIES;
+      item.notBefore = performance.now() + backOff.next(retryAfterMs);
+      item.notRestartedBefore = performance.now() + Math.max(minMs, pauseMs, retryAfterMs);
       add(key);
     }
   }

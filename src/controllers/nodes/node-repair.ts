@@ -10,14 +10,7 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type Reading, type WatchedDaemonSets } from '../cluster-watches.ts';
-import {
-  addChanged,
-  CONFLICT_PAUSE_MS,
-  type Controller,
-  type Run,
-  startController,
-  startControllerQueue,
-} from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { type NodeReports, trackNodeReports } from './node-reports.ts';
@@ -70,7 +63,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const { client, nodes, policies, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const problems = trackRepairProblems({ client, onChange: () => changes.next() });
-  const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY });
+  const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
   const startup = startStartupWaits(run, { ...options, check: queue.add, onChange: () => changes.next() });
   const steps = nodeSteps({ client, policies, startup, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, signal);
@@ -100,10 +93,11 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       // At once: the next event may be of another Node of that name.
       forget(name, parts);
       // A repair that is in progress may report something of it.
-      addChanged(queue, change, name);
+      queue.restart(name);
     } else if (isNews(change)) {
       steps.observe(change);
-      check(change.entry, (node) => addChanged(queue, change, node));
+      // What was refused may be allowed now: another admission plugin may read what has changed.
+      check(change.entry, queue.restart);
     } else if (change.type === 'modified' && writer.outdatedForMs(change.previous) !== undefined) {
       // After a conflict, a heartbeat shows that the watch has a newer version.
       queue.add(name);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startWorkQueue, type WorkQueueOptions } from '../../../src/runtime/work-queue.ts';
 import { captureLog } from '../captured-log.ts';
 
@@ -154,6 +154,79 @@ it('repeats what fails ever more seldom, each key by itself, and is quick again 
   queue.add('bad');
   await vi.advanceTimersByTimeAsync(200);
   expect(calls('bad')).toBe(before + 2);
+});
+
+describe('what fails for a cause that lasts', () => {
+  const refused = new Error('refused');
+  const isLasting = (error: unknown) => error === refused;
+  /** The starts of the work for the key, in whole seconds since the test began. */
+  const failing = (error: Error) => {
+    const began = performance.now();
+    const times: number[] = [];
+    const work = async () => {
+      times.push(Math.floor((performance.now() - began) / 1_000));
+      throw error;
+    };
+    return { times, ...start(work, { isLasting }) };
+  };
+
+  it('is repeated within a second, and then ever more seldom, until it is every five minutes at most', async () => {
+    const { times, queue } = failing(refused);
+    queue.add('a');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(times.length).toBe(2);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    const last = times.filter((at) => at > 1_800);
+    // 150 s to 300 s each.
+    expect(last.length).toBeGreaterThanOrEqual(5);
+    expect(last.length).toBeLessThanOrEqual(13);
+  });
+
+  it('is repeated a second after the failure if the key is restarted, and no sooner', async () => {
+    const { times, queue } = failing(refused);
+    queue.add('a');
+    await vi.advanceTimersByTimeAsync(1_800_000);
+    const before = times.length;
+    while (times.length === before) await vi.advanceTimersByTimeAsync(100);
+    for (let times = 0; times < 9; times++) {
+      queue.restart('a');
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(times.length).toBe(before + 1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(times.length).toBe(before + 2);
+  });
+
+  it('does not slow down what fails for another cause', async () => {
+    const causes = [refused, new Error('no answer')];
+    const times: number[] = [];
+    const { queue } = start(
+      async () => {
+        times.push(performance.now());
+        throw causes[Math.min(times.length - 1, 1)];
+      },
+      { isLasting },
+    );
+    queue.add('a');
+    await vi.advanceTimersByTimeAsync(600_000);
+    // 15 s to 30 s each.
+    expect(times.length).toBeGreaterThan(20);
+  });
+});
+
+it('works on what has failed after all else that is due, unless it was restarted', async () => {
+  const { work, begun, end } = heldWork();
+  const { queue } = start(work, { concurrency: 1 });
+  for (const key of ['bad', 'worse', 'changed', 'last']) queue.add(key);
+  await settle();
+  for (const key of ['bad', 'worse', 'changed']) await end(key, new Error('no'));
+  // By then, the pauses of all three are over.
+  await vi.advanceTimersByTimeAsync(1_000);
+  queue.add('new');
+  queue.restart('changed');
+  begun.splice(0);
+  for (const key of ['last', 'new', 'changed', 'bad', 'worse']) await end(key);
+  expect(begun).toEqual(['new', 'changed', 'bad', 'worse']);
 });
 
 it('repeats what fails no more often because it is asked for while at work', async () => {

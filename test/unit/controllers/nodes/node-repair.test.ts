@@ -239,6 +239,45 @@ describe('a write', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
   });
 
+  describe('that another admission plugin refuses for many nodes', () => {
+    const denied = (name: string) => {
+      if (name.startsWith('n')) throw new ApiError('PATCH', name, 403, 'Forbidden', 'denied by another plugin');
+    };
+
+    it('does not delay the writes of other nodes', async () => {
+      const { beforeWrite, change, taintsOf } = startRepair(restore, [...bare(5_000), nodeEntry('other', [gpu])]);
+      beforeWrite.mockImplementation(denied);
+      // By then, each node was refused at least once.
+      await vi.advanceTimersByTimeAsync(60_000);
+      change('other', { taints: [] });
+      await vi.advanceTimersByTimeAsync(500);
+      expect(taintsOf('other')).toEqual([gpu]);
+    });
+
+    it('is repeated every few minutes, for each of them', async () => {
+      const { beforeWrite, writes } = startRepair(restore, bare(50));
+      beforeWrite.mockImplementation(denied);
+      await vi.advanceTimersByTimeAsync(1_200_000);
+      writes.splice(0);
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect(writes.length).toBeGreaterThanOrEqual(50);
+      expect(writes.length).toBeLessThanOrEqual(250);
+    });
+
+    it('is repeated soon after the node has changed', async () => {
+      const { beforeWrite, change, writes, taintsOf } = startRepair(restore, bare(1));
+      beforeWrite.mockImplementation(denied);
+      await vi.advanceTimersByTimeAsync(1_200_000);
+      const before = writes.length;
+      // From the failure on, the next pause is 150 s at least.
+      while (writes.length === before) await vi.advanceTimersByTimeAsync(1_000);
+      beforeWrite.mockReset();
+      change('n0', { labels: { 'other-plugin': 'allows' } });
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(taintsOf('n0')).toEqual([gpu]);
+    });
+  });
+
   it('of a new Node is made at once, whatever the pause after many failures with the deleted Node of its name', async () => {
     const { writes, beforeWrite, remove, change, taintsOf } = startRepair(restore, bare(1));
     beforeWrite.mockImplementation(() => {
