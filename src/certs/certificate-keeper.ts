@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { watchFiles } from '../files/watch-files.ts';
 import { startTimer } from '../runtime/timer.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
-import { certificateFiles } from './certificate-files.ts';
-import { invalidAt, joinBundles, parseCertificates } from './inspect.ts';
+import { certificateFiles, FILES } from './certificate-files.ts';
+import { chainInvalidAt, joinBundles, parseCertificates, suppliedFault } from './inspect.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -27,7 +28,7 @@ export interface CertificateKeeperOptions {
   readonly directory: string;
   /** DNS names and IP addresses that the serving certificate must have. */
   readonly names: readonly string[];
-  /** The callers, if they are known: a pair of a CA that they do not trust yet waits. */
+  /** The callers, if they are known. They call by {@link names}. A pair of a CA that they do not trust yet waits. */
   readonly callers?: Callers | undefined;
   /** Called with the first certificates, and again after each change of the serving pair or the bundle. */
   readonly onServe: (certificates: ServableCertificates) => void;
@@ -40,27 +41,40 @@ export interface Callers {
   readonly trust: Pick<CaTrust, 'waitMs'>;
   /** The callers' clock. */
   readonly now: () => Date;
-  /** Called when a new pair begins to wait. */
+  /** Called when a new pair begins to wait until the callers trust its CA. */
   readonly onWait: () => void;
 }
 
-/** The served pair may expire, whatever the callers trust. */
+/** The served pair may expire, and the next one may become valid, without a change of a file. */
 const WAIT_CHECK_INTERVAL_MS = 10_000;
+
+/** What becomes of the directory's pair. */
+type HandOver =
+  | { readonly kind: 'served' }
+  /** No caller would accept it, and the earlier pair can still be served. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The callers may not trust its CA yet. `waitMs` is Infinity while that is not known. */
+  | { readonly kind: 'untrusted'; readonly waitMs: number };
+
+const SERVED: HandOver = { kind: 'served' };
 
 /**
  * Opens the directory and maintains it: renews in time, loads files that another writer replaced, and keeps the last good pair while they are broken.
- * If the callers are known, a pair of another CA is served only once they trust that CA, or the earlier pair is no longer valid. Until then the
- * bundle has the CAs of both.
+ * While the served pair is valid, one that is not (or not yet) does not replace it. The clock of the callers decides, or the local one if the callers
+ * are not known. If they are, the pair must also be for their names, lead to its CA, and be of a CA that they trust. Until it is served, the bundle has
+ * the CAs of both.
  * @throws CertificateDirectoryError if the directory cannot be opened the first time
  */
 export async function keepCertificates(options: CertificateKeeperOptions): Promise<FileKeeper> {
   const { directory, names, callers, onServe, onFault, pollIntervalMs } = options;
+  const now = callers?.now ?? (() => new Date());
   /** The content of the directory, if it is usable. */
-  let latestGood = await openCertificates(directory, names, new Date());
+  let latestGood = await openCertificates(directory, names, now());
   /** The served pair: that one, or an earlier one. */
   let served = latestGood;
   let current = served;
   let fault = current.fault;
+  let handOver = SERVED;
   let waiting: NodeJS.Timeout | undefined;
   onServe(current);
   if (fault) onFault(fault);
@@ -75,7 +89,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
 
   return {
     current: () => current,
-    fault: () => fault,
+    fault: () => fault ?? (handOver.kind === 'refused' ? handOver.reason : undefined),
     recheck,
     stop() {
       stopped = true;
@@ -98,7 +112,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
       const found = await openCertificates(
         directory,
         names,
-        new Date(),
+        now(),
         latestGood.renews === 'nothing' ? 'nothing' : 'serving',
       );
       latestGood = found;
@@ -114,14 +128,17 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   /** Serves the directory's pair as soon as that is safe. */
   function recheck(): void {
     if (stopped) return;
-    const wasWaiting = waiting !== undefined;
     clearTimeout(waiting);
-    waiting = undefined;
-    const waitMs = handOverMs();
-    if (waitMs <= 0) served = latestGood;
+    const last = handOver;
+    handOver = judgeHandOver();
+    if (handOver.kind === 'served') served = latestGood;
     else {
+      const waitMs = handOver.kind === 'untrusted' ? handOver.waitMs : WAIT_CHECK_INTERVAL_MS;
       waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
-      if (!wasWaiting) callers?.onWait();
+    }
+    if (handOver.kind === 'untrusted' && last.kind !== 'untrusted') callers?.onWait();
+    if (handOver.kind === 'refused' && !(last.kind === 'refused' && last.reason === handOver.reason)) {
+      onFault(handOver.reason);
     }
     const bundle = served === latestGood ? latestGood.bundle : joinBundles(latestGood.bundle, served.bundle);
     const before = current;
@@ -129,14 +146,30 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
   }
 
-  /** How long the directory's pair must wait until it is served, in milliseconds. Infinity while that is not known. */
-  function handOverMs(): number {
-    if (callers === undefined || isSamePair(served, latestGood)) return 0;
+  function judgeHandOver(): HandOver {
+    if (isSamePair(served, latestGood)) return SERVED;
+    if (callers && served.uncovered.length > 0) return SERVED;
+    if (chainInvalidAt(served.certificate, served.ca, now()) !== undefined) return SERVED;
+    const reason = refusal(latestGood);
+    if (reason !== undefined) {
+      return {
+        kind: 'refused',
+        reason: `${join(directory, FILES.cert)}: ${reason}; the last good certificates are served`,
+      };
+    }
     const cas = parseCertificates(latestGood.bundle ?? '');
     // Without a CA beside it, the system's CAs decide about trust.
-    if (cas.length === 0 || served.bundle === undefined) return 0;
-    if (invalidAt(served.certificate, callers.now()) !== undefined) return 0;
-    return Math.max(...cas.map((ca) => callers.trust.waitMs(ca)));
+    if (callers === undefined || cas.length === 0 || served.bundle === undefined) return SERVED;
+    const waitMs = Math.max(...cas.map((ca) => callers.trust.waitMs(ca)));
+    return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
+  }
+
+  /** Why no caller would accept the pair now. If the callers are not known, they may call by other names, and trust another CA than that of the file. */
+  function refusal({ serving, certificate, ca, bundle }: ServableCertificates): string | undefined {
+    const [known, caCert] = callers ? [names, bundle] : [[], undefined];
+    return (
+      suppliedFault({ ...serving, caCert, caKey: undefined }, known, now()) ?? chainInvalidAt(certificate, ca, now())
+    );
   }
 }
 

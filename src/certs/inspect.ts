@@ -34,6 +34,16 @@ export function invalidAt(certificate: X509Certificate, time: Date): string | un
   return undefined;
 }
 
+/** {@link invalidAt} of the certificate and of the CA that signed it, if that is known: clients refuse a certificate of a CA that is not valid. */
+export function chainInvalidAt(
+  certificate: X509Certificate,
+  ca: X509Certificate | undefined,
+  time: Date,
+): string | undefined {
+  const caReason = ca && invalidAt(ca, time);
+  return invalidAt(certificate, time) ?? (caReason && `the CA is ${caReason}`);
+}
+
 /**
  * The DNS names and IP addresses that the certificate is not for, by the rule of its clients, which are programs in Go (`VerifyHostname` of crypto/x509):
  * only the subjectAltName counts, never the Common Name, and `*` stands for the whole first label. An address with a zone (`fe80::1%eth0`) matches nothing.

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { confirmedTime } from '../cluster/client/confirmed-time.ts';
 import { isLed } from '../cluster/lease/lease.ts';
 import { OWN_SECRET, OWN_SERVICE } from '../cluster/own-names.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
@@ -34,6 +35,8 @@ export async function openCertificates(
   if (certDirectory !== undefined) {
     const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
     const callers = { trust, now: client.now, onWait };
+    // A pair of our own must be valid for the API server, and its CA is never replaced.
+    await retry('certificates', log, () => confirmedTime(client));
     return {
       keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, onFault }),
       secret: undefined,

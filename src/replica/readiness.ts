@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { EXPIRES_SOON_MS, hasCa, invalidAt } from '../certs/inspect.ts';
+import { chainInvalidAt, EXPIRES_SOON_MS, hasCa, invalidAt } from '../certs/inspect.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import { definitionOf } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
@@ -103,7 +103,7 @@ export function certificateCheck(certificates: CertificateKeeper, caller?: Calle
   const { now, clocksAgree } = caller ?? { now: new Date(), clocksAgree: true };
   const { certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
-  const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
+  const invalid = chainInvalidAt(certificate, ca, now);
   const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
     ...(isFuture && clocksAgree ? [renews === 'all' ? FUTURE_REPLACED : FUTURE_CAUSE] : []),
@@ -130,11 +130,6 @@ export function certificateCheck(certificates: CertificateKeeper, caller?: Calle
 
 const FUTURE_CAUSE = 'a clock was ahead when it was issued';
 const FUTURE_REPLACED = `${FUTURE_CAUSE}; the leader replaces it after ten minutes`;
-
-function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
-  const reason = invalidAt(ca, time);
-  return reason && `the CA is ${reason}`;
-}
 
 /** Failed: the PodDisruptionBudget allows the eviction of the last replica of a drained node only if it is not ready. */
 export function drainCheck(node: string): Check {

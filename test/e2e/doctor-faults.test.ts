@@ -31,7 +31,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       inGuide: true,
       says: /^the certificate of taintkeeper-a, taintkeeper-b is not valid after /,
       async breakIt() {
-        await installation.rig.serve(await issue({ days: 91, ca: installation.pair.ca }));
+        await installation.rig.restart(await issue({ days: 91, ca: installation.pair.ca }));
         await installation.rig.reflect();
       },
       async fixIt() {
@@ -45,7 +45,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       check: 'certificate names',
       says: /asks for taintkeeper.taintkeeper.svc, and the certificate of taintkeeper-a, taintkeeper-b is for .*other.taintkeeper.svc/,
       async breakIt() {
-        await installation.rig.serve(await issue({ ca: installation.pair.ca, name: 'other.taintkeeper.svc' }));
+        await installation.rig.restart(await issue({ ca: installation.pair.ca, name: 'other.taintkeeper.svc' }));
       },
       fixIt: () => installation.rig.serve(installation.pair),
     },

@@ -70,6 +70,8 @@ export interface DoctorRig {
   remove(name: string): Promise<void>;
   /** Puts certificates where these replicas, or all of them, serve them from, and waits until they do; and into the Secret. */
   serve(pair: Pair, names?: readonly string[]): Promise<void>;
+  /** Starts every replica anew with certificates that one that runs does not put in place of valid ones; and puts them into the Secret. */
+  restart(pair: Pair): Promise<void>;
   /** Tells the cluster which replicas are ready: the work of kubelets and of the endpoints controller. */
   reflect(): Promise<void>;
   /** Puts an endpoint of that port in place of a replica's own; none without a port. */
@@ -130,6 +132,13 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
           },
           { timeoutMs: 20_000, otherwise: () => `${name} does not serve the new certificate` },
         );
+      }
+    },
+    async restart(next) {
+      await rig.patch(CERTIFICATES, { data: secretData(next) });
+      for (const name of [...members.keys()]) {
+        await rig.remove(name);
+        await rig.add(name, next);
       }
     },
     async reflect() {

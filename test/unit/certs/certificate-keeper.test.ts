@@ -9,6 +9,7 @@ import { type CertificateKeeperOptions, keepCertificates } from '../../../src/ce
 import { fingerprints, uncoveredNames } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { eventually } from '../eventually.ts';
+import { whenTrue } from '../stopped-clock.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { expectConsistent, filesOf } from './directories.ts';
 
@@ -293,4 +294,174 @@ describe('a pair of another CA, where it is known who calls', () => {
     await expect.poll(() => keeper.current().serving).toEqual(next.serving);
     expect(onWait).not.toHaveBeenCalled();
   });
+});
+
+describe('a pair that takes the place of a valid one', () => {
+  const HOUR_MS = 3_600_000;
+  const from = (ms: number) => new Date(Date.now() + ms);
+
+  interface Next {
+    readonly names?: readonly string[];
+    /** When it is issued, from now on: certificates are backdated by an hour. */
+    readonly issuedMs?: number;
+    /** When its CA is issued, from now on. Undefined: the CA of the pair before. */
+    readonly caIssuedMs?: number;
+    /** Whether `ca.crt` stays that of the pair before. */
+    readonly keepsCaFile?: boolean;
+  }
+
+  /** A directory with a pair of ten days, whose callers trust every CA. Their clock is ahead of the local one by `clock.aheadMs`. */
+  async function start({ areCallersKnown = true, aheadMs = 0 }) {
+    const directory = temporaryDirectory();
+    const clock = { aheadMs };
+    const ca = await issueCa(from(-80 * DAY_MS));
+    const put = async ({ names = NAMES, issuedMs = 0, caIssuedMs, keepsCaFile = false }: Next) => {
+      const issuer = caIssuedMs === undefined ? ca : await issueCa(from(caIssuedMs));
+      const pair = await issueServing(issuer, names, from(issuedMs));
+      if (!keepsCaFile) writeFileSync(join(directory, 'ca.crt'), issuer.cert);
+      writePair(directory, pair);
+      return pair;
+    };
+    const first = await put({ issuedMs: -80 * DAY_MS });
+    const callers = {
+      trust: { waitMs: () => 0 },
+      now: () => from(clock.aheadMs),
+      onWait: vi.fn(),
+    };
+    const kept = await keep(directory, areCallersKnown ? { callers } : {});
+    return { ...kept, directory, clock, callers, put, first };
+  }
+
+  interface Case {
+    readonly why: string;
+    readonly next: Next;
+    readonly aheadMs?: number;
+    readonly areCallersKnown?: boolean;
+  }
+
+  it.each<Case & { says: RegExp }>([
+    { why: 'not valid yet', next: { issuedMs: 2 * HOUR_MS }, says: /not valid before/ },
+    {
+      why: "not valid yet by the callers' clock, as of an issuer whose clock agrees with the local one",
+      next: {},
+      aheadMs: -2 * HOUR_MS,
+      says: /not valid before/,
+    },
+    {
+      why: 'of a CA that is not valid yet',
+      next: { caIssuedMs: 2 * HOUR_MS },
+      says: /the CA is not valid before/,
+    },
+    { why: 'no longer valid', next: { issuedMs: -91 * DAY_MS }, says: /not valid after/ },
+    { why: 'not for the names by which they call', next: { names: ['other'] }, says: /not for localhost/ },
+    { why: 'not of the CA beside it', next: { caIssuedMs: 0, keepsCaFile: true }, says: /not signed by the CA/ },
+    {
+      why: 'not valid yet by the local clock, where the callers are not known',
+      next: { issuedMs: 2 * HOUR_MS },
+      areCallersKnown: false,
+      says: /not valid before/,
+    },
+    {
+      why: 'no longer valid by the local clock, where the callers are not known',
+      next: { issuedMs: -91 * DAY_MS },
+      areCallersKnown: false,
+      says: /not valid after/,
+    },
+  ])('is not served if it is $why', async ({ next, says, ...circumstances }) => {
+    const { directory, put, keeper, first, onFault, onServe, callers } = await start(circumstances);
+    await put(next);
+    await eventually(() => expect(keeper.fault()).toMatch(says));
+
+    const { source } = says;
+    expect(keeper.fault()).toMatch(
+      new RegExp(`^${join(directory, 'tls.crt')}: ${source}.*; the last good certificates are served$`),
+    );
+    expect(keeper.current().serving).toEqual(first);
+    keeper.recheck();
+    expect(onFault.mock.calls).toEqual([[keeper.fault()]]);
+    for (const [{ serving }] of onServe.mock.calls) expect(serving).toEqual(first);
+    expect(callers.onWait).not.toHaveBeenCalled();
+  });
+
+  it.each<Case>([
+    { why: 'valid', next: {} },
+    {
+      why: "valid by the callers' clock, and not yet by the local one",
+      next: { issuedMs: 2 * HOUR_MS },
+      aheadMs: 2 * HOUR_MS,
+    },
+    {
+      why: 'better, because the one before is no longer valid for the callers, although it is not valid either',
+      next: { issuedMs: 20 * DAY_MS },
+      aheadMs: 11 * DAY_MS,
+    },
+    {
+      why: 'for other names, where the callers are not known',
+      next: { names: ['other'] },
+      areCallersKnown: false,
+    },
+    {
+      why: 'not of the CA beside it, where the callers are not known',
+      next: { caIssuedMs: 0, keepsCaFile: true },
+      areCallersKnown: false,
+    },
+  ])('is served at once if it is $why', async ({ next, ...circumstances }) => {
+    const { put, keeper, onFault } = await start(circumstances);
+    const second = await put(next);
+    await eventually(() => expect(keeper.current().serving).toEqual(second));
+    expect(keeper.fault()).toBeUndefined();
+    expect(onFault).not.toHaveBeenCalled();
+  });
+
+  it.each<Case & { laterMs: number }>([
+    { why: 'it is valid', next: { issuedMs: 2 * HOUR_MS }, laterMs: HOUR_MS + 60_000 },
+    {
+      why: 'the one before is no longer valid',
+      next: { names: ['other'] },
+      laterMs: 11 * DAY_MS,
+    },
+  ])('is served as soon as $why, though no file changes', async ({ next, laterMs }) => {
+    const { put, keeper, clock } = await start({});
+    const second = await put(next);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await whenTrue(() => {
+      vi.advanceTimersByTime(POLL_INTERVAL_MS);
+      return keeper.fault() !== undefined;
+    });
+    clock.aheadMs = laterMs;
+    vi.advanceTimersByTime(10_000);
+
+    expect(keeper.current().serving).toEqual(second);
+    expect(keeper.fault()).toBeUndefined();
+  });
+
+  it('takes the place of one that was never for the names of the callers, whatever they trust', async () => {
+    const directory = temporaryDirectory();
+    const ca = await issueCa(new Date());
+    writeFileSync(join(directory, 'ca.crt'), ca.cert);
+    writePair(directory, await issueServing(ca, ['other'], new Date()));
+    const callers = { trust: { waitMs: () => Number.POSITIVE_INFINITY }, now: () => new Date(), onWait: vi.fn() };
+    const misnamed = await keep(directory, { callers });
+    const next = await issueServing(ca, NAMES, new Date());
+    writePair(directory, next);
+
+    await eventually(() => expect(misnamed.keeper.current().serving).toEqual(next));
+  });
+});
+
+it.each([
+  { why: 'ahead of', aheadMs: -30 * DAY_MS },
+  { why: 'behind', aheadMs: 30 * DAY_MS },
+])("issues pairs that are valid by the callers' clock, where the local one is $why it", async ({ aheadMs }) => {
+  const directory = temporaryDirectory();
+  const now = () => new Date(Date.now() + aheadMs);
+  const callers = { trust: { waitMs: () => 0 }, now, onWait: vi.fn() };
+  const { keeper, onServe } = await keep(directory, { callers });
+  const isValid = ({ validFromDate, validToDate }: X509Certificate) => validFromDate <= now() && now() < validToDate;
+  expect(isValid(keeper.current().certificate) && isValid(keeper.current().ca as X509Certificate)).toBe(true);
+
+  for (const file of ['tls.crt', 'tls.key']) rmSync(join(directory, file));
+  await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
+  const { validToDate } = keeper.current().certificate;
+  expect(Math.abs(validToDate.getTime() - now().getTime() - 90 * DAY_MS)).toBeLessThan(60_000);
 });
