@@ -7,6 +7,7 @@ import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
+import { issueNamed } from '../unit/certs/authorities.ts';
 import { base64, certificateData } from './certificate-data.ts';
 import {
   CERTIFICATES,
@@ -50,6 +51,31 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
       timeoutMs: 30_000,
       otherwise: () => 'the bundles are not the CA of the directory',
     });
+
+  it('registers nothing with a certificate that has its name only as the Common Name', async () => {
+    const ca = await issueCa(new Date());
+    writeFileSync(join(directory, 'ca.crt'), ca.cert);
+    const name = `${SERVICE}.${NAMESPACE}.svc`;
+    const serving = await issueNamed(name, [], { ca });
+    writeFileSync(join(directory, 'tls.key'), serving.key);
+    writeFileSync(join(directory, 'tls.crt'), serving.cert);
+    const [replica] = await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
+    // The leader has called its Service for some seconds, and says why it does not register.
+    await waitUntil(
+      () => replica?.logs().some(({ msg }) => msg.includes(`Service ${NAMESPACE}/${SERVICE}`)) || undefined,
+      {
+        timeoutMs: 30_000,
+        otherwise: () => JSON.stringify(replica?.logs()),
+      },
+    );
+
+    expect(await replica?.readyz()).toMatchObject({
+      status: 503,
+      text: expect.stringContaining(`[-] certificate failed: it is not for ${name}\n`),
+    });
+    expect((await readConfigurations(cp())).flatMap(({ webhooks = [] }) => webhooks)).toEqual([]);
+    await installation.kill('a');
+  });
 
   it('serves what is there, and puts its CA into every caBundle, also when it is replaced', async () => {
     const put = async () => {
