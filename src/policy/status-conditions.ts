@@ -159,7 +159,7 @@ export const CONDITIONS = {
         check: 'contradictions',
       },
       RepairRefused: {
-        meaning: 'The API server refuses the updates that set missing taints.',
+        meaning: 'The API server refuses the updates that set missing taints, or another mutating webhook undoes them.',
         next: READ_NODE_MESSAGE,
       },
       TaintConflict: {
@@ -190,7 +190,8 @@ export const CONDITIONS = {
         next: 'leave the key out of the policy that the message names first',
       },
       StartupTaintRefused: {
-        meaning: 'The API server refuses to set or remove a startup taint on a node.',
+        meaning:
+          'The API server refuses to set or remove a startup taint on a node, or another mutating webhook undoes that.',
         next: READ_NODE_MESSAGE,
       },
       StartupTaintDeadlineExceeded: {

@@ -1,17 +1,28 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
-import { createNodes, createTaintPolicy, patchNode, waitForStatus, waitForTaints } from './drift.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import {
+  createNodes,
+  createTaintPolicy,
+  eventsAbout,
+  patchNode,
+  waitForEvent,
+  waitForStatus,
+  waitForTaints,
+} from './drift.ts';
 import { type Installation, install } from './installation.ts';
-import { GPU, getNode, path } from './nodes.ts';
+import { MUTATING_VERSION, obstacleToMutation } from './native-rig.ts';
+import { GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
 /** TotalAnnotationSizeLimitB of k8s.io/apimachinery/pkg/api/validation. */
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
-describeWithControlPlane('nodes that the leader cannot simply repair', {}, (cp) => {
+describeWithControlPlane('nodes that the leader cannot simply repair', { mutatingPolicies: true }, (cp) => {
   let installation: Installation;
 
   beforeAll(async () => {
@@ -42,6 +53,59 @@ describeWithControlPlane('nodes that the leader cannot simply repair', {}, (cp) 
     expect((await patchNode(cp(), admin, 'full', { metadata: { labels: { pool: 'keep' } } })).error).toBe('');
     await waitForTaints(cp(), 'full', GPU_TEXT);
   });
+
+  it.skipIf(obstacleToMutation)(
+    'a required taint that another mutation removes from each write is never reported as set',
+    async () => {
+      const admission = `/apis/admissionregistration.k8s.io/${MUTATING_VERSION}`;
+      const metadata = { name: 'undo' };
+      const policy = {
+        metadata,
+        spec: {
+          failurePolicy: 'Fail',
+          reinvocationPolicy: 'Never',
+          matchConstraints: {
+            resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] }],
+          },
+          matchConditions: [
+            { name: 'node', expression: "object.metadata.name == 'undone' && has(object.spec.taints)" },
+          ],
+          mutations: [
+            {
+              patchType: 'JSONPatch',
+              jsonPatch: {
+                expression:
+                  "[JSONPatch{op: 'replace', path: '/spec/taints', value: object.spec.taints.filter(t, t.key != 'dedicated')}]",
+              },
+            },
+          ],
+        },
+      };
+      await createNodes(cp(), ['undone'], 'none', [OTHER]);
+      await succeeded(cp().request(admin, 'POST', `${admission}/mutatingadmissionpolicies`, { body: policy }));
+      await succeeded(
+        cp().request(admin, 'POST', `${admission}/mutatingadmissionpolicybindings`, {
+          body: { metadata, spec: { policyName: 'undo' } },
+        }),
+      );
+      const isUndone = async () => {
+        expect((await patchNode(cp(), admin, 'undone', { spec: { taints: [OTHER, GPU] } })).error).toBe('');
+        return (await taintsOf(cp(), 'undone')).length === 1 || undefined;
+      };
+      await waitUntil(isUndone, { timeoutMs: 30_000, otherwise: () => 'the API server does not call the mutation' });
+      expect((await patchNode(cp(), admin, 'undone', { metadata: { labels: { pool: 'keep' } } })).error).toBe('');
+      const { conditions } = await waitForStatus(cp(), 'keep', (status) =>
+        Boolean(status.conditions?.some(({ message }) => message?.includes('undoes the change'))),
+      );
+      expect(conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True' }));
+      await waitForEvent(cp(), 'undone', 'TaintConflict');
+      expect(await eventsAbout(cp(), 'undone', 'TaintAdded')).toEqual([]);
+      for (const kind of ['mutatingadmissionpolicybindings', 'mutatingadmissionpolicies']) {
+        await succeeded(cp().request(admin, 'DELETE', `${admission}/${kind}/undo`));
+      }
+      await succeeded(cp().request(admin, 'DELETE', path('undone')));
+    },
+  );
 
   it('a right that is missing is in the status of the policy until it is there', async () => {
     await waitForStatus(cp(), 'keep', (status) => !status.conditions?.some(({ type }) => type === 'Stalled'));

@@ -17,8 +17,9 @@ import { type NodeReports, trackNodeReports } from './node-reports.ts';
 import { type NodeSteps, nodeSteps } from './node-steps.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { policiesOf, undoneChanges } from './startup-changes.ts';
+import { policiesOf } from './startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
+import { changesOf, type TaintChanges, writtenChanges } from './written-changes.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
 const SWEEP_MS = 600_000;
@@ -166,8 +167,8 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
-    problems.notRefused(name);
     // Of a conflict, a webhook that undoes the writes is the reason.
+    if (step.drift.losses.every(({ blockedBy }) => blockedBy !== 'Conflict')) problems.notRefused(name);
     if (step.conflicting.length === 0) startup.notRefused(name);
   }
   problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
@@ -183,26 +184,32 @@ async function write(
   step: NodeStep,
   parts: Parts,
 ): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
-  const { steps, startup, writer, problems, nodeReports } = parts;
-  const { desired, drift, startup: changes } = step;
+  const { steps, startup, writer, nodeReports } = parts;
+  const { desired, ended } = step;
+  const { name } = entry;
   if (desired === undefined) return undefined;
-  const changesStartup = policiesOf(changes).length > 0;
-  const written = await writer.write(entry, desired, changesStartup).catch((error) => {
-    if (isFinal(error)) {
-      problems.refused(entry.name, drift.losses, error);
-      if (changesStartup) startup.refused(entry.name, changes, error);
-    }
+  const changes = changesOf(step);
+  const written = await writer.write(entry, desired).catch((error) => {
+    if (isFinal(error)) refused(name, changes, error, parts);
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
   // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step);
-  nodeReports.written(entry, step);
-  const undone = written.taints && undoneChanges(changes, written.taints);
-  if (undone) {
-    startup.refused(entry.name, changes, undone);
-    return 'Undone';
-  }
-  startup.written(entry, changes);
-  return 'Written';
+  const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
+  nodeReports.written(entry, { set: stored.set, ended });
+  startup.written(entry, stored.startup);
+  if (undone === undefined) return 'Written';
+  refused(name, undone, undone.error, parts);
+  return 'Undone';
+}
+
+function refused(
+  name: string,
+  { set, startup: changes }: TaintChanges,
+  error: Parameters<RepairProblems['refused']>[2],
+  { problems, startup }: Parts,
+): void {
+  problems.refused(name, set, error);
+  if (policiesOf(changes).length > 0) startup.refused(name, changes, error);
 }

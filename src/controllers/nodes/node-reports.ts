@@ -12,6 +12,7 @@ import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import { reportOnNode } from './report-on-node.ts';
+import type { TaintChanges } from './written-changes.ts';
 
 /** Entries of an annotation that an Event names. */
 const MAX_NAMED = 8;
@@ -33,7 +34,7 @@ export interface NodeReports {
   /** Reports once which startup taints the leader leaves to another writer. */
   conflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
   /** Reports the taints that a write has set, and the entries that it has deleted. */
-  written(entry: Entry<ClusterNode>, step: Pick<NodeStep, 'drift' | 'ended'>): void;
+  written(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'ended'>): void;
 }
 
 export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
@@ -85,8 +86,7 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       if (notes.length === 0) reportedConflicts.delete(entry.name);
       else reportedConflicts.set(entry.name, new Set(notes));
     },
-    written(entry, { drift, ended }) {
-      const set = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
+    written(entry, { set, ended }) {
       for (const text of new Set(set.map(({ taint }) => formatTaint(taint)))) {
         log.info(`set taint ${text} on Node ${entry.name}`);
       }

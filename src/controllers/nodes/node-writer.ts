@@ -21,7 +21,7 @@ const CONFLICT_MS = 5_000;
 type NodeEntry = Entry<ClusterNode>;
 
 export type NodeWrite =
-  /** `taints` are those that the API server has stored, if they were asked for. They may differ from those that were sent: mutating webhooks are called, too. */
+  /** `taints` are those that the API server has stored, if the write has changed taints. They may differ from those that were sent. */
   | { readonly outcome: 'Written'; readonly taints?: readonly Taint[] }
   /** Nothing was written: another client has changed the Node since this version. */
   | { readonly outcome: 'Outdated' }
@@ -30,11 +30,8 @@ export type NodeWrite =
 
 /** Writes nodes. All writes share one rate limit. */
 export interface NodeWriter {
-  /**
-   * @param readsAnswer whether the stored taints are asked for. Otherwise the answer is ignored, because it may have some MB
-   * @throws ApiError
-   */
-  write(entry: NodeEntry, desired: DesiredNode, readsAnswer: boolean): Promise<NodeWrite>;
+  /** @throws ApiError */
+  write(entry: NodeEntry, desired: DesiredNode): Promise<NodeWrite>;
   /**
    * In how many milliseconds this version may be written. Undefined for at once. Another client is known to have changed the Node since, and a write would
    * result in a conflict again.
@@ -48,18 +45,20 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
   /** The versions whose writes had a conflict, by the name of the Node, and when. */
   const outdated = new Map<string, { readonly resourceVersion: string; readonly at: number }>();
   return {
-    async write(entry, desired, readsAnswer) {
+    async write(entry, desired) {
       const { name, resourceVersion } = entry;
+      const sendsTaints = desired.taints !== entry.value.taints;
       await takeToken(() => writes, signal);
       try {
         const answer = await client.request<PatchedNode>('PATCH', `/api/v1/nodes/${name}`, {
           query: { fieldManager: FIELD_MANAGER },
           contentType: 'application/merge-patch+json',
           body: patchOf(entry, desired),
-          ignoreAnswer: !readsAnswer,
+          // A Node may have some MB.
+          ignoreAnswer: !sendsTaints,
         });
         outdated.delete(name);
-        return { outcome: 'Written', ...(readsAnswer ? { taints: answer.spec?.taints ?? [] } : {}) };
+        return { outcome: 'Written', ...(sendsTaints ? { taints: answer.spec?.taints ?? [] } : {}) };
       } catch (error) {
         if (isNotFound(error)) return { outcome: 'NotFound' };
         if (!isConflict(error)) throw error;

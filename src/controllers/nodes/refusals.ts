@@ -1,7 +1,7 @@
 import { type ApiError, isTooLarge } from '../../cluster/client/api-error.ts';
 import type { Concern } from '../reports.ts';
 
-/** The last update of each node, if the API server refused it: a right is missing, or another webhook denies it. */
+/** The last update of each node, if the API server refused it, or did not store it: a right is missing, or another webhook denies or undoes it. */
 export interface Refusals {
   /**
    * The first message of equal refusals is kept: a later one may have another request id or time, and would result in another write of the
@@ -11,8 +11,8 @@ export interface Refusals {
   /** The message of the API server, and what to do if the Node is too large. */
   messageOf(node: string): string | undefined;
   delete(node: string): void;
-  /** @param text from the name of the node and the message */
-  concerns(text: (node: string, message: string) => string): readonly Concern[];
+  /** @param text from the message, which names the node */
+  concerns(text: (message: string) => string): readonly Concern[];
 }
 
 interface Refusal {
@@ -37,8 +37,7 @@ export function trackRefusals(onChange: () => void): Refusals {
     delete(node) {
       if (refusals.delete(node)) onChange();
     },
-    concerns: (text) =>
-      Array.from(refusals, ([node, { policies, message }]) => ({ policies, text: text(node, message) })),
+    concerns: (text) => Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: text(message) })),
   };
 }
 

@@ -23,8 +23,8 @@ export interface RepairProblems {
   withoutEvicting(node: string, carried: readonly Taint[], losses: readonly Loss[]): void;
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
-  /** The API server refused the update that restores the taints. */
-  refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
+  /** The API server refused the update that sets these taints, or did not store them. */
+  refused(node: string, set: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   /** The node was written, needs nothing, or is deleted. */
   notRefused(node: string): void;
   /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
@@ -70,9 +70,12 @@ export function trackRepairProblems(options: {
       onChange();
     },
     otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
-    refused(node, losses, error) {
-      const concerned = losses.flatMap(({ policy, blockedBy }) => (blockedBy ? [] : [policy.name]));
-      refusals.set(node, concerned, error);
+    refused(node, set, error) {
+      refusals.set(
+        node,
+        set.map(({ policy }) => policy.name),
+        error,
+      );
     },
     notRefused: refusals.delete,
     has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
@@ -90,9 +93,9 @@ export function trackRepairProblems(options: {
         (texts) => `left alone for now, because another writer undoes each change: ${texts.join(', ')}`,
       ),
       ...problemsOf(
-        refusals.concerns((_node, message) => message),
+        refusals.concerns((message) => message),
         'RepairRefused',
-        (messages) => `the API server refuses the updates that set taints: ${messages.join(', ')}`,
+        (messages) => `missing taints cannot be set: ${messages.join(', ')}`,
       ),
       ...problemsOf(
         [...evicting.values()],

@@ -1,8 +1,7 @@
-import type { ApiError } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { StartupStep } from '../../judge/startup/startup-step.ts';
-import { formatTaint, sameTaint, type Taint, taintsOnlyIn } from '../../kubernetes/taint.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
 import type { ReportOnNode } from './report-on-node.ts';
 
 /** The startup taints that one write adds, removes, and gives an entry of the annotation allow-removal. */
@@ -32,27 +31,4 @@ export function reportStartupChanges(
     const type = isOverdue ? 'Warning' : 'Normal';
     report(node, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
   }
-}
-
-/**
- * What prevents the changes, if the API server did not store what was written: mutating webhooks are called, too.
- * @param stored the taints of the Node after the write
- */
-export function undoneChanges(
-  { late, again, removable }: StartupChanges,
-  stored: readonly Taint[],
-): Pick<ApiError, 'status' | 'reason' | 'message'> | undefined {
-  const undone = [
-    ...stored.filter((taint) => removable.some((one) => sameTaint(one.taint, taint))),
-    ...taintsOnlyIn(
-      [...late, ...again].map(({ taint }) => taint),
-      stored,
-    ),
-  ];
-  if (undone.length === 0) return undefined;
-  return {
-    status: 200,
-    reason: 'Undone',
-    message: `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
-  };
 }

@@ -170,9 +170,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = problemsOf(
-      refusals.concerns((node, message) => shorten(`on node ${node}, ${message}`, MAX_NODE_TEXT)),
+      refusals.concerns((message) => shorten(message, MAX_NODE_TEXT)),
       'StartupTaintRefused',
-      (texts) => `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
+      (texts) => `startup taints cannot be changed: ${texts.join('; ')}`,
     );
     const overdue = problemsOf(
       waitingNodes.overdue(),

@@ -245,10 +245,10 @@ describe('a write', () => {
     };
 
     it('does not delay the writes of other nodes', async () => {
-      const { beforeWrite, change, taintsOf } = startRepair(restore, [...bare(5_000), nodeEntry('other', [gpu])]);
+      const { beforeWrite, change, taintsOf } = startRepair(restore, [...bare(2_500), nodeEntry('other', [gpu])]);
       beforeWrite.mockImplementation(denied);
       // By then, each node was refused at least once.
-      await vi.advanceTimersByTimeAsync(60_000);
+      await vi.advanceTimersByTimeAsync(30_000);
       change('other', { taints: [] });
       await vi.advanceTimersByTimeAsync(500);
       expect(taintsOf('other')).toEqual([gpu]);
@@ -476,6 +476,87 @@ it.each([
   },
 );
 
+describe('a required taint that a mutating webhook removes from the write', () => {
+  const without = (taint: Taint) => (taints: readonly Taint[]) => taints.filter(({ key }) => key !== taint.key);
+  const asValue = (value: string) => (taints: readonly Taint[]) => taints.map((taint) => ({ ...taint, value }));
+
+  it.each([
+    { why: 'it removes the taint, so nothing is stored', mutate: without(gpu), before: [], after: [] },
+    {
+      why: 'it gives the taint another value',
+      mutate: asValue('tpu'),
+      before: [],
+      after: [{ ...gpu, value: 'tpu' }],
+    },
+    {
+      why: 'it keeps the other value that the node carries',
+      mutate: asValue('tpu'),
+      before: [{ ...gpu, value: 'tpu' }],
+      after: [{ ...gpu, value: 'tpu' }],
+    },
+  ])('is a conflict after three writes, and never reported as set: $why', async ({ mutate, before, after }) => {
+    const { writes, mutation, said, repair, metric, taintsOf } = startRepair(restore, [nodeEntry('n0', before)]);
+    mutation.mockImplementation(mutate);
+    await settle();
+    expect(repair.problems()).toMatchObject([
+      {
+        policy: 'p',
+        reason: 'RepairRefused',
+        message: expect.stringContaining(
+          `a mutating webhook or MutatingAdmissionPolicy undoes the change of taint ${GPU} on node n0; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+        ),
+      },
+    ]);
+    await vi.advanceTimersByTimeAsync(500_000);
+    expect(writes).toHaveLength(3);
+    expect(taintsOf('n0')).toEqual(after);
+    expect(said()).toEqual(['n0 TaintConflict']);
+    expect(await metric('taintkeeper_repairs_total')).not.toContain('policy="p"');
+    expect(repair.isInConflict('n0', gpu)).toBe(true);
+    expect(repair.problems().map(({ reason }) => reason)).toEqual(['TaintConflict', 'RepairRefused']);
+  });
+
+  it('is set once the webhook allows it, and no longer a problem', async () => {
+    const { mutation, said, repair, taintsOf } = startRepair(restore, bare(1));
+    mutation.mockImplementation(without(gpu));
+    await vi.advanceTimersByTimeAsync(60_000);
+    mutation.mockReset();
+    mutation.mockImplementation((taints) => taints);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(taintsOf('n0')).toEqual([gpu]);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(said()).toEqual(['n0 TaintConflict', 'n0 TaintAdded']);
+    expect(repair.problems()).toEqual([]);
+  });
+
+  it('does not hide what else the write has set', async () => {
+    const readyWhen = { allocatable: [{ resource: 'example.com/gpu' }] };
+    const entry = nodeEntry('n0', [notReady]);
+    const { mutation, events, repair, metric, taintsOf } = startRepair(
+      {
+        p: rule('Restore', PRESENT),
+        q: rule('Restore', { key: 'other', effect: 'NoSchedule', ensure: 'Always' }),
+        r: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }),
+      },
+      [{ ...entry, value: { ...entry.value, createdAt: Date.now() } }],
+    );
+    mutation.mockImplementation(without(gpu));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(taintsOf('n0')).toEqual([notReady, other, network]);
+    const added = events.filter(({ reason, regarding }) => reason === 'TaintAdded' && regarding.kind === 'Node');
+    expect(added.map(({ note }) => note)).toEqual([
+      'TaintPolicy q set missing taint other:NoSchedule',
+      expect.stringContaining('added startup taint example.com/network:NoSchedule'),
+    ]);
+    expect(await metric('taintkeeper_repairs_total')).toContain('{kind="Node",policy="q"} 1');
+    expect(await metric('taintkeeper_repairs_total')).not.toContain('policy="p"');
+    expect(repair.problems().map(({ policy, reason }) => `${policy} ${reason}`)).toEqual([
+      'p TaintConflict',
+      'p RepairRefused',
+    ]);
+  });
+});
+
 describe('an entry for a startup taint that no policy sets on the node any more, and that another policy protects', () => {
   const waits = rule('Restore', {
     ...network,
@@ -506,7 +587,7 @@ describe('an entry for a startup taint that no policy sets on the node any more,
     });
     const refused = repair.problems().filter(({ reason }) => reason === 'StartupTaintRefused');
     expect(refused.map(({ policy }) => policy)).toEqual(expect.arrayContaining(named));
-    expect(refused[0]?.message).toMatch(/on node n0, .*admission webhook "a.example.com" denied it/);
+    expect(refused[0]?.message).toMatch(/nodes\/n0: .*admission webhook "a.example.com" denied it/);
     beforeWrite.mockReset();
     await vi.advanceTimersByTimeAsync(600_000);
     expect(repair.problems()).toEqual([]);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
@@ -108,11 +109,14 @@ export function startRepair(
         throw new ApiError(method, path, 409, 'Conflict', '');
       const { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval, [STARTUP_BOOT_ANNOTATION]: boot } = patch.metadata.annotations;
       const startupBoot = parseStartupBoot(boot);
-      change(name, {
-        ...(patch.spec ? { taints: mutation(patch.spec.taints) } : {}),
+      const taints = patch.spec && mutation(patch.spec.taints);
+      const changed = {
+        ...(taints === undefined || isDeepStrictEqual(taints, node.value.taints) ? {} : { taints }),
         ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
         ...(startupBoot === undefined ? {} : { startupBoot }),
-      });
+      };
+      // The API server stores no new version of an object that is left as it was.
+      if (Object.keys(changed).length > 0) change(name, changed);
       return nodeObject(cluster.get(name) ?? node) as T;
     },
   };

@@ -1,0 +1,61 @@
+import type { ApiError } from '../../cluster/client/api-error.ts';
+import type { NodeStep } from '../../judge/node/node-step.ts';
+import type { Loss } from '../../judge/node-drift.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import type { StartupChanges } from './startup-changes.ts';
+
+/** The changes of taints that one write makes. */
+export interface TaintChanges {
+  /** The required taints that it sets, for each policy. */
+  readonly set: readonly Loss[];
+  readonly startup: StartupChanges;
+}
+
+/** What has become of a write. */
+export interface WrittenChanges {
+  readonly stored: TaintChanges;
+  /** What the API server did not store: mutating webhooks are called, too. Undefined for nothing. */
+  readonly undone: (TaintChanges & { readonly error: Pick<ApiError, 'status' | 'reason' | 'message'> }) | undefined;
+}
+
+export function changesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
+  return { set: drift.losses.filter(({ blockedBy }) => blockedBy === undefined), startup };
+}
+
+/**
+ * Compares the taints that were sent for a node with those that the API server has stored.
+ * @param node its name
+ * @param stored undefined if no taints were sent
+ */
+export function writtenChanges(
+  changes: TaintChanges,
+  node: string,
+  sent: readonly Taint[],
+  stored: readonly Taint[] | undefined,
+): WrittenChanges {
+  if (stored === undefined) return { stored: changes, undone: undefined };
+  const [sentValues, storedValues] = [valuesOf(sent), valuesOf(stored)];
+  const isUndone = (taint: Taint) => sentValues.get(identity(taint)) !== storedValues.get(identity(taint));
+  const undone = partOf(changes, isUndone);
+  const { set, startup } = undone;
+  const taints = [...set, ...startup.late, ...startup.again, ...startup.removable].map(({ taint }) =>
+    formatTaint(taint),
+  );
+  if (taints.length === 0) return { stored: changes, undone: undefined };
+  const message =
+    `a mutating webhook or MutatingAdmissionPolicy undoes the change of taint ${[...new Set(taints)].join(', ')} on node ${node}; ` +
+    'to list the webhooks: kubectl get mutatingwebhookconfigurations';
+  return {
+    stored: partOf(changes, (taint) => !isUndone(taint)),
+    undone: { ...undone, error: { status: 200, reason: 'Undone', message } },
+  };
+}
+
+function partOf({ set, startup }: TaintChanges, isIn: (taint: Taint) => boolean): TaintChanges {
+  const among = <One extends { readonly taint: Taint }>(all: readonly One[]) => all.filter(({ taint }) => isIn(taint));
+  const { late, again, removable, allowing } = startup;
+  return {
+    set: among(set),
+    startup: { late: among(late), again: among(again), removable: among(removable), allowing: among(allowing) },
+  };
+}
