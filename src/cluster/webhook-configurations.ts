@@ -117,16 +117,35 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
   }
 }
 
+/** The path of the configuration in the API server. */
+export function configurationPath(phase: ConfigurationPhase): string {
+  return `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`;
+}
+
+/** Both configurations. Undefined: it does not exist. */
+export type Configurations = Readonly<Record<ConfigurationPhase, WebhookConfiguration | undefined>>;
+
+/**
+ * Both current configurations.
+ * @throws ApiError, Error
+ */
+export async function readConfigurations(
+  client: Pick<ApiClient, 'request'>,
+  options?: RequestOptions,
+): Promise<Configurations> {
+  const read = (phase: ConfigurationPhase) =>
+    findObject<WebhookConfiguration>(client, configurationPath(phase), options);
+  const [mutate, validate] = await Promise.all([read('mutate'), read('validate')]);
+  return { mutate, validate };
+}
+
 /**
  * Both current configurations: their webhooks, in order.
  * @throws ApiError, Error
  */
 export async function readWebhooks(client: Pick<ApiClient, 'request'>, options?: RequestOptions): Promise<Webhook[]> {
-  const paths = Object.values(CONFIGURATIONS).map(
-    ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`,
-  );
-  const found = await Promise.all(paths.map((path) => findObject<WebhookConfiguration>(client, path, options)));
-  return found.flatMap((configuration) => configuration?.webhooks ?? []);
+  const { mutate, validate } = await readConfigurations(client, options);
+  return [mutate, validate].flatMap((configuration) => configuration?.webhooks ?? []);
 }
 
 /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */

@@ -130,7 +130,11 @@ export const CONDITIONS = {
         level: 'problem',
         word: 'in force as it was',
       },
-      NotRegistered: { meaning: 'The API server does not call the webhook for the policy yet.', next: READ_MESSAGE },
+      NotRegistered: {
+        meaning:
+          'The API server does not call the webhook for the policy as it should: the webhook is not registered yet, or another writer has changed it.',
+        next: READ_MESSAGE,
+      },
       // For a TolerationRestriction, which has no effect without its native policies.
       ...NATIVE_REASONS,
     },

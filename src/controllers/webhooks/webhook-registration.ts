@@ -14,6 +14,7 @@ import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '
 import type { Reports } from '../reports.ts';
 import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './followed-entries.ts';
+import { storedConfigurations } from './stored-configurations.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
 export interface WebhookRegistrationOptions {
@@ -24,10 +25,7 @@ export interface WebhookRegistrationOptions {
   /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
-  readonly webhooks: Pick<
-    RegisteredWebhooks,
-    'get' | 'caBundles' | 'changes' | 'synced' | 'isSynced' | 'tried' | 'problem'
-  >;
+  readonly webhooks: Pick<RegisteredWebhooks, 'changes' | 'synced' | 'isSynced' | 'tried' | 'problem'>;
   readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
   /** Undefined where the certificates are in files. */
   readonly secret: CertificateSecret | undefined;
@@ -42,7 +40,8 @@ export interface WebhookRegistrationOptions {
 export function startWebhookRegistration(run: Run, options: WebhookRegistrationOptions): Controller {
   const { client, policies, webhooks, certificates, secret, reports } = options;
   const { signal, log } = run;
-  const carried = carriedCas({ registered: webhooks.caBundles, overlapMs: options.caOverlapMs, now: client.now });
+  const stored = storedConfigurations(client);
+  const carried = carriedCas({ registered: stored.caBundles, overlapMs: options.caOverlapMs, now: client.now });
   const followed = followPolicies(policies.snapshot, options.audit, log);
   const writer = webhookWriter({
     client,
@@ -51,12 +50,10 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     ownerClusterRole: options.ownerClusterRole,
     bundle: () => (secret ? certificates.current().bundle : carried.bundle(certificates.current().bundle)),
     confirmBundle: secret ? (present, next) => confirmBundle(client, secret, present, next) : async () => {},
-    actual: webhooks.get,
+    stored,
     signal,
     log,
   });
-  /** The versions of the policies that the registered webhooks serve. */
-  let registered: ReadonlySet<string> = new Set();
   const attempted = Promise.withResolvers<void>();
   /** Why the webhook configurations are not known. */
   let unread: string | undefined;
@@ -64,18 +61,17 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   const changes = reports.add('webhooks', {
     ready: attempted.promise,
     conditions(policy) {
-      // Native policies enforce it, and no webhook.
-      if (policy.kind === 'TolerationRestriction') return [];
+      // Native policies enforce the one, and the leader the other.
+      if (policy.kind === 'TolerationRestriction' || policy.kind === 'RecoveryPolicy') return [];
       const why = writer.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';
       const unverified = why === undefined ? [] : reported('Ready', { status: 'True', reason, message });
-      // If a write fails, the registered webhooks stay in force.
-      if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
+      if (!policy.inForce || writer.isRegistered(versionInForce(policy) ?? '')) return unverified;
       const fault = unread ?? writer.complaint();
       if (fault === undefined) return 'pending';
-      const notCalled = `the API server does not call the webhook yet: ${fault}`;
-      return reported('Ready', { status: 'False', reason: 'NotRegistered', message: notCalled });
+      const notRegistered = `the webhook is not registered for the policy: ${fault}`;
+      return reported('Ready', { status: 'False', reason: 'NotRegistered', message: notRegistered });
     },
   });
   const reconciler = startController(run, 'webhook-registration', reconcile, {
@@ -99,18 +95,12 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     // Both configurations and the status are made from the same policies, which may change while the first one is written.
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
-    try {
-      const againInMs = await writer.reconcile({ entries, isComplete });
-      registered = from.versions;
-      // Not only after the call, which may take seconds.
-      changes.next();
-      await writer.verify();
-      const dueInMs = Math.min(againInMs, carried.dueInMs());
-      return from === policies.snapshot() ? dueInMs : Math.min(dueInMs, followed.dueInMs());
-    } catch (error) {
-      if (!webhooks.get('mutate') && !webhooks.get('validate')) registered = new Set();
-      throw error;
-    }
+    const againInMs = await writer.reconcile({ entries, isComplete, versions: from.versions });
+    // Not only after the call, which may take seconds.
+    changes.next();
+    await writer.verify();
+    const dueInMs = Math.min(againInMs, carried.dueInMs());
+    return from === policies.snapshot() ? dueInMs : Math.min(dueInMs, followed.dueInMs());
   }
 }
 

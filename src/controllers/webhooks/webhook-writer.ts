@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { callOverService } from '../../cluster/service-endpoint.ts';
 import {
@@ -7,6 +8,7 @@ import {
   CONFIGURATIONS,
   type ConfigurationPhase,
   caBundlesOf,
+  configurationPath,
   type Webhook,
   type WebhookConfiguration,
 } from '../../cluster/webhook-configurations.ts';
@@ -14,8 +16,16 @@ import { PHASES } from '../../judge/decision.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import { limitRepairs, type Ownership, ownedByClusterRole, updateManaged } from '../managed-objects.ts';
+import {
+  type DesiredFields,
+  limitRepairs,
+  type Ownership,
+  ownedByClusterRole,
+  updateManaged,
+} from '../managed-objects.ts';
 import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
+import { hasWebhooks, registeredVersions } from './registered-versions.ts';
+import type { StoredConfigurations } from './stored-configurations.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched. This repairs changes that the watch misses. */
@@ -29,8 +39,7 @@ export interface WebhookWriterOptions extends ServiceWait {
    * Called before a `caBundle` is written. Throws if a CA would be removed because of outdated certificates.
    */
   readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
-  /** The configuration as the watch has it. */
-  readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
+  readonly stored: StoredConfigurations;
   /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly log: Logger;
@@ -41,6 +50,8 @@ export interface Needed {
   readonly entries: readonly WebhookEntry[];
   /** Whether all policies could be read. Otherwise no registered webhook is removed. */
   readonly isComplete: boolean;
+  /** The versions of the installed policies. */
+  readonly versions: ReadonlySet<string>;
 }
 
 /** Writes both webhook configurations. */
@@ -51,7 +62,9 @@ export interface WebhookWriter {
    * @returns in how many milliseconds to run again
    */
   reconcile(needed: Needed): Promise<number>;
-  /** Why the last run failed, or undefined if it did not. */
+  /** Whether the API server calls the webhooks for this version of a policy, by the configurations as last read and written. */
+  isRegistered(version: string): boolean;
+  /** Why the API server may not call all webhooks after the last run. Undefined if it calls them. */
   complaint(): string | undefined;
   /** Why the webhook was registered without a call over its Service, or undefined once such a call was answered. */
   unverified(): string | undefined;
@@ -60,8 +73,9 @@ export interface WebhookWriter {
 }
 
 export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
-  const { client, service, bundle, actual, log } = options;
+  const { client, service, bundle, stored, log } = options;
   const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
+  const registered = registeredVersions();
   let complaint: string | undefined;
   let unverified: string | undefined;
   let ownership: Ownership | undefined;
@@ -69,6 +83,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   return {
     async reconcile(needed) {
       const faults: Error[] = [];
+      const differences: string[] = [];
       const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
         try {
           return await work();
@@ -77,28 +92,41 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
           return undefined;
         }
       };
+      try {
+        await stored.read();
+      } catch (error) {
+        complaint = (error as Error).message;
+        throw error;
+      }
       // Each time: a new installation creates another ClusterRole of that name.
       ownership = (await attempt(() => ownedByClusterRole(client, options.ownerClusterRole))) ?? ownership;
       // Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a
       // missing mutation has not restored.
-      const waits = [
-        ...(await applyAll(PHASES.filter((phase) => actual(phase)))),
-        ...(await applyAll(PHASES.filter((phase) => !actual(phase)))),
-      ];
+      const isStored = (phase: ConfigurationPhase) => stored.get(phase) !== undefined;
+      const [present, missing] = [PHASES.filter(isStored), PHASES.filter((phase) => !isStored(phase))];
+      const waits = [...(await applyAll(present)), ...(await applyAll(missing))];
       const [fault] = faults;
-      complaint = fault?.message;
+      complaint = fault?.message ?? differences[0];
       if (fault) throw fault;
       return Math.min(CHECK_AGAIN_MS, ...waits);
 
       async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
         for (const phase of phases) {
-          const waitMs = await attempt(() => apply(phase, webhooksOf(phase, needed)));
-          if (waitMs !== undefined) found.push(waitMs);
+          await attempt(async () => {
+            const webhooks = webhooksOf(phase, needed);
+            try {
+              found.push(await apply(phase, webhooks));
+            } finally {
+              registered.observe(phase, stored.get(phase), { versions: needed.versions, webhooks });
+            }
+            if (!hasWebhooks(stored.get(phase), webhooks)) differences.push(difference(phase));
+          });
         }
         return found;
       }
     },
+    isRegistered: registered.has,
     complaint: () => complaint,
     unverified: () => unverified,
     async verify() {
@@ -127,7 +155,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   function others(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Webhook[] {
     const known = new Set(webhooks.map(({ name }) => name));
     const caBundle = bundle();
-    return (actual(phase)?.webhooks ?? [])
+    return (stored.get(phase)?.webhooks ?? [])
       .filter(({ name, clientConfig }) => !known.has(name) && clientConfig.service && isOurs(clientConfig.service))
       .map((webhook) => ({
         ...webhook,
@@ -140,36 +168,57 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
 
   /** @returns in how many milliseconds to run again */
   async function apply(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
-    const { kind, resource } = CONFIGURATIONS[phase];
-    const path = `${ADMISSION_REGISTRATION}/${resource}`;
-    const found = actual(phase);
+    const { kind } = CONFIGURATIONS[phase];
+    const found = stored.get(phase);
     const limit = repairs[phase];
     const desired = { metadata: { labels: LABELS, ...ownership }, webhooks };
-    if (webhooks.length === 0) {
-      return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : CHECK_AGAIN_MS;
-    }
-    if (!found) {
-      unverified = await waitForService(options);
-      if (unverified) log.warn(`${kind}: registered without a call over the Service: ${unverified}`);
-      const metadata = { name: CONFIGURATION_NAME, ...desired.metadata };
-      await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
-      limit.written(desired);
-      log.info({ webhooks: names(webhooks) }, `${kind} registered`);
-      return CHECK_AGAIN_MS;
-    }
-    const { waitMs } = await updateManaged(found, desired, {
+    if (webhooks.length === 0) return found ? remove(phase, found) : CHECK_AGAIN_MS;
+    if (!found) return create(phase, desired);
+    const { object, waitMs } = await updateManaged(found, desired, {
       client,
-      path: `${path}/${CONFIGURATION_NAME}`,
+      path: configurationPath(phase),
       title: kind,
       limit,
       log: log.child({ webhooks: names(webhooks) }),
       confirm: () => options.confirmBundle(caBundlesOf(found), bundle()),
       otherWriter: () => otherWriter(found),
     });
+    stored.written(phase, object);
     return waitMs ?? CHECK_AGAIN_MS;
   }
 
-  function otherWriter({ webhooks = [] }: WebhookConfiguration): string {
+  /** @returns in how many milliseconds to run again */
+  async function create(phase: ConfigurationPhase, desired: DesiredConfiguration): Promise<number> {
+    const { kind, resource } = CONFIGURATIONS[phase];
+    const why = await waitForService(options);
+    const body = {
+      apiVersion: API_VERSION,
+      kind,
+      ...desired,
+      metadata: { name: CONFIGURATION_NAME, ...desired.metadata },
+    };
+    let answer: WebhookConfiguration;
+    try {
+      answer = await client.request<WebhookConfiguration>('POST', `${ADMISSION_REGISTRATION}/${resource}`, { body });
+    } catch (error) {
+      // Another client has created it since it was read.
+      if (isConflict(error)) return CONFLICT_PAUSE_MS;
+      throw error;
+    }
+    stored.written(phase, answer);
+    unverified = why;
+    if (why) log.warn(`${kind}: registered without a call over the Service: ${why}`);
+    repairs[phase].written(desired);
+    log.info({ webhooks: names(desired.webhooks) }, `${kind} registered`);
+    return CHECK_AGAIN_MS;
+  }
+
+  function difference(phase: ConfigurationPhase): string {
+    const writer = otherWriter(stored.get(phase));
+    return `another writer changes ${CONFIGURATIONS[phase].kind} ${CONFIGURATION_NAME}: ${writer}`;
+  }
+
+  function otherWriter({ webhooks = [] }: Pick<WebhookConfiguration, 'webhooks'> = {}): string {
     const other = webhooks.map(({ clientConfig }) => clientConfig.service).find((one) => one && !isOurs(one));
     return other
       ? `by the installation in namespace ${other.namespace}, of which there may be only one in a cluster`
@@ -181,11 +230,17 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   }
 
   /** @returns in how many milliseconds to run again */
-  async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<number> {
-    const outcome = await deleteObject(client, path, found.metadata);
-    if (outcome === 'deleted') log.info(`${kind} removed: no policy needs it`);
-    return outcome === 'changed' ? CONFLICT_PAUSE_MS : CHECK_AGAIN_MS;
+  async function remove(phase: ConfigurationPhase, { metadata }: WebhookConfiguration): Promise<number> {
+    const outcome = await deleteObject(client, configurationPath(phase), metadata);
+    if (outcome === 'changed') return CONFLICT_PAUSE_MS;
+    stored.written(phase, undefined);
+    if (outcome === 'deleted') log.info(`${CONFIGURATIONS[phase].kind} removed: no policy needs it`);
+    return CHECK_AGAIN_MS;
   }
+}
+
+interface DesiredConfiguration extends DesiredFields {
+  readonly webhooks: readonly Webhook[];
 }
 
 const API_VERSION = 'admissionregistration.k8s.io/v1';

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { PolicySnapshot } from '../../../../src/cluster/policies.ts';
 import { type PolicyObject, versionInForce } from '../../../../src/cluster/policy-object.ts';
 import {
@@ -18,18 +19,32 @@ import { parsePolicies } from '../../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
+import { absent } from '../../cluster/client/absent.ts';
 import { taintPolicyYaml } from '../../reviews.ts';
 import { runOf } from '../run.ts';
 
 const EXPIRED = (await issueCa(new Date('2006-06-01T12:00:00Z'))).cert;
 
-const policy = (generation: number) => ({ uid: 'uid-1', inForce: { generation } }) as PolicyObject;
-const version = (generation: number) => versionInForce(policy(generation)) ?? '';
+const policy = (generation: number, uid = 'uid-1') => ({ uid, inForce: { generation } }) as PolicyObject;
+const version = (generation: number, uid = 'uid-1') => versionInForce(policy(generation, uid)) ?? '';
 
 function snapshot(text: string, ...versions: string[]): PolicySnapshot {
   const policies = text === '' ? [] : parsePolicies([{ name: 'test', text }]);
   return { policies, compiled: compilePolicies(policies), versions: new Set(versions) };
 }
+
+const PHASES = ['mutate', 'validate'] as const;
+type Phase = (typeof PHASES)[number];
+
+/** The EndpointSlices of the Service: its only pod is ready. */
+const endpointSlices = () => ({
+  metadata: { resourceVersion: '1' },
+  items: [{ endpoints: [{ addresses: ['127.0.0.1'], targetRef: { kind: 'Pod', name: 'a' } }] }],
+});
+
+/** An answer of the API server with an error status. */
+const refusal = (method: string, path: string, status: number) =>
+  new ApiError(method, path, status, status === 409 ? 'Conflict' : 'Forbidden', 'not now');
 
 interface Options {
   /** What is registered at first, for both phases. */
@@ -42,27 +57,54 @@ interface Options {
   readonly problem?: string;
 }
 
-/** Two registered configurations, and a leader at work on them. `onWrite` is called before each write is answered. */
+/**
+ * Two registered configurations, and a leader at work on them. `onWrite` is called before each write is answered: with a number that it returns, the
+ * write is refused with this status.
+ */
 function startRegistration(
-  onWrite: (phase: 'mutate' | 'validate') => void,
+  onWrite: (phase: Phase, method: string) => number | undefined,
   { webhooks = [], metadata = {}, bundle = () => undefined, problem }: Options = {},
 ) {
   const stopping = new AbortController();
-  const registered = new Map<string, WebhookConfiguration>(
-    (['mutate', 'validate'] as const).map((phase) => [
-      phase,
-      { metadata: { name: 'taintkeeper', ...metadata }, webhooks },
-    ]),
-  );
-  const registeredBundles = () => [...registered.values()].flatMap(caBundlesOf);
+  /** What the API server has. */
+  const registered = new Map<string, WebhookConfiguration>();
+  let revision = 0;
+  /** As somebody writes it. The watch shows it unless it is half open. */
+  const store = (phase: Phase, configuration: WebhookConfiguration | undefined) => {
+    revision++;
+    if (!configuration) registered.delete(phase);
+    else {
+      const metadata = { ...configuration.metadata, resourceVersion: `${revision}` };
+      registered.set(phase, { ...configuration, metadata });
+    }
+    if (!isHalfOpen) webhookChanges.next();
+  };
+  let isHalfOpen = false;
+  const webhookChanges = createSubject();
+  for (const phase of PHASES) store(phase, { metadata: { name: 'taintkeeper', ...metadata }, webhooks });
+  const writes: string[] = [];
+  /** What another admission plugin makes of a written configuration. */
+  let change = (written: WebhookConfiguration) => written;
   const client = {
     now: () => new Date(),
     async request(method: string, path: string, { body }: RequestOptions = {}) {
+      if (path.endsWith('/services/taintkeeper')) return { spec: { clusterIP: '127.0.0.1' } };
+      if (path.endsWith('/endpointslices')) return endpointSlices();
       const phase = path.includes('mutating') ? 'mutate' : 'validate';
-      if (method !== 'PUT') throw new Error(`${method} ${path} is not expected`);
-      onWrite(phase);
-      registered.set(phase, body as WebhookConfiguration);
-      return body;
+      const status = method === 'GET' ? undefined : onWrite(phase, method);
+      if (status) throw refusal(method, path, status);
+      const present = registered.get(phase);
+      if (method === 'GET') {
+        if (present) return present;
+        throw absent(method, path);
+      }
+      const sent = body as WebhookConfiguration;
+      if (method === 'PUT' && sent.metadata.resourceVersion !== present?.metadata.resourceVersion) {
+        throw refusal(method, path, 409);
+      }
+      writes.push(`${method} ${phase}`);
+      store(phase, change(sent));
+      return registered.get(phase);
     },
   };
   const policies = {
@@ -88,16 +130,12 @@ function startRegistration(
   };
   const options: WebhookRegistrationOptions = {
     client: client as unknown as ApiClient,
-    service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
+    // Nothing listens there: the webhook is registered because the pod is an endpoint.
+    service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 1 },
     pod: 'a',
     ownerClusterRole: undefined,
     policies,
-    webhooks: {
-      get: (phase) => registered.get(phase),
-      caBundles: registeredBundles,
-      changes: createSubject(),
-      ...read,
-    },
+    webhooks: { changes: webhookChanges, ...read },
     certificates: {
       current: () => ({ bundle: bundle() }) as ServableCertificates,
       changes: certificateChanges,
@@ -112,9 +150,21 @@ function startRegistration(
     policies,
     reports,
     registered,
-    bundles: () => new Set(registeredBundles()),
+    writes,
+    store,
+    set isHalfOpen(next: boolean) {
+      isHalfOpen = next;
+    },
+    set change(next: (written: WebhookConfiguration) => WebhookConfiguration) {
+      change = next;
+    },
+    bundles: () => new Set([...registered.values()].flatMap(caBundlesOf)),
     certificatesChanged: () => certificateChanges.next(),
     names: (phase: string) => registered.get(phase)?.webhooks?.map(({ name }) => name),
+    follow(text: string, ...versions: string[]) {
+      policies.latest = snapshot(text, ...versions);
+      policies.changes.next();
+    },
     async start() {
       const controller = startWebhookRegistration(run, options);
       onTestFinished(async () => {
@@ -129,6 +179,7 @@ function startRegistration(
 it('writes both configurations for the same policies, also when a policy changes in between', async () => {
   const rig = startRegistration(() => {
     rig.policies.latest = snapshot('', version(2));
+    return undefined;
   });
   rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
   await rig.start();
@@ -138,7 +189,7 @@ it('writes both configurations for the same policies, also when a policy changes
 });
 
 it('registers once the configurations can be read, and until then the status says why not', async () => {
-  const rig = startRegistration(() => {}, { problem: 'forbidden' });
+  const rig = startRegistration(() => undefined, { problem: 'forbidden' });
   rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
   await rig.start();
   expect(rig.names('mutate')).toEqual([]);
@@ -147,7 +198,7 @@ it('registers once the configurations can be read, and until then the status say
       type: 'Ready',
       status: 'False',
       reason: 'NotRegistered',
-      message: 'the API server does not call the webhook yet: the webhook configurations cannot be read: forbidden',
+      message: 'the webhook is not registered for the policy: the webhook configurations cannot be read: forbidden',
     },
   ]);
   rig.read.succeed();
@@ -162,7 +213,7 @@ describe('while the leader does not know the CA, because ca.crt is missing or ha
 
   it('every caBundle stays, also when webhooks are written: cainjector leaves them in this case, too', async () => {
     const { cert } = await issueCa(new Date());
-    const rig = startRegistration(() => {}, { webhooks: [earlier(base64(cert))] });
+    const rig = startRegistration(() => undefined, { webhooks: [earlier(base64(cert))] });
     rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
     await rig.start();
     expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
@@ -174,7 +225,7 @@ describe('while the leader does not know the CA, because ca.crt is missing or ha
     ['only an expired one is registered', EXPIRED],
     ['what is registered is none', 'garbage'],
   ])('the API server goes by the CAs of its system where %s', async (_, registered) => {
-    const rig = startRegistration(() => {}, { webhooks: [earlier(base64(registered))] });
+    const rig = startRegistration(() => undefined, { webhooks: [earlier(base64(registered))] });
     rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
     await rig.start();
     expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
@@ -186,7 +237,7 @@ it('what others wrote into the metadata stays when the CA changes, and every web
   const [first, second] = [(await issueCa(new Date())).cert, (await issueCa(new Date())).cert];
   let bundle = first;
   const metadata = { labels: { team: 'infra' }, annotations: { 'example.com/note': 'ours' }, finalizers: ['a/b'] };
-  const rig = startRegistration(() => {}, { metadata, bundle: () => bundle });
+  const rig = startRegistration(() => undefined, { metadata, bundle: () => bundle });
   rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
   await rig.start();
   expect(rig.bundles()).toEqual(new Set([first]));
@@ -194,4 +245,143 @@ it('what others wrote into the metadata stays when the CA changes, and every web
   rig.certificatesChanged();
   await expect.poll(rig.bundles).toEqual(new Set([second]));
   for (const one of rig.registered.values()) expect(one.metadata).toMatchObject(metadata);
+});
+
+describe('Ready of a policy says what the API server has stored', () => {
+  const RESTORE = taintPolicyYaml('Restore');
+  const DENY = `${RESTORE}---\n${taintPolicyYaml('Deny')}`;
+  /** The policy of {@link RESTORE}. */
+  const kept = policy(1, 'restore');
+  /** The policy that {@link DENY} adds. */
+  const added = policy(1, 'deny');
+  const both = [version(1, 'restore'), version(1, 'deny')];
+  const notRegistered = (message: string) => [
+    { type: 'Ready', status: 'False', reason: 'NotRegistered', message: expect.stringContaining(message) },
+  ];
+  const narrow = (configuration: WebhookConfiguration | undefined): WebhookConfiguration => ({
+    ...(configuration as WebhookConfiguration),
+    webhooks: (configuration?.webhooks ?? []).map((one) => ({ ...one, objectSelector: { matchLabels: { a: 'b' } } })),
+  });
+
+  /** With {@link RESTORE} registered. */
+  async function start(onWrite: Parameters<typeof startRegistration>[0] = () => undefined) {
+    const rig = startRegistration(onWrite);
+    rig.policies.latest = snapshot(RESTORE, version(1, 'restore'));
+    await rig.start();
+    expect(rig.reports.conditions(kept)).toEqual([]);
+    return rig;
+  }
+
+  it('a policy that is created while the watch shows no changes is registered before it is Ready', async () => {
+    const rig = startRegistration(() => undefined);
+    rig.isHalfOpen = true;
+    rig.policies.latest = snapshot(RESTORE, version(1, 'restore'));
+    await rig.start();
+    rig.follow(DENY, ...both);
+    await expect.poll(() => rig.reports.conditions(added)).toEqual([]);
+    expect(rig.names('validate')).toContain('protect.taintkeeper.dev');
+  });
+
+  it('a policy is not Ready while each write meets a change of another client', async () => {
+    let isBusy = false;
+    const rig = await start((phase) => {
+      if (isBusy) rig.store(phase, rig.registered.get(phase));
+      return undefined;
+    });
+    isBusy = true;
+    rig.follow(DENY, ...both);
+    await expect
+      .poll(() => rig.reports.conditions(added))
+      .toEqual(notRegistered('another writer changes ValidatingWebhookConfiguration taintkeeper'));
+    expect(rig.reports.conditions(kept)).toEqual([]);
+    isBusy = false;
+    await expect.poll(() => rig.reports.conditions(added)).toEqual([]);
+    expect(rig.names('validate')).toContain('protect.taintkeeper.dev');
+  });
+
+  it.each<{ why: string; change: typeof narrow; found?: unknown[] }>([
+    {
+      why: 'fewer requests match',
+      change: narrow,
+      found: notRegistered('another writer changes MutatingWebhookConfiguration taintkeeper: see its managedFields'),
+    },
+    {
+      why: 'the webhooks of another installation are in their place',
+      change: (configuration) => ({
+        ...configuration,
+        metadata: { name: 'taintkeeper' },
+        webhooks: [{ name: 'restore.taintkeeper.dev', clientConfig: { service: { namespace: 'b', name: 'c' } } }],
+      }),
+      found: notRegistered('taintkeeper: by the installation in namespace b, of which there may be only one'),
+    },
+    {
+      why: 'labels do not change what the API server calls',
+      change: (configuration) => ({
+        ...(configuration as WebhookConfiguration),
+        metadata: { ...configuration?.metadata, name: 'taintkeeper', labels: {} },
+      }),
+    },
+    {
+      why: 'a webhook beside ours keeps no request from ours',
+      change: (configuration) => ({
+        ...(configuration as WebhookConfiguration),
+        webhooks: [...(configuration?.webhooks ?? []), { name: 'other.example.com', clientConfig: {} }],
+      }),
+    },
+  ])('while another writer undoes each repair: $why', async ({ change, found = [] }) => {
+    let isUndoing = false;
+    const undo = () => rig.store('mutate', change(rig.registered.get('mutate')));
+    const rig = await start(() => {
+      if (isUndoing) setImmediate(undo);
+      return undefined;
+    });
+    const reported: unknown[] = [];
+    rig.reports.changes.subscribe(() => reported.push(rig.reports.conditions(kept)));
+    isUndoing = true;
+    undo();
+    await expect.poll(() => rig.writes.filter((one) => one === 'PUT mutate').length).toBeGreaterThan(3);
+    expect(reported.flat().slice(0, 1)).toEqual(found);
+    isUndoing = false;
+    await expect.poll(() => rig.reports.conditions(kept)).toEqual([]);
+  });
+
+  it('an admission plugin that changes what is written keeps the policy from being Ready', async () => {
+    const rig = await start();
+    rig.change = narrow;
+    rig.follow(DENY, ...both);
+    await expect
+      .poll(() => rig.reports.conditions(added))
+      .toEqual(notRegistered('another writer changes ValidatingWebhookConfiguration taintkeeper'));
+  });
+
+  it.each<{ phase: Phase }>([{ phase: 'mutate' }, { phase: 'validate' }])(
+    'no policy is Ready while the configuration to $phase is deleted, and the API server refuses to create it',
+    async ({ phase }) => {
+      let isRefused = true;
+      const rig = await start((_, method) => (method === 'POST' && isRefused ? 403 : undefined));
+      rig.store(phase, undefined);
+      await expect.poll(() => rig.reports.conditions(kept)).toEqual(notRegistered('POST'));
+      isRefused = false;
+      await expect.poll(() => rig.names(phase)?.length).toBeGreaterThan(0);
+      await expect.poll(() => rig.reports.conditions(kept)).toEqual([expect.objectContaining({ status: 'True' })]);
+    },
+  );
+
+  it('a policy whose webhooks stand stays Ready while the write for another one is refused', async () => {
+    let refused: Phase | undefined;
+    const rig = await start((phase) => (phase === refused ? 403 : undefined));
+    refused = 'validate';
+    rig.follow(DENY, ...both);
+    await expect.poll(() => rig.reports.conditions(added)).toEqual(notRegistered('PUT'));
+    expect(rig.reports.conditions(kept)).toEqual([]);
+  });
+
+  it('no policy of a kind without webhooks waits for them', async () => {
+    const rig = startRegistration(() => 403);
+    rig.policies.latest = snapshot(RESTORE, version(1, 'restore'));
+    await rig.start();
+    const conditionsOf = (kind: PolicyObject['kind']) => rig.reports.conditions({ ...kept, kind });
+    expect(conditionsOf('TaintPolicy')).toEqual(notRegistered('PUT'));
+    expect([conditionsOf('RecoveryPolicy'), conditionsOf('TolerationRestriction')]).toEqual([[], []]);
+  });
 });

@@ -1,0 +1,40 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import {
+  type ConfigurationPhase,
+  type Configurations,
+  caBundlesOf,
+  readConfigurations,
+  type WebhookConfiguration,
+} from '../../cluster/webhook-configurations.ts';
+import { PHASES } from '../../judge/decision.ts';
+
+/**
+ * Both configurations as the API server has them: as last read, or as it answered a write since. The watch may be behind by most of a minute while its
+ * connection is broken. What is written and reported therefore depends on these, and the watch says only when to read them.
+ */
+export interface StoredConfigurations {
+  /**
+   * Reads both.
+   * @throws ApiError, Error
+   */
+  read(): Promise<void>;
+  get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
+  /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
+  caBundles(): string[];
+  /** @param answer as the API server answered the write; undefined after a deletion */
+  written(phase: ConfigurationPhase, answer: WebhookConfiguration | undefined): void;
+}
+
+export function storedConfigurations(client: Pick<ApiClient, 'request'>): StoredConfigurations {
+  let stored: Configurations = { mutate: undefined, validate: undefined };
+  return {
+    async read() {
+      stored = await readConfigurations(client);
+    },
+    get: (phase) => stored[phase],
+    caBundles: () => PHASES.flatMap((phase) => caBundlesOf(stored[phase])),
+    written(phase, answer) {
+      stored = { ...stored, [phase]: answer };
+    },
+  };
+}
