@@ -22,6 +22,9 @@ export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): Failure
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
 export type TaintMode = (typeof TAINT_MODES)[number];
 
+/** How many rules one policy may list. */
+export const MAX_POLICY_TAINTS = 64;
+
 /** `spec` of a TaintPolicy: the source of the TypeScript type, the validation and the CRD. */
 export const TaintPolicySpecSchema = Type.Object(
   {
@@ -40,7 +43,7 @@ export const TaintPolicySpecSchema = Type.Object(
     taints: Type.Array(TaintRuleSchema, {
       description: 'The taints. One without `ensure`, or with `ensure: Always`, is protected.',
       minItems: 1,
-      maxItems: 64,
+      maxItems: MAX_POLICY_TAINTS,
     }),
     exempt: Type.Optional(
       Type.Object(

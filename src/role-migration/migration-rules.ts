@@ -7,6 +7,7 @@ import { formatTaint, identity, sameTaint, TAINT_EFFECTS, type Taint } from '../
 import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import { MAX_POLICY_TAINTS } from '../policy/taint-policy.ts';
 import { type CompiledTaintRule, compileRules, isStartup, type TaintRule } from '../policy/taint-rule.ts';
 import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
 import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
@@ -217,6 +218,10 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);
   if (operations.length === 0) return NOTHING;
   const taints = [...edits.flatMap(({ kept }) => kept), ...edits.flatMap(({ added = [] }) => added)];
+  if (taints.length > MAX_POLICY_TAINTS) {
+    const why = `names the old taint, and has as many rules as a policy may have: add a policy for ${NEW_ROLE}`;
+    return { changes: [], byHand: [`TaintPolicy ${name} ${why}`] };
+  }
   return { changes: [{ kind: 'policy', policy: { ...policy, spec: { ...spec, taints } }, operations }], byHand: [] };
 }
 

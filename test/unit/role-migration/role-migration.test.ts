@@ -533,6 +533,16 @@ describe('what is left to do', () => {
     expect(left({ policies: [partly] })).toEqual(added.length > 0 ? { 4: [patch] } : {});
   });
 
+  it('a TaintPolicy with as many rules as it may have is left to a person', () => {
+    const others = Array.from({ length: 63 }, (_, index) => ({ key: `k${index}` }));
+    const full = policy('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: OLD_ROLE }, ...others] });
+    expect(left({ policies: [full] })).toEqual({
+      4: [
+        `by hand: TaintPolicy p names the old taint, and has as many rules as a policy may have: add a policy for ${NEW_ROLE}`,
+      ],
+    });
+  });
+
   const tolerating = (key: string | undefined, effect?: string, rest: object = { operator: 'Exists' }) => ({
     ...(key === undefined ? {} : { key }),
     ...rest,
