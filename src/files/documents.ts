@@ -12,6 +12,7 @@ import {
   type Pair,
   type ParsedNode,
   parseAllDocuments,
+  type Scalar,
   type ScalarTag,
   visit,
   type YAMLMap,
@@ -36,7 +37,12 @@ export interface SourceDocument {
    * large JSON text without {@link ParseOptions.asWritten}.
    */
   scalar(path: Path): string | undefined;
+  /** How YAML writes the value. Undefined for any other notation, and if it is not known. */
+  notation(path: Path): Notation | undefined;
 }
+
+/** A scalar without quotes and tag, or a mapping with a merge key (`<<`), of one alias or of anything else. */
+export type Notation = 'plain' | 'merged alias' | 'merged mappings';
 
 export interface ParseOptions {
   /** The text may contain secrets: errors quote nothing of it. */
@@ -131,6 +137,7 @@ function parsePart(
         value,
         locate: (path) => at(findNode(contents, path, content.targets).offset),
         scalar: (path) => scalarOf(findNode(contents, path, content.targets).node),
+        notation: (path) => notationOf(findNode(contents, path, content.targets).node),
       });
     } catch (error) {
       faults.push(`${at(contents.range[0])}: ${secret ? ALIAS_BOMB : (error as Error).message}`);
@@ -146,7 +153,7 @@ const TEXT_TAGS: ScalarTag[] = [
 ];
 
 // Without the other tags, whose values are no JSON either: a set would be read as an empty mapping.
-const AS_WRITTEN = { stringKeys: true, customTags: TEXT_TAGS, resolveKnownTags: false };
+const AS_WRITTEN = { customTags: TEXT_TAGS, resolveKnownTags: false };
 
 export const TEMPLATE_ADVICE = 'this is a template: render it first, for example with helm template';
 
@@ -265,13 +272,17 @@ function checkContent(document: Document.Parsed, { secret, asWritten }: Required
       if (!isTextKey(key)) report(key, 'expected a text for a key');
       if (!isScalar(key)) continue;
       if (isMerge(pair)) merges.push(pair);
-      // Go's YAML leaves such an entry out.
-      if (asWritten && key.type === 'PLAIN' && NULL.test(key.source ?? ''))
-        report(key, 'this key is null: put it in quotes');
+      else if (asWritten) spellKey(key);
       const name = isMerge(pair) ? MERGE : key.value;
       if (seen.has(name)) report(key, 'Map keys must be unique');
       seen.add(name);
     }
+  }
+
+  function spellKey(key: Scalar): void {
+    // Go's YAML leaves out an entry whose key is null.
+    if (key.value === null) report(key, 'this key is null: put it in quotes');
+    else if (typeof key.value !== 'string') key.value = key.source;
   }
 }
 
@@ -279,16 +290,12 @@ function isTextKey(key: unknown): boolean {
   return isScalar(key) ? typeof key.value !== 'object' || key.value === null : key === null;
 }
 
-/** Null of YAML's core schema. */
-const NULL = /^(~|null|Null|NULL)?$/;
-
 const MERGE = Symbol('<<');
 
-/** Whether the key is `<<`, not in quotes. The parser makes a symbol of it, and a text if all keys are texts. */
+/** Whether the key is `<<`, not in quotes, of which the parser makes a symbol. */
 function isMerge({ key }: Pair): boolean {
   if (!isScalar(key)) return false;
-  const { value, type } = key;
-  return (value === '<<' && type === 'PLAIN') || (typeof value === 'symbol' && value.description === '<<');
+  return typeof key.value === 'symbol' && key.value.description === '<<';
 }
 
 /** The mappings that a merge key adds, the first of which has precedence, or what stands in their place. */
@@ -316,17 +323,27 @@ function parseLargeJson(text: string, source: string, secret: boolean): Parsed {
 
 /** @throws SyntaxError */
 function largeJson(text: string, place: string): SourceDocument {
-  return { value: JSON.parse(text), locate: () => place, scalar: () => undefined };
+  return { value: JSON.parse(text), locate: () => place, scalar: () => undefined, notation: () => undefined };
 }
 
 function scalarOf(node: Node | null | undefined): string | undefined {
   return isScalar(node) ? node.source : undefined;
 }
 
+function notationOf(node: Node | null | undefined): Notation | undefined {
+  if (isScalar(node)) return node.type === 'PLAIN' && node.tag === undefined ? 'plain' : undefined;
+  const merge = isMap(node) ? mergeOf(node) : undefined;
+  return merge && (isAlias(merge.value) ? 'merged alias' : 'merged mappings');
+}
+
+function mergeOf(map: YAMLMap): Pair | undefined {
+  return map.items.filter(isPair).find(isMerge);
+}
+
 interface FoundNode {
   /** Undefined if the document does not have the whole path. */
   readonly node: Node | null | undefined;
-  /** Where the longest existing part of the path leads: for a property, its key; for an item of a list, its start. */
+  /** Where the longest existing part of the path leads: for a property, its key; for an item of a list, its start. `<<` may be a merge key. */
   readonly offset: number;
 }
 
@@ -350,7 +367,7 @@ interface Below {
 
 function belowOf(node: Node | null | undefined, part: string | number, targets: Targets): Below | undefined {
   if (isMap(node)) {
-    const pair = pairsOf(node, targets).get(String(part));
+    const pair = pairsOf(node, targets).get(String(part)) ?? (part === '<<' ? mergeOf(node) : undefined);
     return pair && { place: pair.key as Node | null, node: pair.value as Node | null };
   }
   if (!isSeq(node) || typeof part !== 'number') return undefined;

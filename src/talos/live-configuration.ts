@@ -39,15 +39,15 @@ function inside(resource: SourceDocument, text: string, source: string): SourceD
         value: spec,
         locate: (path) => resource.locate(['spec', ...path]),
         scalar: (path) => resource.scalar(['spec', ...path]),
+        notation: (path) => resource.notation(['spec', ...path]),
       },
     ];
   }
   const inText = placeInside(resource.locate(['spec']), text);
   try {
-    return parseTalosDocuments(spec, source).map(({ value, locate, scalar }) => ({
-      value,
-      locate: (path) => inText(locate(path)),
-      scalar,
+    return parseTalosDocuments(spec, source).map((document) => ({
+      ...document,
+      locate: (path) => inText(document.locate(path)),
     }));
   } catch (error) {
     throw error instanceof InputError ? new InputError(error.faults.map(inText)) : error;

@@ -94,6 +94,8 @@ function declaredBy(patch: SourceDocument, index: number, pointer: string, value
       const text = patch.scalar(inPatch(path));
       return text !== undefined && isKept(text, valueAt(tree, path)) ? text : undefined;
     },
+    // Talos decodes the patch without types, so it accepts any notation.
+    notation: () => undefined,
   };
 }
 

@@ -80,7 +80,8 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
 /** Where the declaration of a taint would be, or the nearest part of the file. */
 function placeIn({ documents, source }: MachineConfiguration, taint: FoundTaint): FieldLocation {
   const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
-  return { document: place ?? { value: null, locate: () => source, scalar: () => undefined }, path: taint.path };
+  const absent = { value: null, locate: () => source, scalar: () => undefined, notation: () => undefined };
+  return { document: place ?? absent, path: taint.path };
 }
 
 function removed(taint: FoundTaint, configuration: MachineConfiguration): RuleFinding {

@@ -9,6 +9,7 @@ import { type LintFinding, type LintSubject, MALFORMED, type Rule } from './find
 import { KUBELET_CONFIGURATION, KUBELET_FIELD } from './kubelet-configuration.ts';
 import { MANAGED_ARGUMENT } from './managed-argument.ts';
 import { MISPLACED_FLAG } from './misplaced-flag.ts';
+import { NOTATION } from './notation.ts';
 import {
   CONTRADICTING_TAINT,
   CONTROL_PLANE_LABEL,
@@ -42,6 +43,7 @@ export const RULES: readonly Rule[] = [
   CERTIFICATE_NAMES,
   UNKNOWN_FIELD,
   WRONG_TYPE,
+  NOTATION,
   KUBELET_FIELD,
   KUBELET_CONFIGURATION,
   INCOMPLETE,

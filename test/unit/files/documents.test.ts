@@ -407,6 +407,12 @@ describe('as written', () => {
       text: 'a: &x { 1.10: b }\nc: { <<: *x }',
       expected: { a: { '1.10': 'b' }, c: { '1.10': 'b' } },
     },
+    { why: 'a key by its tag', text: '!!int "07": a\n!!str 1.10: b', expected: { '07': 'a', '1.10': 'b' } },
+    {
+      why: 'a merge key by its tag',
+      text: 'a: &x { b: 1 }\nc: { !!merge <<: *x }',
+      expected: { a: { b: 1 }, c: { b: 1 } },
+    },
     { why: 'a key << in quotes', text: '"<<": 1', expected: { '<<': 1 } },
     { why: 'numbers', text: 'a: 1.10', expected: { a: 1.1 } },
   ])('$why', ({ text, expected }) => {

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos/lint-findings.ts';
-import { parseDocuments } from '../../../../src/files/documents.ts';
 import { type LintOptions, lint } from '../../../../src/talos/lint/lint.ts';
 import { readMachineConfiguration, readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
+import { parseTalosDocuments } from '../../../../src/talos/tree.ts';
 
 export const BROKEN = join(import.meta.dirname, '..', 'broken');
 export const HEALTHY = join(import.meta.dirname, '..', 'healthy');
@@ -30,7 +30,7 @@ export async function lintFile(path: string, options: LintOptions = {}): Promise
 
 /** And in a text. */
 export function lintText(text: string, options: LintOptions = {}): LocatedFinding[] {
-  const configuration = readMachineConfiguration(parseDocuments(text, 'f.yaml'), 'f.yaml');
+  const configuration = readMachineConfiguration(parseTalosDocuments(text, 'f.yaml'), 'f.yaml');
   return locateFindings('f.yaml', lint(configuration, options));
 }
 

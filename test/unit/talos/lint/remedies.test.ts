@@ -55,6 +55,26 @@ const REMEDIES: readonly Remedy[] = [
     says: 'keep one of the two',
   },
   {
+    rule: 'notation',
+    wrong: worker('kubelet: { <<: { image: a } }'),
+    fixed: worker('kubelet: { image: a }'),
+    says: 'write its entries here',
+  },
+  {
+    rule: 'notation',
+    options: { version: 14 },
+    wrong: worker('nodeAnnotations: &common { rack: &r 0010 }\nnodeLabels: { <<: *common }'),
+    fixed: worker('nodeAnnotations: { rack: &r 0010 }\nnodeLabels: { rack: *r }'),
+    says: 'with an alias for each value (key: *name)',
+  },
+  {
+    rule: 'notation',
+    options: { version: 14 },
+    wrong: worker('nodeAnnotations: { since: 2001-01-01 }'),
+    fixed: worker('nodeAnnotations: { since: "2001-01-01" }'),
+    says: 'put it in quotes',
+  },
+  {
     rule: 'wrong-type',
     wrong: 'machine: worker',
     fixed: 'machine: { type: worker }',

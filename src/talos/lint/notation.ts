@@ -1,0 +1,89 @@
+import type { SourceDocument } from '../../files/documents.ts';
+import type { Path } from '../../policy/problem.ts';
+import { documentEntry, type Entry, typeIn } from '../fields.ts';
+import { isMapping, kindOf, valueAt } from '../tree.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
+
+// Talos decodes each document by go-yaml, which merges, and then compares the keys of the text with those of its types (CheckUnknownKeys of
+// siderolabs/gen/xyaml), where `<<` is a key like any other. An alias below it is followed only since gen 0.8.8. go-yaml refuses a timestamp for a text
+// since 4.0.0-rc.6. Talos 1.14 has both.
+
+/** The first minor version of Talos 1 with both. */
+const STRICTER_SINCE = 14;
+
+export const NOTATION: Rule = {
+  id: 'notation',
+  severity: 'refused',
+  about:
+    'YAML that Talos does not decode: a merge key (`<<`) in a mapping of fields, such as `machine.kubelet`, or with something other than one alias, such as a list. Since Talos 1.14 also a merge key in labels, taints and other mappings of names, and a date without quotes in place of a text. Talos refuses the whole configuration.',
+  check: ({ configuration: { documents }, version }) =>
+    documents.flatMap((document) => {
+      const kind = kindOf(document);
+      if (kind !== undefined && typeof kind !== 'string') return [];
+      return within({ document, path: [] }, { entry: documentEntry(kind), type: 'struct', version });
+    }),
+};
+
+interface Place {
+  readonly document: SourceDocument;
+  readonly path: Path;
+}
+
+/** The type of the table at a place. */
+interface Expected extends Pick<LintSubject, 'version'> {
+  readonly entry: Entry | undefined;
+  readonly type: string;
+}
+
+function within(at: Place, expected: Expected): RuleFinding[] {
+  const value = valueAt(at.document.value, at.path);
+  if (expected.type === 'text' && typeof value === 'string') return date(at, value, expected);
+  const below = (part: string | number) =>
+    within({ ...at, path: [...at.path, part] }, expectedBelow(expected, String(part)));
+  if (Array.isArray(value)) return [...value.keys()].flatMap(below);
+  if (!isMapping(value) || !expected.entry) return [];
+  return [...mergeKey(at, expected), ...Object.keys(value).flatMap(below)];
+}
+
+function expectedBelow({ entry, type, version }: Expected, part: string): Expected {
+  if (/^(\[\]|\{\})/.test(type)) return { entry: entry?.children.get('*') ?? entry, type: type.slice(2), version };
+  const below = isStruct(type) ? entry?.children.get(part) : undefined;
+  return { entry: below, type: below ? typeIn(below, version) : 'any', version };
+}
+
+function isStruct(type: string): boolean {
+  return type === 'struct' || type === 'value';
+}
+
+function mergeKey({ document, path }: Place, { type, version }: Expected): RuleFinding[] {
+  const notation = document.notation(path);
+  const isAlias = notation === 'merged alias';
+  if (!isAlias && notation !== 'merged mappings') return [];
+  const found = (what: string, fix: string) => [
+    { document, path: [...path, '<<'], reason: `${what}: it refuses the configuration`, fix },
+  ];
+  const instead = 'write its entries here, with an alias for each value (key: *name)';
+  if (isStruct(type)) return found('Talos decodes no merge key (<<) in a mapping of fields', instead);
+  // Anything may be below these, and an argument decodes itself.
+  if (!type.startsWith('{}') || type === '{}any' || (type === '{}arg' && !isAlias)) return [];
+  if (version !== undefined && version >= STRICTER_SINCE)
+    return found(`Talos 1.${version} decodes no merge key (<<) here`, instead);
+  return isAlias ? [] : found('Talos decodes a merge key (<<) here only up to 1.13, and only with one alias', instead);
+}
+
+/** The formats that go-yaml decodes (allowedTimestampFormats of its resolver). */
+const TIMESTAMP =
+  /^\d{4}-\d{1,2}-\d{1,2}([Tt]\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?(Z|[-+]\d{2}:\d{2})| \d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?)?$/;
+
+function date({ document, path }: Place, value: string, { version }: Expected): RuleFinding[] {
+  if (version === undefined || version < STRICTER_SINCE || document.notation(path) !== 'plain') return [];
+  if (!TIMESTAMP.test(value) || Number.isNaN(Date.parse(value.replace(' ', 'T')))) return [];
+  return [
+    {
+      document,
+      path,
+      reason: `this is a date, and Talos 1.${version} reads a text: it refuses the configuration`,
+      fix: 'put it in quotes',
+    },
+  ];
+}
