@@ -65,7 +65,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const { signal, metrics, log } = run;
   const problems = trackRepairProblems({ client, onChange: () => changes.next() });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
-  const startup = startStartupWaits(run, { ...options, check: queue.add, onChange: () => changes.next() });
+  const startup = startStartupWaits(run, { ...options, check: queue.restart, onChange: () => changes.next() });
   const steps = nodeSteps({ client, policies, startup, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, signal);
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });

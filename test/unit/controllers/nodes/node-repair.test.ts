@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { type ClusterDaemonSet, projectDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
+import type { Change } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { rule } from '../../judge/node-drifts.ts';
+import { ALL_READ } from '../readings.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
 
@@ -276,6 +280,30 @@ describe('a write', () => {
       await vi.advanceTimersByTimeAsync(1_000);
       expect(taintsOf('n0')).toEqual([gpu]);
     });
+  });
+
+  it('that the API server refuses is tried again soon after a DaemonSet has changed that the node waits for', async () => {
+    const changes = createSubject<Change<ClusterDaemonSet>>();
+    const daemonSets = { ...ALL_READ, isStale: () => false, get: () => undefined, entries: () => [].values(), changes };
+    const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+    const { beforeWrite, writes, taintsOf } = startRepair(
+      { ...restore, q: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },
+      [nodeEntry('n0', [network])],
+      { daemonSets },
+    );
+    beforeWrite.mockImplementation((name) => {
+      throw new ApiError('PATCH', name, 403, 'Forbidden', 'denied by another plugin');
+    });
+    await vi.advanceTimersByTimeAsync(1_200_000);
+    const before = writes.length;
+    // From the failure on, the next pause is 150 s at least.
+    while (writes.length === before) await vi.advanceTimersByTimeAsync(1_000);
+    beforeWrite.mockReset();
+    const id = { namespace: 'kube-system', name: 'cni', uid: 'u', resourceVersion: '1' };
+    const value = projectDaemonSet({ metadata: id, spec: { selector: {}, template: { metadata: {}, spec: {} } } });
+    changes.next({ type: 'added', entry: { ...id, value } });
+    await vi.advanceTimersByTimeAsync(1_200);
+    expect(taintsOf('n0')).toEqual([network, gpu]);
   });
 
   it('of a new Node is made at once, whatever the pause after many failures with the deleted Node of its name', async () => {
