@@ -636,6 +636,42 @@ describe('InForce says what the API server has stored', () => {
     expect(asked).toBe(1);
     expect([conditionOf(0), conditionOf(1)]).toMatchObject(Array(2).fill({ status: 'False', reason: 'Refused' }));
   });
+
+  const unavailable = (method: string, path: string) => new ApiError(method, path, 500, 'InternalError', 'no');
+  const IN_FORCE = { status: 'True', reason: 'InForce' };
+  const REFUSED = { status: 'False', reason: 'Refused', message: expect.stringContaining('no') };
+  const FORBIDDEN = { status: 'False', reason: 'Forbidden' };
+  it.each<{ why: string; fails: RegExp; fault: (method: string, path: string) => unknown; found: object[] }>([
+    { why: 'the list fails', fails: /policies$/, fault: unavailable, found: [IN_FORCE, REFUSED] },
+    {
+      why: 'the list gets no answer',
+      fails: /bindings$/,
+      fault: () => new Error('no answer'),
+      found: [IN_FORCE, REFUSED],
+    },
+    { why: 'discovery fails', fails: /\/v1$/, fault: unavailable, found: [IN_FORCE, REFUSED] },
+    { why: 'the owner cannot be read', fails: /clusterroles/, fault: unavailable, found: [IN_FORCE, REFUSED] },
+    {
+      why: 'the list is refused, so the leader cannot know what stands',
+      fails: /policies$/,
+      fault: (method, path) => new ApiError(method, path, 403, 'Forbidden', 'no'),
+      found: [FORBIDDEN, FORBIDDEN],
+    },
+  ])('of two policies, one is edited, and $why', async ({ fails, fault, found }) => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api);
+    objects.push(policy('b'));
+    await reconcile();
+    objects[1] = policy('b', SPEC, 2);
+    api.refuse = (method, path) => {
+      if (fails.test(path)) throw fault(method, path);
+    };
+    await expect(reconcile()).rejects.toThrow('no');
+    expect([conditionOf(0), conditionOf(1)]).toMatchObject(found);
+    api.refuse = () => {};
+    await reconcile();
+    expect([conditionOf(0), conditionOf(1)]).toMatchObject([IN_FORCE, IN_FORCE]);
+  });
 });
 
 describe('once native policies may not be written any more', () => {
