@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isOutdated } from '../cluster/client/api-error.ts';
+import { findObject } from '../cluster/client/find-object.ts';
 import { hasFields } from '../kubernetes/desired-fields.ts';
 import { createBackOff } from '../runtime/back-off.ts';
 import { CONFLICT_PAUSE_MS } from './controller.ts';
@@ -95,10 +96,13 @@ export interface Update {
 }
 
 export interface Updated<T> {
-  /** As the API server answered the write. If nothing was written, as it was found. It may lack desired fields in both cases. */
-  readonly object: T;
+  /**
+   * As the API server answered the write. If nothing was written, as it was found, and after a conflict as it was read anew. It may lack desired fields
+   * in each case. Undefined if it was deleted.
+   */
+  readonly object: T | undefined;
   readonly written: boolean;
-  /** Set if the object was not written although it differs: in how many milliseconds to read it anew and to try again. */
+  /** Set if the object was not written although it differed: in how many milliseconds to try again. */
   readonly waitMs?: number;
 }
 
@@ -126,7 +130,7 @@ export async function updateManaged<
     if (limit.written(desired)) log.warn(`${title} is changed repeatedly by another writer: ${otherWriter()}`);
     return { object, written: true };
   } catch (error) {
-    if (isOutdated(error)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };
-    throw error;
+    if (!isOutdated(error)) throw error;
+    return { object: await findObject<T>(client, path), written: false, waitMs: CONFLICT_PAUSE_MS };
   }
 }

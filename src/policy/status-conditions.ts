@@ -67,6 +67,10 @@ export const NATIVE_REASONS = {
     meaning: 'An object of the same name exists that taintkeeper did not create.',
     next: 'delete the object that the message names: taintkeeper creates its own within a minute',
   },
+  Conflict: {
+    meaning: 'Another writer changes the native policies. taintkeeper restores them, after pauses of up to a minute.',
+    next: 'stop the writer, which managedFields of the object in the message names',
+  },
   Refused: { meaning: 'The API server did not accept the native policies, or did not answer.', next: READ_MESSAGE },
   Forbidden: {
     meaning: 'The API server does not permit taintkeeper to write the native policies.',

@@ -32,6 +32,8 @@ export type BackstopState =
   | { readonly what: 'NotTranslated'; readonly message: string }
   /** Another writer has created an object of that name. */
   | { readonly what: 'NotOurs'; readonly object: string }
+  /** The object differs from what the policy requires, and no write failed. */
+  | { readonly what: 'Conflict'; readonly object: string }
   /** The API server refused them as invalid, or answered with an error. */
   | { readonly what: 'Refused'; readonly message: string }
   /** The API server does not let taintkeeper write them. */
@@ -94,6 +96,12 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
         status: 'False',
         reason: state.what,
         message: `${state.object} exists and is not taintkeeper's: delete it, and taintkeeper creates it within a minute`,
+      };
+    case 'Conflict':
+      return {
+        status: 'False',
+        reason: state.what,
+        message: `another writer changes ${state.object}: see its managedFields. taintkeeper restores it within a minute`,
       };
     case 'NotTranslated':
     case 'Refused':

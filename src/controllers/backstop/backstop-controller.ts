@@ -120,9 +120,9 @@ export function backstop(
         if (isForbidden(error) && asking.length === 0) {
           return [...states.values()].some(({ what }) => what === 'LeftInForce') ? CHECK_AGAIN_MS : undefined;
         }
-        // Refusals of single objects are known already. While the API server does not answer, what was in force stays in force.
-        const isKnown = asking.every((key) => states.has(key));
-        if (!isApplied && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
+        // Faults of single objects are known already. While the API server does not answer, what was in force stays in force.
+        const unknown = every(stateOfFault(error));
+        if (!isApplied) states = isForbidden(error) ? unknown : new Map([...unknown, ...states]);
         throw error;
       }
     },

@@ -1,6 +1,7 @@
 import { ApiError } from '../../cluster/client/api-error.ts';
 import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policy-object.ts';
+import { hasFields } from '../../kubernetes/desired-fields.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
@@ -32,13 +33,14 @@ export interface NativeRun {
   readonly hasWritten: boolean;
   /** In how many milliseconds another run is due. */
   readonly waits: readonly number[];
-  /** The first error of the API server. */
-  readonly fault: ApiError | undefined;
+  /** The first error of a write. */
+  readonly fault: Error | undefined;
 }
 
 /**
  * Writes the native policies that policies require, and deletes the others. If the API server refuses those of one policy, the others are written,
- * and what is in force of that policy stays.
+ * and what is in force of that policy stays. After a write without an answer, nothing more is written. The state of a policy is that of its stored
+ * objects, as found or as answered by the writes, whether or not a write failed.
  * @param found all native policies that a leader has written
  */
 export async function applyNatives(
@@ -50,7 +52,8 @@ export async function applyNatives(
   const states = new Map<string, BackstopState>();
   const desiredTitles = new Set<string>();
   const waits: number[] = [];
-  const faults: ApiError[] = [];
+  const faults: Error[] = [];
+  let unanswered: Error | undefined;
   let hasWritten = false;
 
   for (const policy of unreadable) keep(nativesOf(policy, found));
@@ -67,16 +70,23 @@ export async function applyNatives(
     if (policies.length === 0) return { what: 'NothingNative', limits };
     const desired = desiredNatives(policies, { policy, namespace, mutatingVersion: versions.mutating, installation });
     for (const one of desired) desiredTitles.add(titleOf(one));
-    const applied: NativeObject[] = [];
+    let fault: Error | undefined;
     try {
-      for (const one of desired) applied.push(await applyOne(one));
+      for (const one of desired) await applyOne(one);
     } catch (error) {
       if (error instanceof NotOursError) return { what: 'NotOurs', object: error.message };
-      if (!(error instanceof ApiError)) throw error;
-      faults.push(error);
-      return stateOfFault(error);
+      fault = noted(error as Error);
     }
-    return stateOf(applied, limits);
+    const differing = desired.find((one) => !decidesAs(one, present.get(titleOf(one))));
+    if (differing) return fault ? stateOfFault(fault) : { what: 'Conflict', object: titleOf(differing) };
+    const stored = desired.flatMap((one) => present.get(titleOf(one)) ?? []);
+    return stateOf(stored, limits);
+  }
+
+  function noted(fault: Error): Error {
+    if (!(fault instanceof ApiError)) unanswered ??= fault;
+    faults.push(fault);
+    return fault;
   }
 
   /** Earlier native policies of a policy protect more than none. */
@@ -84,11 +94,14 @@ export async function applyNatives(
     for (const object of natives) desiredTitles.add(titleOf(object));
   }
 
-  async function applyOne(desired: DesiredNative): Promise<NativeObject> {
-    const applied = await writer.apply(desired, present.get(titleOf(desired)), versions);
-    if (applied.written) hasWritten = true;
-    if (applied.waitMs !== undefined) waits.push(applied.waitMs);
-    return { ...applied.object, kind: desired.kind };
+  async function applyOne(desired: DesiredNative): Promise<void> {
+    if (unanswered) throw unanswered;
+    const title = titleOf(desired);
+    const { object, written, waitMs } = await writer.apply(desired, present.get(title), versions);
+    if (written) hasWritten = true;
+    if (waitMs !== undefined) waits.push(waitMs);
+    if (object) present.set(title, { ...object, kind: desired.kind });
+    else present.delete(title);
   }
 
   /** Bindings are deleted before policies, and validation before mutation. */
@@ -96,12 +109,12 @@ export async function applyNatives(
     const others = found.filter((object) => !desiredTitles.has(titleOf(object)));
     const last = (a: NativeObject, b: NativeObject) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0);
     for (const one of others.toSorted(last)) {
+      if (unanswered) return;
       try {
         const waitMs = await writer.remove(one, versions);
         if (waitMs !== undefined) waits.push(waitMs);
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        faults.push(error);
+        noted(error as Error);
       }
     }
   }
@@ -114,9 +127,14 @@ export function nativesOf({ uid }: Pick<NamedPolicy, 'uid'>, found: readonly Nat
   return found.filter(({ metadata }) => names.has(metadata.name));
 }
 
-function stateOf(applied: readonly NativeObject[], limits: readonly NativeLimit[]): BackstopState {
+/** Whether the stored object decides as desired. Its labels and owners do not change that. */
+function decidesAs({ spec }: DesiredNative, stored: NativeObject | undefined): boolean {
+  return stored !== undefined && hasFields(stored.spec, spec);
+}
+
+function stateOf(stored: readonly NativeObject[], limits: readonly NativeLimit[]): BackstopState {
   // The controller manager checks the types of these alone.
-  const validating = applied.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+  const validating = stored.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
   const warnings = validating.flatMap(({ metadata, status }) =>
     (status?.typeChecking?.expressionWarnings ?? []).map(({ fieldRef, warning }) => {
       const [first = ''] = warning.split('\n');
@@ -127,6 +145,6 @@ function stateOf(applied: readonly NativeObject[], limits: readonly NativeLimit[
   const isChecked = validating.every(
     ({ metadata, status }) => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1),
   );
-  const natives = [...new Set(applied.map(({ metadata }) => metadata.name))];
+  const natives = [...new Set(stored.map(({ metadata }) => metadata.name))];
   return { what: 'InForce', natives, limits, isChecked };
 }

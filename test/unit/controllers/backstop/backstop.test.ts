@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policy-object.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
@@ -502,6 +502,175 @@ describe('the condition', () => {
     // Nothing is amiss once no policy asks for any.
     objects.pop();
     await expect(reconcile()).resolves.toBeUndefined();
+  });
+});
+
+describe('InForce says what the API server has stored', () => {
+  const POLICY = `${VALIDATING}/a.protect.taintkeeper.dev`;
+  const BINDING = 'validatingadmissionpolicybindings/a.protect.taintkeeper.dev';
+  type Change = (object: { metadata: Record<string, unknown>; spec: object }) => void;
+  const narrowPolicy: Change = ({ spec }) => Object.assign(spec, { validations: [] });
+  const changeIn = (api: NativeApi, key: string, change: Change) =>
+    change(api.stored.get(key) as unknown as Parameters<Change>[0]);
+
+  it.each<{ why: string; key: string; change: Change; status: string; said?: string }>([
+    {
+      why: 'an expression decides less',
+      key: POLICY,
+      change: narrowPolicy,
+      status: 'False',
+      said: 'another writer changes ValidatingAdmissionPolicy a.protect.taintkeeper.dev: see its managedFields',
+    },
+    {
+      why: 'a binding selects less',
+      key: BINDING,
+      change: ({ spec }) => Object.assign(spec, { matchResources: { objectSelector: { matchLabels: { a: 'b' } } } }),
+      status: 'False',
+      said: 'another writer changes ValidatingAdmissionPolicyBinding a.protect.taintkeeper.dev: see its managedFields',
+    },
+    {
+      why: 'labels do not change what the API server decides',
+      key: POLICY,
+      change: ({ metadata }) => Object.assign(metadata, { labels: {} }),
+      status: 'True',
+    },
+  ])('while the limit of repairs waits: $why', async ({ key, change, status, said = '' }) => {
+    stopClock();
+    const api = nativeApi();
+    const { reconcile, conditionOf, problems } = controller(api);
+    await reconcile();
+    for (let time = 0; time < 3; time++) {
+      changeIn(api, key, change);
+      await reconcile();
+    }
+    const reason = status === 'True' ? 'InForce' : 'Conflict';
+    expect(conditionOf()).toMatchObject({ status, reason, message: expect.stringContaining(said) });
+    expect(problems()).toHaveLength(status === 'True' ? 0 : 1);
+    // The longest pause of repairs.
+    vi.advanceTimersByTime(60_000);
+    await reconcile();
+    expect(conditionOf()).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
+  it('after a conflict it is read anew, and until then it is not in force', async () => {
+    const api = nativeApi();
+    const { reconcile, conditionOf } = controller(api);
+    await reconcile();
+    changeIn(api, POLICY, narrowPolicy);
+    let conflicts = 1;
+    api.refuse = (method, path) => {
+      if (method === 'PUT' && conflicts-- > 0) throw new ApiError(method, path, 409, 'Conflict', 'it has changed');
+    };
+    expect(await reconcile()).toBeLessThan(1_000);
+    expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Conflict' });
+    await reconcile();
+    expect(conditionOf()).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
+  it('what was deleted before a write is not in force, also where only its labels differed', async () => {
+    const api = nativeApi();
+    const { reconcile, conditionOf } = controller(api);
+    await reconcile();
+    changeIn(api, BINDING, ({ metadata }) => Object.assign(metadata, { ownerReferences: [{ kind: 'ClusterRole' }] }));
+    api.refuse = (method) => {
+      if (method === 'PUT') api.stored.delete(BINDING);
+    };
+    expect(await reconcile()).toBeLessThan(1_000);
+    expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Conflict' });
+    await reconcile();
+    expect(conditionOf()).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
+  it('what an admission plugin changes as it is written is not in force', async () => {
+    const api = nativeApi();
+    const { reconcile, conditionOf } = controller(api);
+    const request = api.client.request.bind(api.client);
+    api.client.request = async <T>(...[method, path, options]: Parameters<typeof request>) => {
+      const answer = await request<T>(method, path, options);
+      if (method === 'POST' && path.endsWith(VALIDATING)) changeIn(api, POLICY, narrowPolicy);
+      return answer;
+    };
+    await reconcile();
+    expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Conflict' });
+  });
+
+  it.each<{ why: string; fail: (method: string, path: string) => unknown; reason: string }>([
+    {
+      why: 'is refused',
+      fail: (method, path) => new ApiError(method, path, 403, 'Forbidden', 'no'),
+      reason: 'Forbidden',
+    },
+    { why: 'fails', fail: (method, path) => new ApiError(method, path, 500, 'InternalError', 'no'), reason: 'Refused' },
+    { why: 'gets no answer', fail: () => new Error('no answer'), reason: 'Refused' },
+  ])('where a repair $why, only what another writer has changed is not in force', async ({ fail, reason }) => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api);
+    objects.push(policy('b'), policy('c'));
+    await reconcile();
+    changeIn(api, POLICY, narrowPolicy);
+    changeIn(api, `${VALIDATING}/b.protect.taintkeeper.dev`, ({ metadata }) =>
+      Object.assign(metadata, { ownerReferences: [{ ...(metadata.ownerReferences as object[])[0], name: 'x' }] }),
+    );
+    api.refuse = (method, path) => {
+      if (method === 'PUT') throw fail(method, path);
+    };
+    await expect(reconcile()).rejects.toThrow('no');
+    expect([conditionOf(0), conditionOf(1), conditionOf(2)]).toMatchObject([
+      { status: 'False', reason, message: expect.stringContaining('no') },
+      { status: 'True', reason: 'InForce' },
+      { status: 'True', reason: 'InForce' },
+    ]);
+  });
+
+  it('after a write without an answer, nothing more is written in the run', async () => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api);
+    objects.push(policy('b'));
+    let asked = 0;
+    api.refuse = (method) => {
+      if (method !== 'POST') return;
+      asked++;
+      throw new Error('no answer');
+    };
+    await expect(reconcile()).rejects.toThrow('no answer');
+    expect(asked).toBe(1);
+    expect([conditionOf(0), conditionOf(1)]).toMatchObject(Array(2).fill({ status: 'False', reason: 'Refused' }));
+  });
+
+  const unavailable = (method: string, path: string) => new ApiError(method, path, 500, 'InternalError', 'no');
+  const IN_FORCE = { status: 'True', reason: 'InForce' };
+  const REFUSED = { status: 'False', reason: 'Refused', message: expect.stringContaining('no') };
+  const FORBIDDEN = { status: 'False', reason: 'Forbidden' };
+  it.each<{ why: string; fails: RegExp; fault: (method: string, path: string) => unknown; found: object[] }>([
+    { why: 'the list fails', fails: /policies$/, fault: unavailable, found: [IN_FORCE, REFUSED] },
+    {
+      why: 'the list gets no answer',
+      fails: /bindings$/,
+      fault: () => new Error('no answer'),
+      found: [IN_FORCE, REFUSED],
+    },
+    { why: 'discovery fails', fails: /\/v1$/, fault: unavailable, found: [IN_FORCE, REFUSED] },
+    { why: 'the owner cannot be read', fails: /clusterroles/, fault: unavailable, found: [IN_FORCE, REFUSED] },
+    {
+      why: 'the list is refused, so the leader cannot know what stands',
+      fails: /policies$/,
+      fault: (method, path) => new ApiError(method, path, 403, 'Forbidden', 'no'),
+      found: [FORBIDDEN, FORBIDDEN],
+    },
+  ])('of two policies, one is edited, and $why', async ({ fails, fault, found }) => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api);
+    objects.push(policy('b'));
+    await reconcile();
+    objects[1] = policy('b', SPEC, 2);
+    api.refuse = (method, path) => {
+      if (fails.test(path)) throw fault(method, path);
+    };
+    await expect(reconcile()).rejects.toThrow('no');
+    expect([conditionOf(0), conditionOf(1)]).toMatchObject(found);
+    api.refuse = () => {};
+    await reconcile();
+    expect([conditionOf(0), conditionOf(1)]).toMatchObject([IN_FORCE, IN_FORCE]);
   });
 });
 
