@@ -1,5 +1,6 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isOnlyAudit } from '../judge/blocked.ts';
+import { isRequiredTaint } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
@@ -70,8 +71,8 @@ export interface AllowEntry {
   /** As it is written there. */
   readonly text: string;
   /**
-   * `allowed`: the node carries the taint, which may be removed. `kept-off`: a policy requires the taint, which is not set. `forbidden`: a policy that
-   * protects the taint reads no annotation. `idle`: it names no taint that a policy protects on the node.
+   * `allowed`: the node carries the taint, which may be removed. `kept-off`: a policy requires the taint, or sets it until the node is ready, and it is
+   * not set. `forbidden`: a policy that protects the taint reads no annotation. `idle`: it names no taint that a policy protects or sets on the node.
    */
   readonly state: 'allowed' | 'kept-off' | 'forbidden' | 'idle' | 'unreadable';
 }
@@ -188,13 +189,18 @@ function allowEntries(
     if (taint === undefined) return { text, state: 'unreadable' };
     const named = parseAllowedRemovals(formatTaint(taint));
     const isCarried = taints.some((one) => isRemovalAllowed(named, one));
-    const concerned = enforcing.filter(({ protectedBy, required }) =>
+    const protecting = enforcing.filter(({ protectedBy, required }) =>
       isCarried ? protectedBy(taint) !== undefined : required.some(({ value }) => keepsOff(named, value)),
     );
-    if (concerned.length === 0) return { text, state: 'idle' };
-    if (!concerned.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation)) {
-      return { text, state: 'forbidden' };
-    }
+    const atStartup = enforcing.filter(({ startup, untilReady }) =>
+      isCarried
+        ? startup.some(({ value }) => isRequiredTaint(taint, value))
+        : untilReady.some(({ value }) => keepsOff(named, value)),
+    );
+    if (protecting.length + atStartup.length === 0) return { text, state: 'idle' };
+    const reads = ({ allowsRemovalByAnnotation }: CompiledTaintPolicy) => allowsRemovalByAnnotation;
+    // One policy that reads entries is enough to keep a startup taint off.
+    if (protecting.length > 0 ? !protecting.every(reads) : !atStartup.some(reads)) return { text, state: 'forbidden' };
     return { text, state: isCarried ? 'allowed' : 'kept-off' };
   });
 }

@@ -71,7 +71,7 @@ export function nodeSteps({ client, policies, startup, onTurn, signal }: NodeSte
     },
     isInConflict(node, taint) {
       const memory = memories.get(node);
-      return memory !== undefined && isInConflict(memory, taint, 'set', performance.now());
+      return memory !== undefined && isInConflict(memory, taint, performance.now());
     },
     forget(node) {
       forgetBoot(node);

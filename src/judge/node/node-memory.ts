@@ -1,35 +1,23 @@
-import { identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { equalTaints, identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
+import type { NodeView } from '../node-view.ts';
 import type { AwaitedTaint } from '../startup/startup-step.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes } from './taint-times.ts';
 
-/** A change of a taint that the leader wrote this often within the window, and has to write again, is in conflict with another writer. */
+/** A taint about which another writer has undone this many writes of the leader within the window is in conflict with it. */
 export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
 
 /** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
 export interface Conflict {
   readonly taint: Taint;
-  /** What the leader does each time. */
-  readonly change: 'set' | 'remove';
   /** The names of the policies that declare it. */
   readonly policies: readonly string[];
 }
 
 /** What the leader wrote about a taint. `allow`: an entry of the annotation `allow-removal`, which permits the removal. */
-export type TaintChangeKind = 'set' | 'remove' | 'allow';
-
 export interface TaintChange extends TaintTime {
-  readonly change: TaintChangeKind;
+  readonly change: 'set' | 'remove' | 'allow';
 }
-
-/**
- * The changes that the leader itself undoes by each change, so that their repetition is due to no other writer: a startup taint is set and removed as its
- * node becomes ready or not.
- */
-const UNDONE_BY: Readonly<Record<TaintChangeKind, readonly TaintChangeKind[]>> = {
-  set: ['remove', 'allow'],
-  remove: ['set', 'allow'],
-  allow: ['set'],
-};
 
 /**
  * What the leader knows of a Node and no object says. A new leader begins with none, and losing it is harmless: a conflict is found again after three
@@ -41,10 +29,10 @@ export interface NodeMemory {
   readonly uid: string;
   /**
    * When the leader set a missing taint, with any value, removed a startup taint, or permitted that: several times for some. In the order of time.
-   * Without those that the leader itself has undone.
+   * All but the last one of each taint were undone by another writer.
    */
   readonly changes: readonly TaintChange[];
-  /** By the identity of a taint. A conflict ends once the leader has repeated nothing for the whole window, or has undone it. */
+  /** By the identity of a taint. A conflict ends once the leader has written nothing about the taint for the whole window. */
   readonly conflicts: ReadonlyMap<string, Conflict>;
   /** The taints that stand together with their entry of the annotation `allow-removal`, and since when. */
   readonly standing: TaintTimes;
@@ -78,19 +66,35 @@ export function isBlank({ changes, conflicts, standing, entriesEndedAt, reboots,
   return sizes.every((size) => size === 0) && entriesEndedAt === undefined;
 }
 
-/** The memory after the leader has written these changes. Several policies may be the reason for one. */
+/**
+ * The memory after the leader has written these changes. Several policies may be the reason for one.
+ * @param asLeft the taints that were as the leader had left them, see {@link isAsLeft}: it wrote because something else has changed
+ */
 export function memoryAfterChanges(
   memory: NodeMemory,
   written: readonly Pick<TaintChange, 'taint' | 'change'>[],
+  asLeft: readonly Taint[],
   now: number,
 ): NodeMemory {
-  const isUndone = (known: TaintChange) =>
-    written.some(({ taint, change }) => sameTaint(taint, known.taint) && UNDONE_BY[change].includes(known.change));
-  const kept = memory.changes.filter((one) => isRecent(one.at, now) && !isUndone(one));
-  const added = new Map(
-    written.map(({ taint, change }) => [`${change} ${identity(taint)}`, { taint, change, at: now }]),
-  );
+  const lasting = new Set(asLeft.map((taint) => lastChange(memory, taint, now)));
+  const kept = memory.changes.filter((one) => isRecent(one.at, now) && !lasting.has(one));
+  const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
   return { ...memory, changes: [...kept, ...added.values()] };
+}
+
+/** Whether the taint of a Node is as the last write of the leader has left it: no other writer has undone that. False without such a write. */
+export function isAsLeft(
+  memory: NodeMemory,
+  node: Pick<NodeView, 'taints' | 'allowRemoval'>,
+  taint: Taint,
+  now: number,
+) {
+  const last = lastChange(memory, taint, now);
+  if (last === undefined) return false;
+  const carried = node.taints.find((one) => sameTaint(one, taint));
+  if (last.change === 'remove') return carried === undefined;
+  if (carried === undefined || !equalTaints(carried, last.taint)) return false;
+  return last.change === 'set' || isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), last.taint);
 }
 
 /**
@@ -108,9 +112,24 @@ export function rebootsPausedForMs({ reboots }: NodeMemory, now: number): number
   return first === undefined ? 0 : Math.max(0, first + CONFLICT.windowMs - now);
 }
 
-/** Whether another writer undoes this change of the taint repeatedly. */
-export function isInConflict(memory: NodeMemory, taint: Taint, change: TaintChangeKind, now: number): boolean {
-  return recentChanges(memory, taint, now).filter((one) => one.change === change).length >= CONFLICT.limit;
+/** The taints for which this leader has written an entry of the annotation `allow-removal`, and nothing since. */
+export function allowedByLeader(memory: NodeMemory, now: number): readonly Taint[] {
+  return memory.changes.flatMap((one) =>
+    one.change === 'allow' && one === lastChange(memory, one.taint, now) ? one.taint : [],
+  );
+}
+
+/** The memory after the leader has deleted its entries of these taints: a later entry is that of a user. */
+export function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint[]): NodeMemory {
+  if (taints.length === 0) return memory;
+  const isRevoked = ({ taint, change }: TaintChange) =>
+    change === 'allow' && taints.some((one) => sameTaint(one, taint));
+  return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };
+}
+
+/** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader has left it. */
+export function isInConflict(memory: NodeMemory, taint: Taint, now: number): boolean {
+  return recentChanges(memory, taint, now).length >= CONFLICT.limit;
 }
 
 /**
@@ -119,17 +138,14 @@ export function isInConflict(memory: NodeMemory, taint: Taint, change: TaintChan
  */
 export function conflictsNow(
   memory: NodeMemory,
-  left: readonly (Omit<Conflict, 'policies'> & { readonly policy: string })[],
+  left: readonly { readonly taint: Taint; readonly policy: string }[],
   now: number,
 ): NodeMemory['conflicts'] {
-  const lasts = ({ taint, change }: Conflict) =>
-    recentChanges(memory, taint, now).some((one) => (one.change === 'set') === (change === 'set'));
-  const conflicts = new Map([...memory.conflicts].filter(([, one]) => lasts(one)));
-  for (const { taint, change, policy } of left) {
+  const known = [...memory.conflicts].filter(([, { taint }]) => recentChanges(memory, taint, now).length > 0);
+  const conflicts = new Map(known);
+  for (const { taint, policy } of left) {
     const policies = conflicts.get(identity(taint))?.policies ?? [];
-    if (!policies.includes(policy)) {
-      conflicts.set(identity(taint), { taint, change, policies: [...policies, policy] });
-    }
+    if (!policies.includes(policy)) conflicts.set(identity(taint), { taint, policies: [...policies, policy] });
   }
   // Nearly all Nodes have none, and each would keep a map of its own.
   return conflicts.size === 0 ? NO_CONFLICTS : conflicts;
@@ -143,6 +159,10 @@ export function conflictChangesInMs(memory: NodeMemory, taint: Taint, now: numbe
 
 function recentChanges({ changes }: NodeMemory, taint: Taint, now: number): readonly TaintChange[] {
   return changes.filter((one) => sameTaint(one.taint, taint) && isRecent(one.at, now));
+}
+
+function lastChange(memory: NodeMemory, taint: Taint, now: number): TaintChange | undefined {
+  return recentChanges(memory, taint, now).at(-1);
 }
 
 function isRecent(time: number, now: number): boolean {

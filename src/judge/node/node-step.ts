@@ -1,5 +1,5 @@
-import { identity, type Taint, withTaints } from '../../kubernetes/taint.ts';
-import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
+import { identity, sameTaint, type Taint, withTaints } from '../../kubernetes/taint.ts';
+import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import {
   ALLOW_REMOVAL_LIFE_MS,
@@ -7,6 +7,7 @@ import {
   parseAllowedRemovals,
   rewriteAllowRemoval,
 } from '../allow-removal.ts';
+import { isStartupTaintOf } from '../declared-taints.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
@@ -14,15 +15,18 @@ import { type BootChange, settlesInMs } from '../startup/reboot.ts';
 import type { StartupRequirement } from '../startup/startup-requirement.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
+  allowedByLeader,
   conflictChangesInMs,
   conflictsNow,
+  isAsLeft,
   isInConflict,
   memoryAfterChanges,
   memoryAfterReboot,
+  memoryAfterRevocation,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
-  type TaintChangeKind,
+  type TaintChange,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 
@@ -52,6 +56,12 @@ export interface NodeStep {
   readonly conflicting: readonly ConflictingChange[];
   /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long. */
   readonly ended: readonly Taint[];
+  /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
+  readonly revoked: readonly Taint[];
+  /** What is written about taints, without reboots. */
+  readonly changes: readonly Pick<TaintChange, 'taint' | 'change'>[];
+  /** Those of them that are as the leader has left them. */
+  readonly asLeft: readonly Taint[];
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
   /** What the leader knows after the step, if it writes nothing. */
@@ -68,18 +78,17 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
   const { uid = '' } = node;
   const known = before?.uid === uid ? before : newMemory(uid);
-  const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[], ...changes: TaintChangeKind[]) =>
-    Object.groupBy(all, ({ taint }) =>
-      changes.some((change) => isInConflict(known, taint, change, now)) ? 'left' : 'due',
-    );
-  const drift = nodeDrift(node, policies, (taint) => isInConflict(known, taint, 'set', now));
+  const isLeft = (taint: Taint) => isInConflict(known, taint, now) && !isAsLeft(known, node, taint, now);
+  const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) =>
+    Object.groupBy(all, ({ taint }) => (isLeft(taint) ? 'left' : 'due'));
+  const drift = nodeDrift(node, policies, isLeft);
   const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
     ...facts,
     awaited: known.awaited,
   });
-  const { left: lateLeft = [], due: toSet = [] } = byConflict(late, 'set');
-  const { left: removableLeft = [], due: toRemove = [] } = byConflict(removable, 'remove');
-  const { left: allowingLeft = [], due: toAllow = [] } = byConflict(allowing, 'remove', 'allow');
+  const { left: lateLeft = [], due: toSet = [] } = byConflict(late);
+  const { left: removableLeft = [], due: toRemove = [] } = byConflict(removable);
+  const { left: allowingLeft = [], due: toAllow = [] } = byConflict(allowing);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   const conflicting = [
@@ -90,26 +99,27 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const standing = standingTaints(node, policies, known.standing, now);
   const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
   const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
+  const revoked = revokedTaints(node, known, waits.awaited, now);
   const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
-    ended: [...ended, ...toRemove.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
+    ended: [...ended, ...revoked, ...toRemove.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
     more: toAllow.map(({ taint }) => taint),
   });
-  const written = parseAllowedRemovals(allowRemoval);
+  const allowedThen = parseAllowedRemovals(allowRemoval);
   const startup: StartupStep = {
     ...waits,
     ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
     late: toSet,
     removable: toRemove,
     // The annotation may have no room for an entry.
-    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(written, taint)),
+    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(allowedThen, taint)),
   };
   const conflicts = conflictsNow(
     known,
     [
       ...drift.losses.flatMap(({ taint, policy, blockedBy }) =>
-        blockedBy === 'Conflict' ? { taint, change: 'set' as const, policy: policy.name } : [],
+        blockedBy === 'Conflict' ? { taint, policy: policy.name } : [],
       ),
-      ...conflicting.flatMap(({ taint, change, policies: by }) => by.map((policy) => ({ taint, change, policy }))),
+      ...conflicting.flatMap(({ taint, policies: by }) => by.map((policy) => ({ taint, policy }))),
     ],
     now,
   );
@@ -118,6 +128,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     allowRemoval,
     ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
   };
+  const written = changesOf(drift, startup);
   const timers = [
     ...standing.map((one) => endsAt(one) - now),
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
@@ -138,6 +149,9 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     startup,
     conflicting: [...conflicting, ...paused],
     ended,
+    revoked,
+    changes: written,
+    asLeft: written.map(({ taint }) => taint).filter((taint) => isAsLeft(known, node, taint, now)),
     desired: changes ? desired : undefined,
     memory: { ...known, conflicts, standing, awaited: startup.awaited },
     nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
@@ -148,16 +162,14 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
  * The memory after the step was written.
  * @param memory what the leader knows of the Node by now
  */
-export function memoryAfterWrite(memory: NodeMemory, { drift, startup, ended }: NodeStep, now: number): NodeMemory {
-  const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
-  const changes = [
-    ...changesOf('set', [...restored, ...startup.late]),
-    ...changesOf('remove', startup.removable),
-    ...changesOf('allow', startup.allowing),
-  ];
+export function memoryAfterWrite(
+  memory: NodeMemory,
+  { startup, ended, revoked, changes, asLeft }: NodeStep,
+  now: number,
+): NodeMemory {
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
-  const after = memoryAfterChanges(rebooted, changes, now);
+  const after = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, asLeft, now);
   return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
@@ -166,14 +178,20 @@ function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>
   return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
-function changesOf<Kind extends TaintChangeKind>(change: Kind, of: readonly { readonly taint: Taint }[]) {
-  return of.map(({ taint }) => ({ taint, change }));
+/** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */
+function changesOf(drift: NodeDrift, { late, removable, allowing }: StartupStep): NodeStep['changes'] {
+  const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
+  return [
+    ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
+    ...[...restored, ...late].map(({ taint }) => ({ taint, change: 'set' as const })),
+    ...removable.map(({ taint }) => ({ taint, change: 'remove' as const })),
+  ];
 }
 
-function conflictingBy<Change extends ConflictingChange['change']>(
-  change: Change,
+function conflictingBy(
+  change: ConflictingChange['change'],
   left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
-): (ConflictingChange & { readonly change: Change })[] {
+): ConflictingChange[] {
   return left.map(({ taint, policies }) => ({ taint, change, policies }));
 }
 
@@ -186,10 +204,32 @@ function standingTaints(
 ): TaintTimes {
   const allowed = parseAllowedRemovals(allowRemoval);
   if (allowed.taints.size === 0) return NO_TIMES;
-  const selecting = selectingPolicies(policies, labels);
+  const selecting = enforcedPolicies(policies, labels);
+  // An entry keeps off a startup taint as well: the leader does not set it late, or again after a reboot.
+  const isOfPolicies = (taint: Taint) => isProtectedBy(selecting, taint) || isStartupTaintOf(selecting, taint);
   return taints
-    .filter((taint) => isRemovalAllowed(allowed, taint) && isProtectedBy(selecting, taint))
+    .filter((taint) => isRemovalAllowed(allowed, taint) && isOfPolicies(taint))
     .map((taint) => ({ taint, at: timeOf(before, taint) ?? now }));
+}
+
+/**
+ * The taints with an entry that this leader has written to remove them, and does not need any more: a policy has the taint again, or another writer has
+ * removed it. With another leader, it ends as that of a user.
+ */
+function revokedTaints(
+  { allowRemoval }: StoredNode,
+  memory: NodeMemory,
+  awaited: StartupStep['awaited'],
+  now: number,
+): readonly Taint[] {
+  const ours = allowedByLeader(memory, now);
+  if (ours.length === 0) return ours;
+  const allowed = parseAllowedRemovals(allowRemoval);
+  const isNeeded = (taint: Taint) =>
+    awaited.some(
+      ({ requirement, unrequiredSince }) => unrequiredSince !== undefined && sameTaint(requirement.taint, taint),
+    );
+  return ours.filter((taint) => isRemovalAllowed(allowed, taint) && !isNeeded(taint));
 }
 
 function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {

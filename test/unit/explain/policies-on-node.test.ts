@@ -249,7 +249,8 @@ describe('the entries of the annotation allow-removal', () => {
       ...explain(nodeOf(taints, { allowRemoval }), { a: spec }),
       ...{ name: 'n1', writtenBy: undefined, problems: [], events: [], notes: [] },
     });
-    return sections.flatMap((section) => ('lines' in section ? section.lines : []));
+    const lines = sections.flatMap((section) => ('lines' in section ? section.lines : []));
+    return lines.filter((line) => typeof line !== 'string' || line.startsWith('annotation'));
   };
 
   it('are listed with what each does', () => {
@@ -262,9 +263,41 @@ describe('the entries of the annotation allow-removal', () => {
     ]);
   });
 
+  const UNTIL_READY: TaintRule = {
+    ...GPU,
+    ensure: 'UntilReady',
+    readyWhen: { daemonSets: [{ namespace: 'a', name: 'b' }] },
+  };
+  const DELETED = 'may be removed; the leader deletes the entry once both have stood together for 1 hour';
+  const KEPT_OFF = 'is not set again while the entry stands';
+
+  it.each<{ why: string; rules: TaintRule; taints: NodeView['taints']; text: string }>([
+    { why: 'the node waits with it', rules: UNTIL_READY, taints: [GPU], text: DELETED },
+    { why: 'the entry keeps it off', rules: UNTIL_READY, taints: [], text: KEPT_OFF },
+    {
+      why: 'an agent removes it',
+      rules: { ...GPU, ensure: 'AtRegistration' },
+      taints: [GPU],
+      text: DELETED,
+    },
+    {
+      why: 'it is set at registration only',
+      rules: { ...GPU, ensure: 'AtRegistration' },
+      taints: [],
+      text: 'names no taint that a policy protects or requires on this node',
+    },
+  ])('also of startup taints: $why', ({ rules, taints, text }) => {
+    expect(linesOf('gpu=true:NoSchedule', rule('Restore', rules), taints)).toEqual([
+      `annotation taintkeeper.dev/allow-removal: gpu=true:NoSchedule ${text}`,
+    ]);
+  });
+
   it('have no effect where a policy allows no removal', () => {
     const removalByAnnotation = 'Forbidden';
     expect(linesOf('gpu=true:NoSchedule', rule('Deny', { key: 'gpu' }, { removalByAnnotation }))).toEqual([
+      'annotation taintkeeper.dev/allow-removal: gpu=true:NoSchedule has no effect: a policy does not allow removal by annotation (spec.removalByAnnotation: Forbidden)',
+    ]);
+    expect(linesOf('gpu=true:NoSchedule', rule('Deny', UNTIL_READY, { removalByAnnotation }), [])).toEqual([
       'annotation taintkeeper.dev/allow-removal: gpu=true:NoSchedule has no effect: a policy does not allow removal by annotation (spec.removalByAnnotation: Forbidden)',
     ]);
   });

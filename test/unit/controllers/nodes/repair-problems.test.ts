@@ -9,7 +9,7 @@ const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** The taints with these keys are in conflict, and these policies miss them. */
 const conflictsOf = (keys: readonly string[], ...policies: string[]): NodeMemory['conflicts'] =>
-  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, change: 'set', policies }]));
+  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policies }]));
 
 function track(managers: readonly string[] = ['nodectl']) {
   const managedFields = managers.map((manager) => ({

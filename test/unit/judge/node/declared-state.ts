@@ -25,6 +25,8 @@ export interface Declared {
   readonly required: readonly Declaration[];
   /** `ensure: UntilReady` */
   readonly untilReady: readonly Declaration[];
+  /** These, and those of `ensure: AtRegistration`. */
+  readonly startup: readonly Declaration[];
   /** The policies that protect the taint. */
   protectorsOf(taint: Taint): readonly TaintPolicySpec[];
 }
@@ -39,6 +41,7 @@ export function declared(specs: Readonly<Record<string, TaintPolicySpec>>, ...la
     policies,
     required: declarations(policies, 'Always'),
     untilReady: declarations(policies, 'UntilReady'),
+    startup: [...declarations(policies, 'UntilReady'), ...declarations(policies, 'AtRegistration')],
     protectorsOf: (taint) => policies.filter(({ taints }) => taints.some((rule) => protects(rule, taint, startupKeys))),
   };
 }

@@ -114,8 +114,11 @@ interface Led {
   readonly nextInMs: number;
 }
 
-/** What a leader does at this moment: it writes each node until the node needs nothing more, as the watch shows each write. */
-export function lead(cluster: ModelCluster, leader: ModelLeader): Led {
+/**
+ * What a leader does at this moment: it writes each node until the node needs nothing more, as the watch shows each write.
+ * @param maxWrites of each node, if something else happens before the next one
+ */
+export function lead(cluster: ModelCluster, leader: ModelLeader, maxWrites = Number.POSITIVE_INFINITY): Led {
   // A node that is deleted is forgotten.
   const memories = new Map([...leader.memories].filter(([name]) => cluster.nodes.has(name)));
   const retryAt = new Map(leader.retryAt);
@@ -128,7 +131,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader): Led {
   };
 
   for (const name of cluster.nodes.keys()) {
-    for (let number = 0; ; number++) {
+    for (let number = 0; number < maxWrites; number++) {
       const before = after.nodes.get(name) as StoredNode;
       const step = stepOf(before, memories.get(name), leader.policies, { now, isReady: ready.has(name) });
       memories.set(name, step.memory);

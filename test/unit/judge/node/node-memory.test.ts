@@ -1,23 +1,26 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  allowedByLeader,
   CONFLICT,
   conflictChangesInMs,
   conflictsNow,
+  isAsLeft,
   isBlank,
   memoryAfterChanges,
   memoryAfterReboot,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
-  type TaintChangeKind,
+  type TaintChange,
 } from '../../../../src/judge/node/node-memory.ts';
-import { identity } from '../../../../src/kubernetes/taint.ts';
-import { gpu, other } from '../request/node-updates.ts';
+import type { StoredNode } from '../../../../src/judge/node-view.ts';
+import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
+import { cpu, gpu, other } from '../request/node-updates.ts';
 
 const LATER = CONFLICT.windowMs;
 const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
 const restored = (...times: number[]) => memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
-const CONFLICTS: NodeMemory['conflicts'] = new Map([[identity(gpu), { taint: gpu, change: 'set', policies: ['p'] }]]);
+const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policies: ['p'] }]]);
 
 it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'a new one', more: {}, is: true },
@@ -32,37 +35,63 @@ it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
 
 it('a change is forgotten after the window, when another one is recorded', () => {
   const written = [gpu, other, other].map((taint) => ({ taint, change: 'set' as const }));
-  expect(memoryAfterChanges(restored(0, 1), written.slice(1), LATER).changes).toEqual([
+  expect(memoryAfterChanges(restored(0, 1), written.slice(1), [], LATER).changes).toEqual([
     { taint: gpu, change: 'set', at: 1 },
     { taint: other, change: 'set', at: LATER },
   ]);
 });
 
-it.each<{ why: string; before: TaintChangeKind[]; next: TaintChangeKind; after: TaintChangeKind[] }>([
-  { why: 'a removal undoes what was set', before: ['set', 'set'], next: 'remove', after: ['remove'] },
-  { why: 'to set it undoes removals', before: ['remove', 'remove'], next: 'set', after: ['set'] },
-  { why: 'to set it undoes entries', before: ['remove', 'allow'], next: 'set', after: ['set'] },
-  { why: 'an entry has served its removal', before: ['allow', 'allow'], next: 'remove', after: ['remove'] },
-  {
-    why: 'an entry undoes no removal: a webhook may undo each removal that an entry permits',
-    before: ['remove', 'remove'],
-    next: 'allow',
-    after: ['remove', 'remove', 'allow'],
-  },
-  { why: 'an entry undoes what was set', before: ['set'], next: 'allow', after: ['allow'] },
-  { why: 'the same again', before: ['remove'], next: 'remove', after: ['remove', 'remove'] },
-])('the leader forgets what it has undone itself: $why', ({ before, next, after }) => {
-  const ofOther = { taint: other, change: before[0] ?? next, at: 0 };
-  const known = memory({ changes: [ofOther, ...before.map((change, at) => ({ taint: gpu, change, at }))] });
-  const { changes } = memoryAfterChanges(known, [{ taint: gpu, change: next }], 5);
-  expect(changes.filter(({ taint }) => taint === other)).toEqual([ofOther]);
-  expect(changes.flatMap(({ taint, change }) => (taint === gpu ? change : []))).toEqual(after);
-});
+describe('what another writer has undone', () => {
+  const GPU_ENTRY = 'dedicated=gpu:NoSchedule';
+  const changed = (...changes: TaintChange['change'][]) =>
+    memory({ changes: changes.map((change, at) => ({ taint: gpu, change, at })) });
 
-it('a conflict ends when the leader has undone its change', () => {
-  const known = memoryAfterChanges({ ...restored(0, 1, 2), conflicts: CONFLICTS }, [], 3);
-  expect(conflictsNow(known, [], 4).size).toBe(1);
-  expect(conflictsNow(memoryAfterChanges(known, [{ taint: gpu, change: 'remove' }], 4), [], 5).size).toBe(0);
+  it.each<{ last: TaintChange['change'][]; node: Pick<StoredNode, 'taints' | 'allowRemoval'>; is: boolean }>([
+    { last: ['set'], node: { taints: [other, gpu], allowRemoval: undefined }, is: true },
+    { last: ['set'], node: { taints: [other], allowRemoval: undefined }, is: false },
+    { last: ['set'], node: { taints: [cpu], allowRemoval: undefined }, is: false },
+    { last: ['remove'], node: { taints: [other], allowRemoval: undefined }, is: true },
+    { last: ['remove'], node: { taints: [gpu], allowRemoval: undefined }, is: false },
+    { last: ['remove'], node: { taints: [cpu], allowRemoval: undefined }, is: false },
+    { last: ['allow'], node: { taints: [gpu], allowRemoval: GPU_ENTRY }, is: true },
+    { last: ['allow'], node: { taints: [gpu], allowRemoval: undefined }, is: false },
+    { last: ['allow'], node: { taints: [], allowRemoval: GPU_ENTRY }, is: false },
+    { last: ['set', 'remove'], node: { taints: [], allowRemoval: undefined }, is: true },
+    { last: [], node: { taints: [gpu], allowRemoval: undefined }, is: false },
+  ])('a taint is as the leader has left it: $is after $last with $node', ({ last, node, is }) => {
+    expect(isAsLeft(changed(...last), node, gpu, 5)).toBe(is);
+    expect(isAsLeft(changed(...last), node, gpu, LATER + last.length)).toBe(false);
+  });
+
+  it('counts, and a change that the leader itself follows with another one does not', () => {
+    const known = memory({
+      changes: [
+        { taint: other, change: 'set', at: 0 },
+        { taint: gpu, change: 'set', at: 0 },
+        { taint: gpu, change: 'set', at: 1 },
+      ],
+    });
+    const written = [{ taint: gpu, change: 'remove' as const }];
+    const timesOf = (asLeft: readonly Taint[]) =>
+      memoryAfterChanges(known, written, asLeft, 5).changes.map(({ taint, at }) => [taint.key, at]);
+    expect(timesOf([])).toEqual([
+      ['other', 0],
+      ['dedicated', 0],
+      ['dedicated', 1],
+      ['dedicated', 5],
+    ]);
+    expect(timesOf([gpu])).toEqual([
+      ['other', 0],
+      ['dedicated', 0],
+      ['dedicated', 5],
+    ]);
+  });
+
+  it('an entry is that of the leader until it writes something else about the taint', () => {
+    expect(allowedByLeader(changed('allow'), 5)).toEqual([gpu]);
+    expect(allowedByLeader(changed('allow', 'remove'), 5)).toEqual([]);
+    expect(allowedByLeader(changed('allow'), LATER)).toEqual([]);
+  });
 });
 
 it('a reboot ends the record of the taints that it sets again, and is forgotten after the window', () => {
@@ -89,9 +118,9 @@ it.each<{ why: string; reboots: number[]; now: number; pausedForMs: number }>([
 });
 
 it('a conflict names each policy once', () => {
-  const left = ['p', 'q', 'p'].map((policy) => ({ taint: gpu, change: 'set' as const, policy }));
+  const left = ['p', 'q', 'p'].map((policy) => ({ taint: gpu, policy }));
   const conflicts = conflictsNow({ ...restored(0), conflicts: CONFLICTS }, left, 1);
-  expect([...conflicts.values()]).toEqual([{ taint: gpu, change: 'set', policies: ['p', 'q'] }]);
+  expect([...conflicts.values()]).toEqual([{ taint: gpu, policies: ['p', 'q'] }]);
 });
 
 it.each<{ why: string; times: number[]; changesInMs: number | undefined }>([

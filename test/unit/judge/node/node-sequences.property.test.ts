@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
+import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import { CONFLICT } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
@@ -118,7 +119,9 @@ function act(world: World, one: Action, occurred: string[]): World {
       const other = one.do === 'oppose' ? one.other : undefined;
       const after = elapse(cluster, world.leader ? [world.leader] : [], one.ms, other);
       const [leader] = after.leaders;
-      return checkWrites({ ...world, leader }, after.writes, after.cluster, occurred);
+      // What the other writer sets may stand from the beginning.
+      const since = other ? cluster.now : after.cluster.now;
+      return checkWrites({ ...world, leader }, after.writes, after.cluster, occurred, since);
     }
   }
 }
@@ -198,7 +201,13 @@ function checkEntriesEnd({ specs }: World, before: StoredNode, stored: StoredNod
 }
 
 /** The leader writes what has to change, and nothing else. */
-function checkWrites(world: World, writes: readonly ModelWrite[], cluster: ModelCluster, occurred: string[]): World {
+function checkWrites(
+  world: World,
+  writes: readonly ModelWrite[],
+  cluster: ModelCluster,
+  occurred: string[],
+  since = cluster.now,
+): World {
   let { standing } = world;
   for (const write of writes) {
     const { before, sent, stored, at } = write;
@@ -210,7 +219,7 @@ function checkWrites(world: World, writes: readonly ModelWrite[], cluster: Model
     expect(stored?.taints, `${JSON.stringify(before)} to ${JSON.stringify(sent)}`).toEqual(sent.taints);
   }
   for (const { conflicts } of world.leader?.memories.values() ?? []) if (conflicts.size > 0) occurred.push('conflict');
-  return { ...world, cluster, standing: standingNow(standing, cluster, world.specs, cluster.now) };
+  return { ...world, cluster, standing: standingNow(standing, cluster, world.specs, since) };
 }
 
 function standingNow(
@@ -223,10 +232,15 @@ function standingNow(
     [...nodes.values()].flatMap(({ uid, taints, labels, allowRemoval }) =>
       taints
         .filter((taint) => entriesOf(allowRemoval).includes(textOf(taint)))
-        .filter((taint) => declared(specs, labels).protectorsOf(taint).length > 0)
+        .filter((taint) => isOfPolicies(declared(specs, labels), taint))
         .map((taint): [string, number] => [`${uid} ${textOf(taint)}`, before.get(`${uid} ${textOf(taint)}`) ?? now]),
     ),
   );
+}
+
+/** Whether policies protect the taint, or set it until the node is ready. */
+function isOfPolicies({ protectorsOf, startup }: Declared, taint: Taint): boolean {
+  return protectorsOf(taint).length > 0 || startup.some((one) => isMet(one, [taint]));
 }
 
 /** Why each part of a write has to be. Fails where there is no reason. */
@@ -321,8 +335,9 @@ const endOf = ({ labels, taints, allowRemoval, uid, startupBoot }: StoredNode) =
 });
 
 /**
- * The startup taints about which leaders may differ. Only a leader that saw the taint of an earlier policy knows whose it is. And one that waits, because
- * another writer removed the taint repeatedly, may wait until the node is too old to get the taint late.
+ * The startup taints about which leaders may differ. Only a leader that saw the taint of an earlier policy knows whose it is, and only one that wrote an
+ * entry knows that no user did. And one that waits, because another writer removed the taint repeatedly, may wait until the node is too old to get the
+ * taint late.
  */
 function undecided(
   { specs }: World,
@@ -339,7 +354,8 @@ function undecided(
   return leaders
     .flatMap(({ memories }) => memories.get(name) ?? [])
     .filter((memory) => memory.uid === uid)
-    .flatMap(({ awaited, conflicts }) => [
+    .flatMap(({ awaited, conflicts, changes }) => [
+      ...changes.flatMap(({ taint, change }) => (change === 'allow' ? identityOf(taint) : [])),
       ...awaited.map(({ requirement }) => identityOf(requirement.taint)).filter((one) => !present.includes(one)),
       ...Array.from(conflicts.values(), ({ taint }) => identityOf(taint)).filter((one) => present.includes(one)),
     ]);
@@ -415,7 +431,7 @@ function checkDeclared(node: StoredNode, specs: Policies, { ready }: ModelCluste
         (one.anyValue || (one.taint.value ?? '') === (taint.value ?? '')),
     );
     if (isStartup && !isProtected) expect(ready.has(node.name), what).toBe(false);
-    if (isProtected) expect(entriesOf(node.allowRemoval), what).not.toContain(textOf(taint));
+    if (isOfPolicies(says, taint)) expect(entriesOf(node.allowRemoval), what).not.toContain(textOf(taint));
   }
 }
 
@@ -569,4 +585,46 @@ it('a leader removes the startup taints of policies that end, also where the API
     { numRuns: 200 },
   );
   expect(ended).toBeGreaterThan(0);
+});
+
+it('an entry that the leader wrote ends, whatever happens before the write that would remove the taint by it', () => {
+  const domain: Policies = { all: { mode: 'Deny', taints: [{ key: 'example.com/*' }] } };
+  let written = 0;
+  fc.assert(
+    fc.property(
+      fc.record({
+        specs: taintPolicies,
+        between: fc.oneof(fc.constant(domain), taintPolicies),
+        isRemoved: fc.boolean(),
+        after: taintPolicies,
+        nodes: fc.array(registration, { minLength: 1, maxLength: 2 }),
+        ready: fc.subarray(['n1', 'n2']),
+      }),
+      ({ specs, between, isRemoved, after, nodes, ready }) => {
+        const start = clusterWith(newCluster(compiled(specs)), nodes);
+        const seen = lead(start, newLeader(start.policies));
+        const [ended, present] = [compiled(between), compiled(after)];
+        const noticed = lead({ ...seen.cluster, policies: ended }, { ...seen.leader, policies: ended });
+        const now = noticed.cluster.now + POLICY_GONE_MS;
+        const { cluster, leader, writes } = lead({ ...noticed.cluster, now }, noticed.leader, 1);
+        const allowed = new Map(
+          writes.map(({ before, step }) => [before.name, step.startup.allowing.map(({ taint }) => textOf(taint))]),
+        );
+        written += [...allowed.values()].flat().length;
+        const keep = (name: string) => (one: Taint) => !(isRemoved && allowed.get(name)?.includes(textOf(one)));
+        const changed = [...cluster.nodes.values()].map((node) => ({
+          ...node,
+          taints: node.taints.filter(keep(node.name)),
+        }));
+        const next = changed.reduce(withNode, { ...cluster, policies: present, ready: new Set(ready) });
+        const end = elapse(next, [{ ...leader, policies: present }], QUIET_MS).cluster;
+        for (const [name, texts] of allowed) {
+          const left = entriesOf(end.nodes.get(name)?.allowRemoval);
+          for (const text of texts) expect(left).not.toContain(text);
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+  expect(written).toBeGreaterThan(0);
 });

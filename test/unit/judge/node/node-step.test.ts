@@ -80,6 +80,20 @@ describe('an entry and its taint that stand together', () => {
     });
   });
 
+  it.each<{ why: string; rule: TaintRule }>([
+    { why: 'ensure: UntilReady', rule: STARTUP },
+    { why: 'ensure: AtRegistration', rule: { ...NETWORK, ensure: 'AtRegistration' } },
+  ])('end after an hour also for a startup taint: $why', ({ rule }) => {
+    const waiting = node([NETWORK], { allowRemoval: 'a:NoExecute, example.com/network:NoSchedule' });
+    const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule] } };
+    const before = step(waiting, policies).memory;
+    expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS - 1 }).desired).toBeUndefined();
+    expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
+      desired: { taints: [NETWORK], allowRemoval: 'a:NoExecute' },
+      ended: [NETWORK],
+    });
+  });
+
   it('count from the first time that this leader has seen both: another one begins anew', () => {
     const { memory } = step(both, PROTECTED, { now: 0 });
     const apart = step(node([], { allowRemoval: GPU }), PROTECTED, { before: memory, now: 1_000 });
@@ -106,6 +120,16 @@ describe('an entry and its taint that stand together', () => {
     { why: 'the node carries another value', of: node([cpu], { allowRemoval: GPU }) },
     { why: 'no policy protects the taint', of: both, policies: { p: { mode: 'Restore', taints: [{ key: 'other' }] } } },
     { why: 'the policy only reports', of: both, policies: { p: { mode: 'Audit', taints: [{ key: 'dedicated' }] } } },
+    {
+      why: 'the policy of a startup taint only reports',
+      of: node([NETWORK], { allowRemoval: 'example.com/network:NoSchedule' }),
+      policies: { p: { mode: 'Audit', taints: [STARTUP] } },
+    },
+    {
+      why: 'a startup taint has another value than its policy sets',
+      of: node([{ ...NETWORK, value: 'x' }], { allowRemoval: 'example.com/network=x:NoSchedule' }),
+      policies: { p: { mode: 'Restore', taints: [{ ...STARTUP, value: 'y' }] } },
+    },
   ])('never end where $why', ({ of, policies = PROTECTED }) => {
     const { memory, nextInMs } = step(of, policies);
     expect(nextInMs).toBeUndefined();
@@ -116,7 +140,7 @@ describe('an entry and its taint that stand together', () => {
 describe('a taint that another writer removes again and again', () => {
   const conflicting = (times: number, everyMs = 1_000) => {
     let memory = step(node([]), REQUIRED).memory;
-    for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, n * everyMs);
+    for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, [], n * everyMs);
     return memory;
   };
 
@@ -127,7 +151,7 @@ describe('a taint that another writer removes again and again', () => {
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { losses: [{ blockedBy: 'Conflict' }] } });
-    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, change: 'set', policies: ['p'] }]);
+    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
@@ -163,7 +187,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
       conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
       nextInMs: CONFLICT.windowMs - 5_000,
     });
-    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, change, policies: ['p'] }]);
+    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
     const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });
@@ -225,6 +249,28 @@ describe('what the leader undoes itself is no conflict', () => {
   });
 });
 
+it('what another writer undoes is a conflict, also where the leader removes a value and sets another one', () => {
+  const policies: Record<string, TaintPolicySpec> = {
+    required: { mode: 'Restore', taints: [ALWAYS] },
+    startup: {
+      mode: 'Restore',
+      taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: READY_WHEN }],
+    },
+  };
+  const theirs = { key: 'dedicated', effect: 'NoSchedule' };
+  let before: NodeMemory | undefined;
+  let writes = 0;
+  for (let now = 0; now < 20; now++) {
+    // The leader writes twice, and then the other writer sets its value again.
+    const of = node(now % 2 === 0 ? [theirs] : []);
+    const one = step(of, policies, { ...(before ? { before } : {}), blockers: () => [], now });
+    if (one.desired) writes++;
+    before = one.desired ? memoryAfterWrite(one.memory, one, now) : one.memory;
+  }
+  expect(writes).toBeLessThanOrEqual(2 * CONFLICT.limit);
+  expect([...(before?.conflicts.values() ?? [])]).toMatchObject([{ taint: { key: 'dedicated' } }]);
+});
+
 describe('a startup taint whose policy ended, and which the domain of another policy protects from then on', () => {
   const ALL: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
   const NETWORK_TEXT = 'example.com/network:NoSchedule';
@@ -273,6 +319,82 @@ describe('a startup taint whose policy ended, and which the domain of another po
     expect(step(carrying, { all }, { before, now: POLICY_GONE_MS }).desired).toEqual({
       taints: [],
       allowRemoval: undefined,
+    });
+  });
+
+  describe('has an entry of the leader, which ends once the leader does not need it', () => {
+    const network: TaintPolicySpec = { mode: 'Restore', taints: [STARTUP] };
+    const now = POLICY_GONE_MS + 1_000;
+    /** What the leader does with the node after it has written the entry, or another leader. */
+    const afterEntry = (
+      more: Record<string, TaintPolicySpec>,
+      { taints = [NETWORK], ...facts }: Partial<StepFacts> & { taints?: readonly Taint[] } = {},
+    ) => {
+      const first = later(node([NETWORK], { allowRemoval: 'other:NoSchedule' }));
+      const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+      const of = node(taints, { allowRemoval: first.desired?.allowRemoval });
+      const policies = { all: ALL, ...more };
+      return {
+        byThisLeader: step(of, policies, { before, now, ...facts }),
+        byAnother: step(of, policies, { now, ...facts }),
+      };
+    };
+
+    it.each<{
+      why: string;
+      more: Record<string, TaintPolicySpec>;
+      facts?: Parameters<typeof afterEntry>[1];
+      left: readonly Taint[];
+    }>([
+      { why: 'its policy has come back, and the node waits', more: { network }, left: [NETWORK] },
+      {
+        why: 'its policy has come back, and the node is ready',
+        more: { network },
+        facts: { blockers: () => [] },
+        left: [],
+      },
+      {
+        why: 'another policy sets it at registration',
+        more: { a: { ...network, taints: [{ ...NETWORK, ensure: 'AtRegistration' }] } },
+        left: [NETWORK],
+      },
+      {
+        why: 'another policy protects its key',
+        more: { a: { mode: 'Restore', taints: [{ key: NETWORK.key }] } },
+        left: [NETWORK],
+      },
+      { why: 'another writer was first to remove the taint', more: {}, facts: { taints: [] }, left: [] },
+    ])('$why', ({ more, facts, left }) => {
+      const { byThisLeader, byAnother } = afterEntry(more, facts);
+      expect(byThisLeader).toMatchObject({ desired: { taints: left, allowRemoval: 'other:NoSchedule' }, ended: [] });
+      // It cannot know that no user wrote the entry.
+      if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule, ${NETWORK_TEXT}`);
+    });
+
+    it('stays while the taint is still to be removed', () => {
+      expect(afterEntry({}, { isComplete: false }).byThisLeader.desired).toBeUndefined();
+    });
+
+    it('and one that a user writes afterwards stays', () => {
+      const { byThisLeader: ending } = afterEntry({ network });
+      const before = memoryAfterWrite(ending.memory, ending, now);
+      const annotated = node([NETWORK], { allowRemoval: NETWORK_TEXT });
+      expect(step(annotated, { all: ALL, network }, { before, now }).desired).toBeUndefined();
+      const ready = step(annotated, { all: ALL, network }, { before, now, blockers: () => [] });
+      expect(ready.desired).toEqual({ taints: [], allowRemoval: NETWORK_TEXT });
+    });
+
+    it('also one that a user writes after the taint was removed', () => {
+      const first = later(node([NETWORK]));
+      const allowed = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+      const second = later(node([NETWORK], { allowRemoval: NETWORK_TEXT }), { before: allowed });
+      const before = memoryAfterWrite(second.memory, second, POLICY_GONE_MS);
+      expect(step(node([], { allowRemoval: NETWORK_TEXT }), { network }, { before, now }).desired).toBeUndefined();
+    });
+
+    it('is not the one that the leader wrote long ago', () => {
+      const { byThisLeader } = afterEntry({ network }, { now: POLICY_GONE_MS + CONFLICT.windowMs });
+      expect(byThisLeader.desired).toBeUndefined();
     });
   });
 
@@ -329,7 +451,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
 it('the memory of an earlier Node of that name does not count', () => {
   let { memory } = step(node([]), REQUIRED);
-  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
+  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, [], 0);
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
   expect(next.memory.uid).toBe('u2');
