@@ -74,9 +74,10 @@ export function tolerationFaults(toleration: Toleration): TolerationFault[] {
   return faults;
 }
 
-function operatorFault({ operator, value }: Toleration): TolerationFault | undefined {
-  const text = value ?? '';
-  switch (operator ?? '') {
+function operatorFault(toleration: Toleration): TolerationFault | undefined {
+  const operator = toleration.operator ?? '';
+  const text = toleration.value ?? '';
+  switch (operator) {
     case '':
     case 'Equal':
       return isLabelValue(text) ? undefined : { field: 'value', message: `${quoted(text)} is no value of a taint` };
@@ -90,7 +91,7 @@ function operatorFault({ operator, value }: Toleration): TolerationFault | undef
     default:
       return {
         field: 'operator',
-        message: `${unknownName(operator ?? '', OPERATORS)}: operator must be Equal or Exists (Gt and Lt depend on a feature gate)`,
+        message: `${unknownName(operator, OPERATORS)}: operator must be Equal or Exists (Gt and Lt depend on a feature gate)`,
       };
   }
 }

@@ -5,7 +5,7 @@ import type { Taint } from './taint.ts';
 export interface TransientTaint {
   /** A pattern only where a program makes keys of this form while it runs: users then set no permanent taints below it. */
   readonly key: string;
-  /** The subject of "… removes it". `$1` stands for the text that the `*` of the key matches. */
+  /** The subject of "… removes it". `$1` stands for the domain of the key. */
   readonly removedBy: string;
   /**
    * startup: set before a node accepts pods, and removed once the node is ready for them. departure: set on a node that will be deleted or
@@ -194,8 +194,5 @@ export function isDeparting(taints: readonly Taint[]): boolean {
 
 /** Who removes the taint, as the subject of a sentence, for example `Cilium's agent`. Undefined for a permanent taint. */
 export function removerOf(key: string): string | undefined {
-  const found = transientTaint(key);
-  if (!found) return undefined;
-  const [head = '', tail = ''] = found.key.split('*');
-  return found.removedBy.replace('$1', () => key.slice(head.length, key.length - tail.length));
+  return transientTaint(key)?.removedBy.replace('$1', () => key.slice(0, key.indexOf('/')));
 }

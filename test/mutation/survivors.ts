@@ -36,24 +36,29 @@ export interface Explanation {
 export interface Comparison {
   /** Survivors without an explanation: each needs a test case, simpler code, or an explanation. */
   readonly unexplained: readonly (Mutant & { readonly lineNumber: number })[];
-  /** Explained mutants of the checked files that do not survive, or do not exist. */
+  /** Explained mutants of the checked files that a test noticed, or that do not exist. */
   readonly outdated: readonly Mutant[];
 }
 
 const SURVIVING = new Set(['Survived', 'NoCoverage']);
 
+/** One that was stopped is not noticed by a test either. On a busy machine, the tests of a mutant that only takes more time are too slow. */
+const UNNOTICED = new Set([...SURVIVING, 'Timeout']);
+
 export function compareSurvivors(report: MutationReport, explained: readonly Explanation[]): Comparison {
-  const survivors = Object.entries(report.files).flatMap(([file, { source, mutants }]) =>
+  const unnoticed = Object.entries(report.files).flatMap(([file, { source, mutants }]) =>
     mutants
-      .filter(({ status }) => SURVIVING.has(status))
-      .map((mutant) => ({ ...textsOf(file, source, mutant), lineNumber: mutant.location.start.line })),
+      .filter(({ status }) => UNNOTICED.has(status))
+      .map((mutant) => ({ ...mutant, ...textsOf(file, source, mutant) })),
   );
   const known = explained.flatMap(({ mutants }) => mutants).filter(({ file }) => file in report.files);
-  const surviving = new Set(survivors.map(keyOf));
+  const unnoticedKeys = new Set(unnoticed.map(keyOf));
   const explainedKeys = new Set(known.map(keyOf));
   return {
-    unexplained: survivors.filter((mutant) => !explainedKeys.has(keyOf(mutant))),
-    outdated: known.filter((mutant) => !surviving.has(keyOf(mutant))),
+    unexplained: unnoticed
+      .filter((mutant) => SURVIVING.has(mutant.status) && !explainedKeys.has(keyOf(mutant)))
+      .map(({ file, line, from, to, location }) => ({ file, line, from, to, lineNumber: location.start.line })),
+    outdated: known.filter((mutant) => !unnoticedKeys.has(keyOf(mutant))),
   };
 }
 

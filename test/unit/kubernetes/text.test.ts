@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   count,
   mark,
+  objectTitle,
   presentableWarnings,
   printable,
   shorten,
@@ -67,6 +68,18 @@ it.each([
   { number: 2, text: '2 nodes' },
 ])('count: $text', ({ number, text }) => {
   expect(count(number, 'node')).toBe(text);
+});
+
+it.each([
+  { object: { resource: 'nodes', name: 'n1' }, title: 'nodes/n1' },
+  {
+    object: { resource: 'daemonsets', namespace: 'kube-system', name: 'flannel' },
+    title: 'daemonsets/kube-system/flannel',
+  },
+  // A name that the API server still has to generate.
+  { object: { resource: 'daemonsets', namespace: 'kube-system', name: undefined }, title: 'daemonsets/kube-system' },
+])('objectTitle: $title', ({ object, title }) => {
+  expect(objectTitle(object)).toBe(title);
 });
 
 it('mark has eight letters and digits for each text but the empty one, and others for each', () => {

@@ -234,6 +234,7 @@ describe('tolerationFaults is empty for what the API server accepts', () => {
     { why: 'every taint', toleration: { operator: 'Exists' } },
     { why: 'every taint of an effect', toleration: { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 0 } },
     { why: 'no operator, which means Equal', toleration: { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } },
+    { why: 'Equal in words', toleration: { key: 'dedicated', operator: 'Equal', value: 'gpu' } },
     {
       why: 'null for absent fields',
       toleration: { key: 'a', operator: null, value: null, effect: null, tolerationSeconds: null },
@@ -319,6 +320,16 @@ describe('tolerationFaults says why the API server refuses', () => {
       why: 'a key with a value in it',
       toleration: { key: 'dedicated=gpu', operator: 'Exists' },
       faults: ['key: "dedicated=gpu" is no key of a taint'],
+    },
+    {
+      why: 'the longest key that is quoted whole',
+      toleration: { key: `${'x'.repeat(79)}=`, operator: 'Exists' },
+      faults: [`key: "${'x'.repeat(79)}=" is no key of a taint`],
+    },
+    {
+      why: 'a longer key, of which the beginning is quoted',
+      toleration: { key: `${'x'.repeat(80)}=`, operator: 'Exists' },
+      faults: [`key: "${'x'.repeat(80)}…" is no key of a taint`],
     },
     {
       why: 'a value with a blank',
