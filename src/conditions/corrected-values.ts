@@ -2,9 +2,8 @@ import { all, any, type Expression, FALSE, type Variable } from '../cel/expressi
 import { each, those } from '../cel/lists.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { type CompiledTaintRule, compileRules } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
-import { matchesIdentity } from './protected-taints.ts';
 import { among, EXACT_NAME, exactName, IDENTITY, isOneOfNames } from './taints.ts';
 
 /** The taints that the node carries after the update with a value that a policy requires, as {@link IDENTITY} names them. */
@@ -30,10 +29,11 @@ export function corrections(
   policies: readonly CompiledTaintPolicy[],
   rules: readonly CompiledTaintRule[],
 ): Corrections {
+  const protectsOtherValue = otherValuesOf(rules);
   const requiring = policies.flatMap((policy) => {
     if (policy.declared === 'Audit') return [];
     const taints = policy.required.filter(({ value }) => !value.anyValue).map(({ value }) => value.taint);
-    const names = taints.filter((taint) => rules.some((rule) => protectsOtherValue(rule, taint))).map(exactName);
+    const names = taints.filter(protectsOtherValue).map(exactName);
     return names.length === 0 ? [] : [{ policy, names }];
   });
   if (requiring.length === 0) return NO_CORRECTIONS;
@@ -44,7 +44,7 @@ export function corrections(
         EXACT_NAME,
         alike.flatMap(({ names }) => names),
       );
-      return all([isNamed, ...alike.slice(0, 1).map(({ policy }) => conditionsOf(policy).selects.after)]);
+      return all([isNamed, ...alike.map(({ policy }) => conditionsOf(policy).selects.after)]);
     }),
   );
   return {
@@ -56,7 +56,9 @@ export function corrections(
   };
 }
 
-/** Whether the rule matches the key and effect of the taint with another value than its own. */
-function protectsOtherValue(rule: CompiledTaintRule, taint: Taint): boolean {
-  return matchesIdentity(rule, taint) && rule.value !== (taint.value ?? '');
+/** Whether one of the rules matches the key and effect of a taint with another value than its own. */
+function otherValuesOf(rules: readonly CompiledTaintRule[]): (taint: Taint) => boolean {
+  const compiled = rules.map(({ value, ...rule }) => ({ value, ruleFor: compileRules([rule]) }));
+  return (taint) =>
+    compiled.some(({ value, ruleFor }) => value !== (taint.value ?? '') && ruleFor(taint) !== undefined);
 }

@@ -4,7 +4,7 @@ import { identity } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
-import { isProtected, matchesIdentity } from './protected-taints.ts';
+import { isProtected } from './protected-taints.ts';
 import {
   among,
   EXACT_NAME,
@@ -28,11 +28,9 @@ export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): Comp
  * update counts by which a policy with such a taint no longer selects the node.
  */
 export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size: number): Expression {
-  const groups = [...Map.groupBy(leavablePolicies(policies), (policy) => conditionsOf(policy).nodes).values()];
+  const groups = Map.groupBy(leavablePolicies(policies), (policy) => conditionsOf(policy).nodes);
   return any(
-    groups.map((alike) => {
-      const [first] = alike;
-      if (!first) return FALSE;
+    [...groups.values()].map((alike) => {
       const ended = all([
         isOneOfTaints(alike.flatMap(({ untilReady }) => untilReady)),
         among(EXACT_NAME, NAMES_AFTER.name),
@@ -40,7 +38,7 @@ export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size:
         not(isProtectedByOthers(alike, policies)),
       ]);
       return all([
-        leaves(first),
+        any(alike.map(leaves)),
         any([cel(3)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE.name, 't', ended))]),
       ]);
     }),
@@ -75,13 +73,13 @@ function isKept(leaving: readonly CompiledTaintPolicy[], policies: readonly Comp
   return any(others.map((policy) => all([isOneOfTaints(policy.startup), conditionsOf(policy).selects.after])));
 }
 
-/** True for a taint `t` that one of the policies protects on the node, before the update or after it. */
+/** True for a taint `t` that one of the policies protects on the node, by its exact key, before the update or after it. */
 function isProtectedByOthers(
   leaving: readonly CompiledTaintPolicy[],
   policies: readonly CompiledTaintPolicy[],
 ): Expression {
-  const taints = leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.taint));
-  const concerns = (rule: CompiledTaintRule) => taints.some((taint) => matchesIdentity(rule, taint));
+  const keys = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.taint.key)));
+  const concerns = ({ key }: CompiledTaintRule) => keys.has(key);
   const protecting = policies.filter(({ mode, protectionRules }) => mode !== 'Audit' && protectionRules.some(concerns));
   return anyPolicy(
     protecting,

@@ -1,5 +1,5 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
-import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
+import { all, any, bind, cel, type Expression, FALSE, literal, not, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
@@ -8,7 +8,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { type Corrections, corrections, NO_CORRECTIONS } from './corrected-values.ts';
 import { endsStartupTaint, leavablePolicies } from './ended-startup-taints.ts';
-import { conditionsOf, removesProtected, removesProtectedUnlessExempt, rulesOf } from './node-policies.ts';
+import { removesProtected, removesProtectedUnlessExempt, rulesOf } from './node-policies.ts';
 import { keyCondition } from './protected-taints.ts';
 import { IS_NODE, LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
 import { lacksTaintOnSelection, settableOnSelection } from './taint-changes.ts';
@@ -58,9 +58,7 @@ export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`
 
 /** True if the update makes one of the policies select a node that lacks its required taint. With more than `size` taints, every change of labels counts. */
 const beginsToSelect = (() => {
-  const lacking = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-    lacksTaintOnSelection(policies.filter((policy) => conditionsOf(policy).selects.after !== TRUE)),
-  );
+  const lacking = oncePer(lacksTaintOnSelection);
   return (policies: readonly CompiledTaintPolicy[], size: number): Expression => {
     const lacks = lacking(policies);
     if (lacks === FALSE) return FALSE;
@@ -98,10 +96,7 @@ const EXACT: Questions = {
   unlessExempt: oncePer(removesProtectedUnlessExempt),
   corrections: oncePer((policies: readonly CompiledTaintPolicy[]) => corrections(policies, rulesOf(policies))),
   begins: beginsToSelect,
-  ends(policies, size) {
-    const ends = endsStartupTaint(policies, size);
-    return ends === FALSE ? FALSE : all([LABELS_CHANGE, not(IS_NODE), ends]);
-  },
+  ends: (policies, size) => all([LABELS_CHANGE, not(IS_NODE), endsStartupTaint(policies, size)]),
 };
 
 /** True if a label changes by which one of the policies selects nodes. A hundred policies use only a few labels. */

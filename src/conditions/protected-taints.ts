@@ -2,7 +2,6 @@ import { all, any, cel, type Expression, not, type Variable } from '../cel/expre
 import { exists, those } from '../cel/lists.ts';
 import { isKeyOf, isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
-import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
 import { VALUE } from './taints.ts';
@@ -16,14 +15,6 @@ const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
 export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
   const { names, patterns } = sorted(rules);
   return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
-}
-
-/** Whether the rule protects the taint with some value. */
-export function matchesIdentity({ key, effect, except = [] }: TaintRule, taint: Taint): boolean {
-  const isKey = isPattern(key)
-    ? matchesPattern(key, taint.key) && !isTransientTaintKey(taint.key) && !except.includes(taint.key)
-    : key === taint.key;
-  return isKey && (effect === undefined || effect === taint.effect);
 }
 
 function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns', CompiledTaintRule[]> {

@@ -4,6 +4,7 @@ import {
   bind,
   cel,
   type Expression,
+  FALSE,
   LIST_COST,
   literal,
   not,
@@ -78,7 +79,7 @@ export function selectsIn(labels: Expression, selector: LabelSelector | undefine
 
 function requirement(labels: Expression, { key, operator, values = [] }: LabelSelectorRequirement): Expression {
   // Such a key is valid neither in a selector nor in an object, so no object has such a label.
-  const exists = key.isWellFormed() ? cel(KEY_COST)`${literal(key)} in ${labels}` : any([]);
+  const exists = key.isWellFormed() ? cel(KEY_COST)`${literal(key)} in ${labels}` : FALSE;
   switch (operator) {
     case 'In':
       return all([exists, valueIn(labels, key, values)]);
@@ -94,7 +95,7 @@ function requirement(labels: Expression, { key, operator, values = [] }: LabelSe
 function valueIn(labels: Expression, key: string, values: readonly string[]): Expression {
   const possible = values.filter((value) => value.isWellFormed());
   const [first] = possible;
-  if (first === undefined) return any([]);
+  if (first === undefined) return FALSE;
   const comparison = possible.length === 1 ? `== ${literal(first)}` : `in ${literals(possible)}`;
   return cel(VALUE_COST + possible.length)`${labels}[${literal(key)}] ${comparison}`;
 }

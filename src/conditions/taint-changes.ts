@@ -94,7 +94,7 @@ function lacksTaintOf(
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const required = [...groups.values()].map((alike) => ({
-    condition: any(alike.slice(0, 1).map(when)),
+    condition: any(alike.map(when)),
     items: [...new Set(alike.flatMap((policy) => declared(policy).map(({ value }) => presentLiteral(value))))].sort(),
   }));
   return existsAmong(required, lacksRequired(taints));

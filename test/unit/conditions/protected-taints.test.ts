@@ -56,6 +56,12 @@ describe('what counts in lists of which only the keys are compared', () => {
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || named.includes(key)));
   });
 
+  it('by many rules of which one names a key of a family, such as readiness.k8s.io/*, includes no other key of it', () => {
+    const rules = [...teams(400), rule('readiness.k8s.io/network')];
+    const named = ['readiness.k8s.io/network'];
+    expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || named.includes(key)));
+  });
+
   it('is the same by fewer rules with long keys', () => {
     const rules = teams(100).map(({ key, ...others }) => ({ ...others, key: `${'long-'.repeat(20)}${key}` }));
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key)));

@@ -47,10 +47,37 @@ describe('a change to the value that a policy requires', () => {
       ...more,
     });
 
+  const inPool = (pool: string) => ({ nodeSelector: { matchLabels: { pool } } });
+  const DOMAIN: TaintRule = { key: 'example.com/*' };
+  const requiringInDomain = (key: string) =>
+    requiring({ taints: [{ key, value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] });
+
   it.each<{ what: string; policies: Policy[]; before: Taint; after: Taint[]; isProtected: boolean }>([
     {
       what: 'is no removal',
       policies: [requiring(), policy('other', {})],
+      before: taint('dedicated', 'cpu'),
+      after: [taint('dedicated', 'gpu')],
+      isProtected: false,
+    },
+    {
+      what: 'is no removal where another policy protects the domain',
+      policies: [requiringInDomain('example.com/a'), policy('other', { taints: [DOMAIN] })],
+      before: taint('example.com/a', 'cpu'),
+      after: [taint('example.com/a', 'gpu')],
+      isProtected: false,
+    },
+    {
+      what: 'is no removal where a policy for other nodes requires another value',
+      policies: [
+        policy('cpu', {
+          ...inPool('cpu'),
+          failurePolicy: 'Ignore',
+          taints: [{ key: 'dedicated', value: 'cpu', effect: 'NoSchedule', ensure: 'Always' }],
+        }),
+        requiring({ nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'DoesNotExist' }] } }),
+        policy('other', {}),
+      ],
       before: taint('dedicated', 'cpu'),
       after: [taint('dedicated', 'gpu')],
       isProtected: false,
@@ -104,6 +131,20 @@ describe('a change of labels that makes a policy select the node', () => {
     expect(called({ taints: [{ ...required, ensure: 'AtRegistration' }] }, [])).toEqual([]);
     expect(called({ nodeSelector: {} }, [])).toEqual([]);
   });
+});
+
+it('a new node needs the taints of the policies that select it, and of no other', () => {
+  const called = callsAbout(
+    ['cpu', 'gpu'].map((pool) =>
+      policy(pool, {
+        nodeSelector: { matchLabels: { pool } },
+        taints: [{ key: pool, effect: 'NoSchedule', ensure: 'Always' }],
+      }),
+    ),
+  );
+  const calls = (key: string) =>
+    called({ operation: 'CREATE', object: nodeWith([taint(key)], { pool: 'gpu' }), oldObject: null });
+  expect([calls('gpu'), calls('cpu')]).toEqual([[], ['register', 'report-registration']]);
 });
 
 describe('a change of labels by which a policy leaves a node that waits with its startup taint', () => {
@@ -190,6 +231,23 @@ describe('more policies than one expression holds', () => {
     });
   });
 
+  it('are not asked about a change of the label by which a policy without required taints selects nodes', () => {
+    const required = many(200, (index) => ({
+      taints: [{ key: `example.com/dedicated-${index}`, effect: 'NoSchedule', ensure: 'Always' }],
+    }));
+    const others = [
+      policy('protects', { nodeSelector: { matchLabels: { zone: 'a' } } }),
+      policy('evicts', {
+        nodeSelector: { matchLabels: { rack: 'a' } },
+        taints: [{ key: 'dedicated', effect: 'NoExecute', ensure: 'Always' }],
+      }),
+    ];
+    const called = callsAbout([...required, ...others]);
+    const changing = (labels: Record<string, string>) =>
+      called({ operation: 'UPDATE', object: nodeWith([OTHER], labels), oldObject: nodeWith([OTHER]) });
+    expect([{ zone: 'a' }, { rack: 'a' }, POOL].map(changing)).toEqual([[], [], ['restore']]);
+  });
+
   it('that select all nodes are not asked about changes of labels', () => {
     const object = nodeWith([THEIRS], POOL);
     const called = callsAbout(many(200, () => ({ nodeSelector: {} })));
@@ -203,8 +261,8 @@ describe('more policies than one expression holds', () => {
     expect(callsAbout(many(200))({ operation: 'UPDATE', object, oldObject })).toEqual([]);
   });
 
-  it('are asked about changes of their keys', () => {
-    const update = withTaints(many(200));
+  it.each([200, 1_000])('are asked about changes of their keys: %d policies', (count) => {
+    const update = withTaints(many(count));
     const changes = (one: Taint) => [update([one], [], { labels: POOL }), update([], [one], { labels: POOL })];
     expect(changes(THEIRS)).toEqual([BOTH, []]);
     expect(changes(OTHER)).toEqual([[], []]);
@@ -236,17 +294,30 @@ describe('the texts', () => {
     expect(texts(many(count, (index) => lists(index, ['b', 'a'])).reverse())).toEqual(found);
   });
 
-  it.each([2, 60])('of %d policies have no lone surrogate, which no API server stores', (count) => {
+  it('of mutation do not depend on exemptions: policies with the same nodes share one condition', () => {
+    const restoring = (exempt: NonNullable<TaintPolicySpec['exempt']>) => [
+      policy('a', { mode: 'Restore', taints: [{ key: 'a' }] }),
+      policy('b', { mode: 'Restore', taints: [{ key: 'b' }], exempt }),
+    ];
+    const mutation = (policies: readonly Policy[]) => texts(policies).filter((text) => text.startsWith('restore.'));
+    const found = mutation(restoring({ users: ['bob'] }));
+    expect(found).toHaveLength(1);
+    expect(found).toEqual(mutation(restoring({})));
+  });
+
+  it.each([2, 60, 200])('of %d policies have no lone surrogate, which no API server stores', (count) => {
     const lone = '\ud800';
     const policies = many(count, (index) => ({
       nodeSelector: {
         matchExpressions: [
           { key: 'zone', operator: 'In', values: ['a', lone] },
-          { key: `label-${index}`, operator: 'NotIn', values: ['x', lone] },
+          { key: 'zone', operator: 'NotIn', values: [lone] },
+          { key: `label-${index % 40}`, operator: 'NotIn', values: ['x', lone] },
           { key: `${lone}x`, operator: 'DoesNotExist' },
         ],
       },
       exempt: { users: ['root', lone], groups: [lone] },
+      taints: [{ key: `example.com/dedicated-${index}`, effect: 'NoSchedule', ensure: 'Always' }],
     }));
     const found = texts(policies);
     expect(found.length).toBeGreaterThan(0);

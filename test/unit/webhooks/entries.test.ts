@@ -54,6 +54,21 @@ describe('what they are kept away from by selectors', () => {
     ]);
   });
 
+  it('updates of nodes that can neither violate a policy which fails open, nor leave a policy with startup taints', () => {
+    const until = { key: 'network', effect: 'NoSchedule', ensure: 'UntilReady' } as const;
+    const startup = (spec: Partial<TaintPolicySpec>) =>
+      taintPolicy({
+        failurePolicy: 'Fail',
+        taints: [{ ...until, readyWhen: { conditions: ['Ready'] } } as never],
+        ...spec,
+      });
+    const other = taintPolicy({ failurePolicy: 'Ignore', ...pool('b') }, 'q');
+    const reporting = (policies: Policy[]) => selectorsOf(policies).filter((text) => text.startsWith('report '));
+    expect(reporting([startup({}), other])).toEqual(['report pool=b']);
+    expect(reporting([startup(pool('a')), other])).toEqual(['report pool in (a, b)']);
+    expect(reporting([startup({ mode: 'Audit', failurePolicy: 'Ignore' }), other])).toEqual(['report ']);
+  });
+
   it('DaemonSets in namespaces that no policy names', () => {
     const csi = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['csi'] } }, 'q');
     const pattern = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['kube-*'] } }, 'r');

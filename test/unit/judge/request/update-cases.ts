@@ -19,7 +19,8 @@ export interface UpdateCase {
   readonly isSilent?: true;
 }
 
-interface CaseUpdate extends Update {
+/** An update of node n1, with the labels that tests compare. */
+export interface CaseUpdate extends Update {
   readonly oldLabels?: Readonly<Record<string, string>>;
   readonly newLabels?: Readonly<Record<string, string>>;
 }
