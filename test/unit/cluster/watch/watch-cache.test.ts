@@ -248,15 +248,19 @@ describe('a watch that ends', () => {
 
   it('never, although bytes still come, is given up in time as well', async () => {
     stopClock();
-    const { things, watch } = await watched({ timings: { watchMs: 1_000, graceMs: 100 } });
+    const { things, watch, states } = await watched({ timings: { watchMs: 1_000, graceMs: 100 } });
     const began = performance.now();
+    let passedMs = 0;
     const timer = setInterval(() => {
+      // On a busy machine, the next watch begins much later.
+      if (states.length > 1) return;
       watch.write('\n');
       vi.advanceTimersByTime(50);
+      passedMs = performance.now() - began;
     }, 5);
     await watchNumber(things, 2);
     clearInterval(timer);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(passedMs).toBeLessThan(1_200);
   });
 });
 
