@@ -37,7 +37,7 @@ interface ConditionEntry {
 const GRANT = 'grant the right as the message says';
 const READ_MESSAGE = 'correct what the message names: the leader then tries again';
 const READ_NODE_MESSAGE =
-  'correct what the message names: the leader tries again within five minutes, or as soon as the node or a policy changes';
+  'correct what the message names: the leader tries again within five minutes, or as soon as the node or a policy changes, and within ten if it was undone three times';
 
 /** Why native policies are not in force. */
 export const NATIVE_REASONS = {

@@ -115,7 +115,7 @@ interface Item {
   timer: NodeJS.Timeout | undefined;
   /** While it fails. */
   backOff: BackOffs | undefined;
-  /** Whether its last run has failed, and it was not restarted since. */
+  /** Whether its last run has failed. */
   isRetry: boolean;
 }
 
@@ -187,8 +187,6 @@ function startQueue(options: StartOptions): WorkQueue {
 
   function restart(key: string, inMs?: number): void {
     const item = items.get(key);
-    if (item) item.isRetry = false;
-    if (retries.delete(key)) ready.add(key);
     item?.backOff?.brief.reset();
     item?.backOff?.lasting.reset();
     // Never later than before: frequent calls would postpone the work without end.

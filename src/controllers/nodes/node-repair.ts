@@ -39,7 +39,7 @@ export interface NodeRepairOptions {
 }
 
 export interface NodeRepair extends Controller {
-  /** Whether another writer removes the node's taint each time that the leader sets it. */
+  /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
@@ -167,9 +167,16 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
-    // Of a conflict, a webhook that undoes the writes is the reason.
-    if (step.drift.losses.every(({ blockedBy }) => blockedBy !== 'Conflict')) problems.notRefused(name);
-    if (step.conflicting.length === 0) startup.notRefused(name);
+    // In a conflict, the refusal may name the webhook that undoes the writes.
+    const inConflict = step.drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
+    problems.notRefused(
+      name,
+      inConflict.map(({ policy }) => policy.name),
+    );
+    startup.notRefused(
+      name,
+      step.conflicting.flatMap(({ policies }) => policies),
+    );
   }
   problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
   await problems.inConflict(name, step.memory.conflicts);

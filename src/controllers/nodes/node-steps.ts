@@ -28,7 +28,7 @@ export interface NodeSteps {
   /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
   written(entry: Entry<ClusterNode>, step: NodeStep): void;
-  /** Whether another writer removes the node's taint each time that the leader sets it. */
+  /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
   forget(node: string): void;
 }

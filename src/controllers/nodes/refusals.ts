@@ -11,6 +11,8 @@ export interface Refusals {
   /** The message of the API server, and what to do if the Node is too large. */
   messageOf(node: string): string | undefined;
   delete(node: string): void;
+  /** Deletes the refusal after a write that the API server stored, unless it concerns one of these policies, whose write is left out. */
+  end(node: string, leftOut: readonly string[]): void;
   /** @param text from the message, which names the node */
   concerns(text: (message: string) => string): readonly Concern[];
 }
@@ -28,17 +30,24 @@ export function trackRefusals(onChange: () => void): Refusals {
       const { status, reason } = error;
       const message = isTooLarge(error) ? tooLargeText(node, error.message) : error.message;
       const policies = new Set(by);
-      const cause = [status, reason, ...policies].join(' ');
+      // What this program says itself is the same each time.
+      const cause = [status, reason === 'Undone' ? message : reason, ...policies].join(' ');
       if (refusals.get(node)?.cause === cause) return;
       refusals.set(node, { policies, message, cause });
       onChange();
     },
     messageOf: (node) => refusals.get(node)?.message,
-    delete(node) {
-      if (refusals.delete(node)) onChange();
+    delete: remove,
+    end(node, leftOut) {
+      const concerned = refusals.get(node)?.policies;
+      if (concerned && !leftOut.some((policy) => concerned.has(policy))) remove(node);
     },
     concerns: (text) => Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: text(message) })),
   };
+
+  function remove(node: string): void {
+    if (refusals.delete(node)) onChange();
+  }
 }
 
 function tooLargeText(node: string, said: string): string {

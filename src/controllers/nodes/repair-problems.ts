@@ -25,8 +25,11 @@ export interface RepairProblems {
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that sets these taints, or did not store them. */
   refused(node: string, set: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
-  /** The node was written, needs nothing, or is deleted. */
-  notRefused(node: string): void;
+  /**
+   * The node was written, or needs nothing.
+   * @param inConflict the policies whose taints are left to another writer
+   */
+  notRefused(node: string, inConflict: readonly string[]): void;
   /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
   has(node: string): boolean;
   forget(node: string): void;
@@ -77,7 +80,7 @@ export function trackRepairProblems(options: {
         error,
       );
     },
-    notRefused: refusals.delete,
+    notRefused: refusals.end,
     has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
     forget(node) {
       refusals.delete(node);

@@ -59,7 +59,8 @@ export interface StartupWaits extends Controller {
   written(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
   refused(node: string, changes: StartupChanges, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
-  notRefused(node: string): void;
+  /** @param inConflict the policies whose startup taints are left to another writer */
+  notRefused(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   problems(): readonly ReportedProblem[];
@@ -128,7 +129,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     },
     written: (entry, changes) => reportStartupChanges(report, entry, changes),
     refused: (node, changes, error) => refusals.set(node, policiesOf(changes), error),
-    notRefused: refusals.delete,
+    notRefused: refusals.end,
     startupOn: waitingNodes.textOn,
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),

@@ -11,7 +11,7 @@ export interface TaintChanges {
   readonly startup: StartupChanges;
 }
 
-/** What has become of a write. */
+/** The outcome of a write. */
 export interface WrittenChanges {
   readonly stored: TaintChanges;
   /** What the API server did not store: mutating webhooks are called, too. Undefined for nothing. */
@@ -44,7 +44,7 @@ export function writtenChanges(
   if (taints.length === 0) return { stored: changes, undone: undefined };
   const message =
     `a mutating webhook or MutatingAdmissionPolicy undoes the change of taint ${[...new Set(taints)].join(', ')} on node ${node}; ` +
-    'to list the webhooks: kubectl get mutatingwebhookconfigurations';
+    'to list them: kubectl get mutatingwebhookconfigurations; kubectl get mutatingadmissionpolicies';
   return {
     stored: partOf(changes, (taint) => !isUndone(taint)),
     undone: { ...undone, error: { status: 200, reason: 'Undone', message } },

@@ -75,6 +75,9 @@ export function desiredWebhooks(
 /** The user who applies a policy waits at most this long. A replica that does not lead has to read the nodes first. */
 const ADVICE_TIMEOUT_SECONDS = 2;
 
+/** The name of {@link warningWebhook}. */
+export const WARNING_WEBHOOK = 'advise.taintkeeper.dev';
+
 /** The path of {@link warningWebhook}. */
 export const ADVICE_PATH = '/advise';
 
@@ -87,7 +90,7 @@ const NEEDS_ADVICE = `request.operation == 'CREATE' || (request.operation == 'DE
 export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
   return webhook(
     {
-      name: 'advise.taintkeeper.dev',
+      name: WARNING_WEBHOOK,
       path: ADVICE_PATH,
       resource: 'taintpolicies',
       operations: ['CREATE', 'UPDATE', 'DELETE'],

@@ -61,7 +61,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   const changes = reports.add('webhooks', {
     ready: attempted.promise,
     conditions(policy) {
-      // Native policies enforce the one, and the leader the other.
+      // Native policies enforce a TolerationRestriction, and the leader a RecoveryPolicy.
       if (policy.kind === 'TolerationRestriction' || policy.kind === 'RecoveryPolicy') return [];
       const why = writer.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;

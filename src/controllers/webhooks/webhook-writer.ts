@@ -23,7 +23,7 @@ import {
   ownedByClusterRole,
   updateManaged,
 } from '../managed-objects.ts';
-import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
+import { desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 import { hasWebhooks, registeredVersions } from './registered-versions.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
@@ -115,12 +115,14 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
         for (const phase of phases) {
           await attempt(async () => {
             const webhooks = webhooksOf(phase, needed);
+            // Without the one that only warns, policies are enforced.
+            const enforcing = webhooks.filter(({ name }) => name !== WARNING_WEBHOOK);
             try {
               found.push(await apply(phase, webhooks));
             } finally {
-              registered.observe(phase, stored.get(phase), { versions: needed.versions, webhooks });
+              registered.observe(phase, stored.get(phase), { versions: needed.versions, webhooks: enforcing });
             }
-            if (!hasWebhooks(stored.get(phase), webhooks)) differences.push(difference(phase));
+            if (!hasWebhooks(stored.get(phase), enforcing)) differences.push(difference(phase));
           });
         }
         return found;

@@ -21,7 +21,7 @@ export interface TaintChange extends TaintTime {
 
 /**
  * What the leader knows of a Node and no object says. A new leader begins with none, and losing it is harmless: a conflict is found again after three
- * changes, an entry stays for another hour, and a startup taint of a deleted policy stays until a user removes it. All times are in
+ * changes, an entry stays for another hour or until a user deletes it, and a startup taint of a deleted policy stays until a user removes it. All times are in
  * milliseconds of the monotonic clock.
  */
 export interface NodeMemory {

@@ -531,7 +531,7 @@ describe('a required taint that a mutating webhook removes from the write', () =
         policy: 'p',
         reason: 'RepairRefused',
         message: expect.stringContaining(
-          `a mutating webhook or MutatingAdmissionPolicy undoes the change of taint ${GPU} on node n0; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+          `a mutating webhook or MutatingAdmissionPolicy undoes the change of taint ${GPU} on node n0; to list them: kubectl get mutatingwebhookconfigurations; kubectl get mutatingadmissionpolicies`,
         ),
       },
     ]);

@@ -98,3 +98,26 @@ it.each([
   expect(problems.otherWriterOf('n1', gpu)).toBeUndefined();
   expect(onChange).toHaveBeenCalledTimes(1);
 });
+
+it('a refusal ends with a write of what was refused, also while the taints of another policy are left to another writer', () => {
+  const { problems } = track();
+  const lossOf = (policy: string) => ({ policy: { name: policy } }) as unknown as Loss;
+  const refusal = { status: 403, reason: 'Forbidden', message: 'not allowed' };
+  problems.refused('n1', [lossOf('q')], refusal);
+  problems.notRefused('n1', ['q']);
+  expect(problems.list()).toMatchObject([{ policy: 'q', reason: 'RepairRefused' }]);
+  problems.notRefused('n1', ['p']);
+  expect(problems.list()).toEqual([]);
+});
+
+it('what a webhook undoes is named as it is now, and an equal refusal by its first message', () => {
+  const { problems } = track();
+  const loss = { policy: { name: 'p' } } as unknown as Loss;
+  const messagesOf = (reason: string) =>
+    ['first', 'second'].map((message) => {
+      problems.refused('n1', [loss], { status: 200, reason, message });
+      return problems.list()[0]?.message;
+    });
+  expect(messagesOf('Forbidden')).toEqual(Array(2).fill('missing taints cannot be set: first'));
+  expect(messagesOf('Undone')).toEqual(['first', 'second'].map((text) => `missing taints cannot be set: ${text}`));
+});

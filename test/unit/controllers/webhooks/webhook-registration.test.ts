@@ -299,7 +299,7 @@ describe('Ready of a policy says what the API server has stored', () => {
     expect(rig.names('validate')).toContain('protect.taintkeeper.dev');
   });
 
-  it.each<{ why: string; change: typeof narrow; found?: unknown[] }>([
+  it.each<{ why: string; phase?: Phase; change: typeof narrow; found?: unknown[] }>([
     {
       why: 'fewer requests match',
       change: narrow,
@@ -328,9 +328,17 @@ describe('Ready of a policy says what the API server has stored', () => {
         webhooks: [...(configuration?.webhooks ?? []), { name: 'other.example.com', clientConfig: {} }],
       }),
     },
-  ])('while another writer undoes each repair: $why', async ({ change, found = [] }) => {
+    {
+      why: 'without the webhook that only warns, policies are enforced',
+      phase: 'validate',
+      change: (configuration) => ({
+        ...(configuration as WebhookConfiguration),
+        webhooks: configuration?.webhooks?.filter(({ name }) => name !== 'advise.taintkeeper.dev') ?? [],
+      }),
+    },
+  ])('while another writer undoes each repair: $why', async ({ phase = 'mutate', change, found = [] }) => {
     let isUndoing = false;
-    const undo = () => rig.store('mutate', change(rig.registered.get('mutate')));
+    const undo = () => rig.store(phase, change(rig.registered.get(phase)));
     const rig = await start(() => {
       if (isUndoing) setImmediate(undo);
       return undefined;
@@ -339,7 +347,7 @@ describe('Ready of a policy says what the API server has stored', () => {
     rig.reports.changes.subscribe(() => reported.push(rig.reports.conditions(kept)));
     isUndoing = true;
     undo();
-    await expect.poll(() => rig.writes.filter((one) => one === 'PUT mutate').length).toBeGreaterThan(3);
+    await expect.poll(() => rig.writes.filter((one) => one === `PUT ${phase}`).length).toBeGreaterThan(3);
     expect(reported.flat().slice(0, 1)).toEqual(found);
     isUndoing = false;
     await expect.poll(() => rig.reports.conditions(kept)).toEqual([]);
