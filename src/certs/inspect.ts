@@ -179,7 +179,7 @@ export function servingFault(
 
   const { certificate } = inspection;
   const ca = signerOf(certificate, files.caCert);
-  if (ca === undefined) return 'not signed by the CA';
+  if (ca === undefined) return NOT_SIGNED;
   const unfit = unfitFor(certificate, names);
   if (unfit !== undefined) return unfit;
   // No certificate outlives its CA: one that is valid as long as its CA need not be renewed.
@@ -194,8 +194,7 @@ export function servingFault(
 export function suppliedFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
   const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
-  const cas = parseCertificates(files.caCert ?? '');
-  if (cas.length > 0 && !leadsTo(parseCertificates(files.cert ?? ''), cas)) return 'not signed by the CA';
+  if (!isSignedBy(files.cert ?? '', files.caCert)) return NOT_SIGNED;
   return unfitFor(inspection.certificate, names) ?? invalidAt(inspection.certificate, now);
 }
 
@@ -220,7 +219,20 @@ export function leadsTo(chain: readonly X509Certificate[], cas: readonly X509Cer
   return false;
 }
 
-/** The certificate in a bundle that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */
+/** Whether a chain of certificates (PEM) leads to a CA of the bundle. True if the bundle has none: then the system's CAs decide. */
+export function isSignedBy(chain: string, bundle: string | undefined): boolean {
+  const cas = parseCertificates(bundle ?? '');
+  return cas.length === 0 || leadsTo(parseCertificates(chain), cas);
+}
+
+export const NOT_SIGNED = 'not signed by the CA';
+
+/**
+ * The certificate in a bundle that signed this one: the one that lasts longest, if a CA was renewed with its key. cert-manager leaves `ca.crt` empty if
+ * it does not know the CA.
+ */
 export function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
-  return parseCertificates(bundle ?? '').find((ca) => certificate.verify(ca.publicKey));
+  return parseCertificates(bundle ?? '')
+    .filter((ca) => certificate.verify(ca.publicKey))
+    .toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime())[0];
 }

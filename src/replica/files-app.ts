@@ -55,7 +55,7 @@ export async function startFilesApp(options: FilesAppOptions): Promise<RunningAp
   starting.defer(() => policyWatch.stop());
 
   const { certDirectory: directory, names, clientCa } = options;
-  const onFault = (message: string) => log.error(`certificates not replaced, the last good ones stay: ${message}`);
+  const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
   const served = await openServedTls({
     open: async (onServe) => ({
       keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, onFault }),

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { chainInvalidAt, EXPIRES_SOON_MS, hasCa, invalidAt } from '../certs/inspect.ts';
+import { chainInvalidAt, EXPIRES_SOON_MS, hasCa, invalidAt, isSignedBy, NOT_SIGNED } from '../certs/inspect.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import { definitionOf } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
@@ -101,9 +101,11 @@ export interface Caller {
  */
 export function certificateCheck(certificates: CertificateKeeper, caller?: Caller): Check {
   const { now, clocksAgree } = caller ?? { now: new Date(), clocksAgree: true };
-  const { certificate, ca, renews, uncovered } = certificates.current();
+  const { serving, bundle, certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
-  const invalid = chainInvalidAt(certificate, ca, now);
+  // If the clients are not known, they may trust another CA than that of the file.
+  const isStrange = caller !== undefined && !isSignedBy(serving.cert, bundle);
+  const invalid = isStrange ? NOT_SIGNED : chainInvalidAt(certificate, ca, now);
   const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
     ...(isFuture && clocksAgree ? [renews === 'all' ? FUTURE_REPLACED : FUTURE_CAUSE] : []),

@@ -212,7 +212,8 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   // A node can have one taint of a key and an effect, so any value will do for those that taintkeeper sets.
   const isSet = ({ effect }: TaintRule) =>
     compiled?.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect) ?? false;
-  const coversNew = (rule: TaintRule) => (isStartup(rule.ensure) ? isSet(rule) : isProtected(rule));
+  // A startup rule would end the protection of its key by a domain, and contradict one by the key itself.
+  const coversNew = (rule: TaintRule) => isProtected(rule) || (isStartup(rule.ensure) && isSet(rule));
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
   // From the end, so that the indexes of the others stay.
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);

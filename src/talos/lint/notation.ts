@@ -73,11 +73,24 @@ function mergeKey({ document, path }: Place, { type, version }: Expected): RuleF
 
 /** The formats that go-yaml decodes (allowedTimestampFormats of its resolver). */
 const TIMESTAMP =
-  /^\d{4}-\d{1,2}-\d{1,2}([Tt]\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?(Z|[-+]\d{2}:\d{2})| \d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?)?$/;
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})| (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?)?$/;
+
+/** Whether it has one of these formats, and there is such a day and such a time. */
+function isTimestamp(value: string): boolean {
+  const found = TIMESTAMP.exec(value);
+  if (!found) return false;
+  const [year = 0, month = 0, day = 0, ...time] = found
+    .slice(1)
+    .flatMap((part) => (part === undefined ? [] : Number(part)));
+  const [hour = 0, minute = 0, second = 0] = time;
+  // Day 0 of the next month is the last one of this month.
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return month >= 1 && month <= 12 && day >= 1 && day <= lastDay && hour < 24 && minute < 60 && second < 60;
+}
 
 function date({ document, path }: Place, value: string, { version }: Expected): RuleFinding[] {
   if (version === undefined || version < STRICTER_SINCE || document.notation(path) !== 'plain') return [];
-  if (!TIMESTAMP.test(value) || Number.isNaN(Date.parse(value.replace(' ', 'T')))) return [];
+  if (!isTimestamp(value)) return [];
   return [
     {
       document,

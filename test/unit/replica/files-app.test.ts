@@ -87,7 +87,7 @@ describe('/readyz', () => {
     expect(log.lines()).toContainEqual(
       expect.objectContaining({
         level: LEVEL.error,
-        msg: expect.stringMatching(/^certificates not replaced, the last good ones stay: the CA in .* is not usable/),
+        msg: expect.stringMatching(/^certificates not replaced: the CA in .* is not usable/),
       }),
     );
 

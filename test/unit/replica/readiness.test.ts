@@ -71,6 +71,19 @@ it.each<{
     detail: `not valid after ${end(expired)}; it is not for taintkeeper.taintkeeper.svc`,
   },
   {
+    why: 'that leads to no CA beside it',
+    found: { renews: 'nothing', ca: undefined, bundle: `${freshCa}` },
+    caller: {},
+    state: 'failed',
+    detail: 'not signed by the CA',
+  },
+  {
+    why: 'that leads to no CA beside it, where the clients are not known,',
+    found: { renews: 'nothing', ca: undefined, bundle: `${freshCa}` },
+    state: 'ok',
+    detail: `expires ${end(fresh)}, renewed by its issuer`,
+  },
+  {
     why: 'of another issuer, expiring within two weeks,',
     found: { renews: 'nothing', certificate: ending },
     state: 'degraded',

@@ -505,9 +505,14 @@ describe('what is left to do', () => {
       added: [{ key: NEW_ROLE }],
     },
     {
-      why: 'a protected taint is not set on new nodes',
+      why: 'a startup taint that is protected would stay on new nodes',
       taints: [startup(OLD_ROLE), { key: NEW_ROLE }],
-      added: [startup(NEW_ROLE)],
+      added: [],
+    },
+    {
+      why: 'a startup taint would end the protection by a domain',
+      taints: [startup(OLD_ROLE), { key: 'node-role.kubernetes.io/*' }],
+      added: [],
     },
     {
       why: 'a startup taint is added once',

@@ -44,6 +44,15 @@ it.each<{ why: string; text: string; in13: boolean; in14: boolean }>([
   { why: 'a date in quotes', text: 'nodeAnnotations: { since: "2001-01-01" }', in13: true, in14: true },
   { why: 'a text that begins with a date', text: 'nodeAnnotations: { since: 2001-01-01x }', in13: true, in14: true },
   { why: 'a date that is none', text: 'nodeAnnotations: { since: 2001-13-01 }', in13: true, in14: true },
+  { why: 'a day that is none', text: 'nodeAnnotations: { since: 2023-02-29 }', in13: true, in14: true },
+  { why: 'a leap day', text: 'nodeAnnotations: { since: 2024-02-29 }', in13: true, in14: false },
+  { why: 'an hour that is none', text: 'nodeAnnotations: { since: 2001-01-01T24:00:00Z }', in13: true, in14: true },
+  {
+    why: 'a date and time of few digits',
+    text: 'nodeAnnotations: { since: 2001-1-1T1:2:3Z }',
+    in13: true,
+    in14: false,
+  },
   { why: 'a time alone', text: 'nodeAnnotations: { at: 12:30:45 }', in13: true, in14: true },
 ])('$why', ({ text, in13, in14 }) => {
   const of = (version: number) =>
