@@ -36,8 +36,8 @@ export function worstFirst<Problem>(
   return problems.toSorted((a, b) => HARMS.indexOf(harmOf(a)) - HARMS.indexOf(harmOf(b)) || countOf(b) - countOf(a));
 }
 
-/** Of the reasons of `Stalled`, those that say more than that something is not done. */
-const STALLED: Partial<Record<StalledReason, Harm>> = {
+/** Of the reasons of `Stalled`, those that say more than that something is not done. No other condition of level `problem` has them. */
+const STALLED = {
   // The policy is in force only in part.
   UnknownFields: 'NotInForce',
   RepairRefused: 'Missing',
@@ -45,7 +45,10 @@ const STALLED: Partial<Record<StalledReason, Harm>> = {
   TolerationMissing: 'Missing',
   WouldEvictPods: 'Missing',
   TaintConflict: 'Conflict',
-};
+} as const satisfies Partial<Record<StalledReason, Harm>>;
+
+/** A map, because a status may have a reason such as `constructor`, which every object has. */
+const HARM_OF_REASON: ReadonlyMap<string, Harm> = new Map(Object.entries(STALLED));
 
 /** The harm of a condition that is not quiet. */
 export function harmOfCondition(condition: Readonly<Record<'type' | 'status' | 'reason', string>>): Harm {
@@ -53,7 +56,7 @@ export function harmOfCondition(condition: Readonly<Record<'type' | 'status' | '
     case 'failed':
       return 'NotInForce';
     case 'problem':
-      return (condition.type === 'Stalled' && STALLED[condition.reason as StalledReason]) || 'Stalled';
+      return HARM_OF_REASON.get(condition.reason) ?? 'Stalled';
     case 'attention':
     case 'quiet':
       return 'Reported';

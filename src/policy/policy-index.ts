@@ -92,19 +92,13 @@ function protects({ mode, protectedBy }: CompiledTaintPolicy, taint: Taint): boo
 }
 
 const meaningAmong = oncePer((policies: Policies) => {
-  const exact = new Map<string, number[]>();
-  const ofDomain = new Map<string, number[]>();
+  const byKey = new Map<string, number[]>();
   for (const [place, { protectionRules }] of policies.entries()) {
-    for (const { key } of protectionRules) {
-      if (isPattern(key)) add(ofDomain, domainOf(key) ?? '', place);
-      else add(exact, key, place);
-    }
+    for (const { key } of protectionRules) add(byKey, isPattern(key) ? domainOf(key) : key, place);
   }
 
   return (key: string): Policies => {
-    const domain = domainOf(key);
-    const patterns = domain === undefined ? [] : (ofDomain.get(domain) ?? []);
-    const places = [...(exact.get(key) ?? []), ...patterns];
+    const places = [key, domainOf(key)].flatMap((one) => byKey.get(one) ?? []);
     return places.length === 0 ? NONE : at(policies, inOrder(places));
   };
 });
@@ -122,10 +116,9 @@ function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelecto
   return among && { key: among.key, values: [...new Set(among.values)] };
 }
 
-/** The part before the slash of a key, or of a pattern `DOMAIN/*`. */
-function domainOf(key: string): string | undefined {
-  const slash = key.indexOf('/');
-  return slash === -1 ? undefined : key.slice(0, slash);
+/** `DOMAIN/` of a key, or of a pattern `DOMAIN/*`, which no key is. Empty for a key without domain. */
+function domainOf(key: string): string {
+  return key.slice(0, key.indexOf('/') + 1);
 }
 
 function add(places: Map<string, number[]>, key: string, place: number): void {

@@ -250,8 +250,13 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
  * of the text comes from annotations, which other users write. A message is cut. A record of a patched DaemonSet is left out, because a part of it
  * would mean something else.
  */
-function withinLimits({ conditions = [], violators, patched, ...rest }: PolicyStatus): PolicyStatus {
-  const recorded = recordable(patched ?? []);
+function withinLimits({
+  conditions,
+  violators,
+  patched,
+  ...rest
+}: PolicyStatus & Required<Pick<PolicyStatus, 'conditions' | 'patched'>>): PolicyStatus {
+  const recorded = recordable(patched);
   return {
     ...rest,
     conditions: conditions.map((one) => ({ ...one, message: shorten(one.message, MAX_MESSAGE_LENGTH) })),

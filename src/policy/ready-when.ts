@@ -243,22 +243,23 @@ export function checkReadyWhen(readyWhen: ReadyWhen, path: Path, hasUnknownPart:
     ...(readyWhen.conditions ?? []).flatMap(({ type }, index) =>
       brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, type, [...path, 'conditions', index, 'type']),
     ),
-    ...repeatedItems(readyWhen.allDaemonSets?.except ?? [], LIST_KEYS.daemonSets, [...path, 'allDaemonSets', 'except']),
+    ...repeatedItems(readyWhen.allDaemonSets?.except, LIST_KEYS.daemonSets, [...path, 'allDaemonSets', 'except']),
     ...Object.entries(LIST_KEYS).flatMap(([part, keys]) =>
-      repeatedItems(readyWhen[part as keyof typeof LIST_KEYS] ?? [], keys, [...path, part]),
+      repeatedItems(readyWhen[part as keyof typeof LIST_KEYS], keys, [...path, part]),
     ),
   ];
 }
 
 /** The items of a list that have the keys of an earlier one. The API server refuses them, too. */
-function repeatedItems(items: readonly object[], keys: readonly string[], path: Path): Problem[] {
+function repeatedItems(items: readonly object[] | undefined, keys: readonly string[], path: Path): Problem[] {
   const seen = new Set<string>();
-  return items.flatMap((item, index): Problem[] => {
+  const repeated = items?.flatMap((item, index): Problem[] => {
     const values = keys.map((key) => (item as Readonly<Record<string, unknown>>)[key]);
     const known = seen.size;
     if (seen.add(JSON.stringify(values)).size > known) return [];
     return [{ path: [...path, index], message: `Duplicate value: ${values.join('/')} is listed twice` }];
   });
+  return repeated ?? [];
 }
 
 /** The parts of `readyWhen`, of one policy or of several together. All of them must hold. */

@@ -100,11 +100,12 @@ export interface UnknownPart {
 
 /** @param ignored the fields of the policy that this version does not know */
 export function unknownPartsOf({ taints }: TaintPolicySpec, ignored: readonly Path[]): UnknownPart[] {
-  return ignored.flatMap((path) => {
-    const [spec, list, rule] = path;
-    if (spec !== 'spec' || list !== 'taints' || typeof rule !== 'number') return [];
-    return taints[rule]?.ensure === 'UntilReady' ? [{ rule, field: formatPath(path) }] : [];
-  });
+  const fields = ignored.map(formatPath);
+  return taints.flatMap(({ ensure }, rule) =>
+    ensure === 'UntilReady'
+      ? fields.filter((field) => field.startsWith(`spec.taints[${rule}]`)).map((field) => ({ rule, field }))
+      : [],
+  );
 }
 
 /** The problems of a TaintPolicy that a schema cannot express. Paths start at `spec`. */

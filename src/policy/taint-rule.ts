@@ -224,9 +224,9 @@ export type TaintRule = Static<typeof TaintRuleSchema>;
 export function checkRule(rule: TaintRule, path: Path, hasUnknownPart: boolean): Problem[] {
   return [
     ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
-    ...(rule.except ?? []).flatMap((key, number) =>
+    ...(rule.except?.flatMap((key, number) =>
       brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, key, [...path, 'except', number]),
-    ),
+    ) ?? []),
     ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
     ...(rule.readyWhen ? checkReadyWhen(rule.readyWhen, [...path, 'readyWhen'], hasUnknownPart) : []),
     ...checkPattern(rule, [...path, 'key']),

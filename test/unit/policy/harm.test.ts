@@ -99,6 +99,9 @@ it.each<{ condition: readonly [type: string, status: string, reason: string]; ha
   { condition: ['Stalled', 'True', 'TaintConflict'], harm: 'Conflict' },
   { condition: ['Stalled', 'True', 'NotPermitted'], harm: 'Stalled' },
   { condition: ['Stalled', 'True', 'OfALaterVersion'], harm: 'Stalled' },
+  // A name that every object has.
+  { condition: ['Stalled', 'True', 'constructor'], harm: 'Stalled' },
+  { condition: ['Ready', 'True', 'PoolLacksTaint'], harm: 'Reported' },
   { condition: ['Ready', 'True', 'InForce'], harm: 'Reported' },
 ])('a condition: $condition', ({ condition: [type, status, reason], harm }) => {
   expect(harmOfCondition({ type, status, reason })).toBe(harm);

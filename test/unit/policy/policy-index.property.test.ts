@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { policiesFor, selectingPolicies } from '../../../src/policy/policy-index.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  enforcedAmong,
+  enforcedWithoutAuditAmong,
+  policiesFor,
+  selectingPolicies,
+} from '../../../src/policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from './policies.ts';
@@ -32,12 +37,12 @@ const spec: fc.Arbitrary<TaintPolicySpec> = fc.record(
 );
 
 /** The policies p0, p1 and so on. */
-function compiled(specs: readonly TaintPolicySpec[]): readonly CompiledTaintPolicy[] {
-  return policySet({ taint: Object.fromEntries(specs.map((one, n) => [`p${n}`, one])) }).taintPolicies;
+function compiled(specs: readonly TaintPolicySpec[], options?: { audit: boolean }): readonly CompiledTaintPolicy[] {
+  return policySet({ taint: Object.fromEntries(specs.map((one, n) => [`p${n}`, one])) }, options).taintPolicies;
 }
 
 /** Few and many: few are not searched for. */
-const policies = fc.array(spec, { maxLength: 24 }).map(compiled);
+const policies = fc.array(spec, { maxLength: 24 }).map((specs) => compiled(specs));
 
 const namesOf = (found: readonly CompiledTaintPolicy[]) => found.map(({ name }) => name);
 
@@ -100,5 +105,33 @@ it('of many policies, those that are about other keys are not asked', () => {
   );
   expect(namesOf(policiesFor(taintPolicies, 'example.com/team-7'))).toEqual(['p7']);
   expect(namesOf(policiesFor(taintPolicies, 'team-8.example.com/x'))).toEqual(['p8']);
-  expect(policiesFor(taintPolicies, 'dedicated')).toEqual([]);
+  // The others differ from a key of a policy, or from its domain, only at the end.
+  for (const key of [
+    'dedicated',
+    'example.com/team-',
+    'team-8.example.co',
+    'team-8.example.com',
+    'team-8.example.comX',
+  ]) {
+    expect(policiesFor(taintPolicies, key)).toEqual([]);
+  }
+});
+
+describe('the policies that would be enforced without --audit', () => {
+  const specs = (['Audit', 'Deny', 'Restore'] as const).map((mode) => ({ mode, taints: [{ key: 'a' }] }));
+
+  it('are those of another declared mode than Audit, in that mode', () => {
+    const all = compiled(specs, { audit: true });
+    expect(enforcedAmong(all)).toEqual([]);
+    expect(enforcedWithoutAuditAmong(all).map(({ name, mode }) => [name, mode])).toEqual([
+      ['p1', 'Deny'],
+      ['p2', 'Restore'],
+    ]);
+  });
+
+  it('are the same list as the enforced ones where --audit is not set, so that its indexes are built once', () => {
+    const all = compiled(specs);
+    expect(enforcedWithoutAuditAmong(all)).toBe(enforcedAmong(all));
+    expect(namesOf(enforcedAmong(all))).toEqual(['p1', 'p2']);
+  });
 });

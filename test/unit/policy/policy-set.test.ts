@@ -53,6 +53,10 @@ describe('a set of policies', () => {
     expect(names(set.tolerationPolicies)).toEqual(['m', 'z', 'a']);
     expect(names(set.tolerationRestrictions)).toEqual(['d', 'z', 'a']);
     expect(names(set.recoveryPolicies)).toEqual(['d', 'z', 'a']);
+    const kinds = [set.taintPolicies, set.tolerationPolicies, set.tolerationRestrictions, set.recoveryPolicies]
+      .flat()
+      .map(({ kind }) => kind);
+    expect([...new Set(kinds)]).toEqual(['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction', 'RecoveryPolicy']);
   });
 
   it('says which taints a policy sets, each with its field, and not those that it only protects', () => {

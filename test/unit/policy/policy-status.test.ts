@@ -6,6 +6,7 @@ import {
   MAX_VIOLATORS,
   nextPolicyStatus,
   type StatusInput,
+  waitingIn,
 } from '../../../src/policy/policy-status.ts';
 
 const NOW = new Date('2026-06-01T12:00:00.123Z');
@@ -55,6 +56,26 @@ it('conditionOf finds the condition of a type in a status, if there is one', () 
   expect(conditionOf(invalid, 'Ready')).toMatchObject({ type: 'Ready', reason: 'Invalid' });
   expect(conditionOf(invalid, 'Stalled')).toBeUndefined();
   expect([conditionOf(undefined, 'Ready'), conditionOf({}, 'Ready')]).toEqual([undefined, undefined]);
+});
+
+it.each([{ removalAllowed: 2, waiting: 3 }, { removalAllowed: 1 }, { waiting: 1 }])(
+  'counts the nodes with an annotation and with a startup taint, if there are any: %j',
+  (counts) => {
+    const { removalAllowed, waiting } = status({ findings: { matched: 5, violators: [], ...counts } });
+    expect({ removalAllowed, waiting }).toEqual({ removalAllowed: undefined, waiting: undefined, ...counts });
+  },
+);
+
+it.each<{ why: string; status: unknown; waiting: number }>([
+  { why: 'a policy that is new', status: undefined, waiting: 0 },
+  { why: 'a policy without status', status: null, waiting: 0 },
+  { why: 'no node', status: {}, waiting: 0 },
+  { why: 'some nodes', status: { waiting: 3 }, waiting: 3 },
+  { why: 'a number that no status has', status: { waiting: -1 }, waiting: 0 },
+  { why: 'a fraction', status: { waiting: 1.5 }, waiting: 0 },
+  { why: 'a text', status: { waiting: '3' }, waiting: 0 },
+])('waitingIn reads how many nodes wait: $why', ({ status: read, waiting }) => {
+  expect(waitingIn(read)).toBe(waiting);
 });
 
 it('says in which mode the policy is, if anything of it is in force', () => {
@@ -156,6 +177,16 @@ describe('Ready', () => {
         reason: 'PoolLacksTaint',
         message: 'the policy is in force; no way; pool gpu; no node has the key',
       },
+    },
+    {
+      why: 'True with a reason of its own for each note',
+      input: { reported: [UNREACHABLE] },
+      expected: { status: 'True', reason: 'ServiceNotReachable', message: 'the policy is in force; no way' },
+    },
+    {
+      why: 'True without what other conditions say',
+      input: { reported: [{ type: 'Stalled', status: 'True', reason: 'TaintConflict', message: 'a' }] },
+      expected: { status: 'True', reason: 'InForce', message: 'the policy is in force' },
     },
     {
       why: 'False without the notes on a policy that is in force',
@@ -267,6 +298,12 @@ describe('Stalled', () => {
       /^DaemonSet b waits for its rollout; MachineDeployment a\/b: dedicated=gpu:NoSchedule,.*\.\.\.$/,
     );
     expect(message.length).toBeLessThan(32_768);
+  });
+
+  it('has a part of each message also if the worst one is long', () => {
+    const quoting = { ...paused, message: `DaemonSet a/b: ${'dedicated=gpu:NoSchedule,'.repeat(3_000)}` };
+    const { message = '' } = stalled({ reported: [quoting, conflict] }) ?? {};
+    expect(message).toMatch(/^DaemonSet a\/b: dedicated=gpu:NoSchedule,.*\.\.\.; taint a is left alone$/);
   });
 });
 

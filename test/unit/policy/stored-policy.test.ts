@@ -125,13 +125,25 @@ describe('a startup taint with fields that this version does not know', () => {
       taints: [rule({ future: 'x' })],
       fields: ['spec.taints[0].future'],
     },
+    {
+      why: 'a part of the second of two, and none of the first',
+      taints: [rule(), rule({ key: 'b' }, { future: true })],
+      fields: ['spec.taints[1].readyWhen.future'],
+    },
     { why: 'none', taints: [rule()], fields: [] },
     { why: 'one of a rule that is no startup taint', taints: [{ key: 'a', future: 1 }], fields: [] },
   ])('is in force, and says which: $why', ({ taints, fields }) => {
     const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints }));
     const [policy] = result.ok ? compilePolicies([result.policy]).taintPolicies : [];
-    expect(policy?.untilReady.flatMap(({ value }) => value.unknownParts)).toEqual(fields);
+    const found = policy?.untilReady.flatMap(({ value, field }) => value.unknownParts.map((part) => [field, part]));
+    expect(found).toEqual(fields.map((part) => [/^spec\.taints\[\d\]/.exec(part)?.[0], part]));
     expect(policy?.startup).toHaveLength(taints.filter((one) => 'ensure' in one).length);
+  });
+
+  it('does not count as a condition of another startup taint of the policy', () => {
+    const taints = [rule({}, { future: true }), rule({ key: 'b' }, {})];
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints }));
+    expect(result.ok ? [] : result.problems.map(({ path }) => formatPath(path))).toEqual(['spec.taints[1].readyWhen']);
   });
 
   it('does not count as a condition in a file', () => {

@@ -15,6 +15,9 @@ const STAR = 'a key "*" is not allowed: it would keep the taints by which unknow
 const NO_KEY = 'expected a taint key, NAME or DOMAIN/NAME, or DOMAIN/* for all keys of a domain';
 const OUT = 'node.kubernetes.io/out-of-service';
 
+/** One character more than a domain may have. */
+const LONG_DOMAIN = 'a'.repeat(254);
+
 describe('a rule of a TaintPolicy', () => {
   it.each<{ why: string; rule: object; problems: string[] }>([
     { why: 'protects a key', rule: { key: 'a' }, problems: [] },
@@ -100,6 +103,42 @@ describe('a rule of a TaintPolicy', () => {
       problems: ['spec.taints[0].readyWhen.daemonSets[1]: Duplicate value: kube-system/cni is listed twice'],
     },
     {
+      why: 'waits for a condition whose domain is too long',
+      rule: { ...startup, readyWhen: { conditions: [{ type: 'Ready' }, { type: `${LONG_DOMAIN}/Ready` }] } },
+      problems: ['spec.taints[0].readyWhen.conditions[1].type: expected at most 253 characters before the slash'],
+    },
+    {
+      why: 'excepts DaemonSets from those that it waits for',
+      rule: { ...startup, readyWhen: { allDaemonSets: { except: readyWhen.daemonSets } } },
+      problems: [],
+    },
+    {
+      why: 'excepts one DaemonSet twice',
+      rule: {
+        ...startup,
+        readyWhen: { allDaemonSets: { except: [...readyWhen.daemonSets, ...readyWhen.daemonSets] } },
+      },
+      problems: ['spec.taints[0].readyWhen.allDaemonSets.except[1]: Duplicate value: kube-system/cni is listed twice'],
+    },
+    {
+      why: 'protects a domain of the greatest length',
+      rule: { key: `${LONG_DOMAIN.slice(1)}/*`, except: [`${LONG_DOMAIN.slice(1)}/a`] },
+      problems: [],
+    },
+    {
+      why: 'protects a domain that is too long',
+      rule: { key: `${LONG_DOMAIN}/*` },
+      problems: [`spec.taints[0].key: ${NO_KEY}`],
+    },
+    {
+      why: 'excepts keys of a domain that is too long',
+      rule: { key: 'example.com/*', except: ['example.com/a', `${LONG_DOMAIN}/a`] },
+      problems: [
+        'spec.taints[0].except[1]: expected at most 253 characters before the slash',
+        `spec.taints[0].except: ${ONLY_DOMAIN}`,
+      ],
+    },
+    {
       why: 'excepts keys of its domain',
       rule: { key: 'example.com/*', except: ['example.com/a', 'example.com/b.c'] },
       problems: [],
@@ -108,6 +147,8 @@ describe('a rule of a TaintPolicy', () => {
       { key: 'a', except: ['b'] },
       { key: 'example.com/*', except: ['other.example/a'] },
       { key: 'example.com/*', except: ['a'] },
+      { key: 'example.com/*', except: ['example.org/a'] },
+      { key: 'example.com/*', except: ['example.com'] },
     ].map((rule) => ({
       why: `excepts what it does not cover: ${JSON.stringify(rule)}`,
       rule,
@@ -172,6 +213,8 @@ it('exempt users and Forbidden do not go together with a required taint: nothing
   ];
   expect(problems({ exempt: { users: ['root'] } })).toEqual(refused);
   expect(problems({ exempt: { groups: ['admins'] } })).toEqual(refused);
+  expect(problems({ exempt: { users: ['root'], groups: ['admins'] } })).toEqual(refused);
+  expect(problems({ exempt: { users: ['root'] }, taints: [required, { key: 'b' }] })).toEqual(refused);
   expect(problems({ exempt: { users: [], groups: [] } })).toEqual([]);
   expect(problems({})).toEqual([]);
   expect(problems({ exempt: { users: ['root'] }, taints: [{ key: 'a' }] })).toEqual([]);
