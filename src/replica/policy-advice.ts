@@ -14,8 +14,9 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
 import { enforcedWithoutAuditAmong } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compileTaintPolicy, type PolicySet, startupKeysOf } from '../policy/policy-set.ts';
 import { waitingIn } from '../policy/policy-status.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseBody, type ReceivedBody } from '../server/json-body.ts';
 import { nodeAdvice } from './node-advice.ts';
@@ -81,11 +82,23 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   function adviceOnDeletion(deleted: unknown, waiting: number): readonly string[] {
     const named = (deleted as { metadata?: { name?: unknown } } | null | undefined)?.metadata?.name;
     const policy = taintPolicies().find(({ name }) => name === named);
-    if (waiting === 0 || !policy) return startupWarnings(waiting, 'will');
-    if (!comparisons.take()) return startupWarnings(waiting, 'may');
-    const before = compileTaintPolicy(policy, { startupKeys: startupKeysOf(taintPolicies()) });
-    const remaining = compiledOthers(policy.name, startupKeysOf(othersThan(policy.name)));
-    return startupWarnings(waiting, mayKeepStartupTaints(before, remaining) ? 'may' : 'will');
+    return startupWarnings(waiting, waiting > 0 && policy && mayKeep(policy) ? 'may' : 'will');
+  }
+
+  /** Compares the policy with the others once, however often it is asked: every pod can send reviews. */
+  function mayKeep(policy: TaintPolicy): boolean {
+    const known = keeping(policies().compiled);
+    const found = known.get(policy.name) ?? mayKeepStartupTaints(asItIs(policy), remainingWithout(policy));
+    known.set(policy.name, found);
+    return found;
+  }
+
+  function asItIs(policy: TaintPolicy): CompiledTaintPolicy {
+    return compileTaintPolicy(policy, { startupKeys: startupKeysOf(taintPolicies()) });
+  }
+
+  function remainingWithout({ name }: TaintPolicy): CompiledTaintPolicy[] {
+    return compiledOthers(name, startupKeysOf(othersThan(name)));
   }
 
   function taintPolicies(): TaintPolicy[] {
@@ -196,6 +209,9 @@ function hasMoreValues(value: unknown, most: number): boolean {
   }
   return false;
 }
+
+/** Whether nodes may keep startup taints of a policy in force if it is deleted, by its name, as far as that was asked. */
+const keeping = oncePer((_policies: PolicySet) => new Map<string, boolean>());
 
 /** Answers the reviews of policies. It allows every one. */
 export function adviceRoute(advise: Advise) {

@@ -62,7 +62,8 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const inForce = Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
-  const policies = () => ({ policies: inForce, compiled: compilePolicies(inForce) });
+  const snapshot = { policies: inForce, compiled: compilePolicies(inForce) };
+  const policies = () => snapshot;
   const advise = policyAdvice({
     client,
     service: SERVICE,
