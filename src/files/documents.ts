@@ -370,8 +370,9 @@ function belowOf(node: Node | null | undefined, part: string | number, targets: 
     const pair = pairsOf(node, targets).get(String(part)) ?? (part === '<<' ? mergeOf(node) : undefined);
     return pair && { place: pair.key as Node | null, node: pair.value as Node | null };
   }
-  if (!isSeq(node) || typeof part !== 'number') return undefined;
-  const item = node.items[part] as Node | undefined;
+  // An index may be a text, as Object.entries gives it.
+  if (!isSeq(node) || !/^\d+$/.test(String(part))) return undefined;
+  const item = node.items[Number(part)] as Node | undefined;
   return item && { place: item, node: item };
 }
 

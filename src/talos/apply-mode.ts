@@ -132,8 +132,8 @@ function isSame(one: Located, other: Located): boolean {
   if (Array.isArray(a) !== Array.isArray(b) || isMapping(a) !== isMapping(b)) return false;
   if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false;
   if (typeof a === 'object' && typeof b === 'object') {
-    const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-    return [...keys].every((key) => isSame([one[0], [...one[1], key]], [other[0], [...other[1], key]]));
+    const keys = Array.isArray(a) ? [...a.keys()] : [...new Set([...Object.keys(a), ...Object.keys(b)])];
+    return keys.every((key) => isSame([one[0], [...one[1], key]], [other[0], [...other[1], key]]));
   }
   if (typeof a === 'boolean' || typeof b === 'boolean') return booleanAt(...one) === booleanAt(...other);
   return textAt(...one) === textAt(...other);

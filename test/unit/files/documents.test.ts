@@ -451,3 +451,12 @@ describe('a template of Go or Helm', () => {
     expect(faults(text).join()).not.toContain('template');
   });
 });
+
+it('an index of a list may be a text, as Object.entries gives it', () => {
+  const [document] = parseDocuments('files:\n  - mode: 0o600\n  - mode: 0o644\n', 'a.yaml');
+  for (const index of [1, '1']) {
+    expect(document?.locate(['files', index, 'mode'])).toBe('a.yaml:3:5');
+    expect(document?.scalar(['files', index, 'mode'])).toBe('0o644');
+  }
+  expect(document?.scalar(['files', 'x', 'mode'])).toBeUndefined();
+});

@@ -82,6 +82,18 @@ it.each([
     needs: '',
   },
   {
+    what: 'a number in a list, which Talos reads as a text',
+    before: machine('files: [{ path: a, permissions: 0o644 }]'),
+    after: machine('files: [{ path: a, permissions: 0o600 }]'),
+    needs: 'machine.files',
+  },
+  {
+    what: 'a number in a list that stays',
+    before: machine('files: [{ path: a, permissions: 0o644 }]'),
+    after: machine('files: [{ path: a, permissions: 0o644 }]'),
+    needs: '',
+  },
+  {
     what: 'the order of a list',
     before: machine('files: [{ path: a }, { path: b }]'),
     after: machine('files: [{ path: b }, { path: a }]'),
