@@ -1,6 +1,6 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isOnlyAudit } from '../judge/blocked.ts';
-import { isRequiredTaint } from '../judge/declared-taints.ts';
+import { isStartupTaintOf } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
@@ -192,10 +192,8 @@ function allowEntries(
     const protecting = enforcing.filter(({ protectedBy, required }) =>
       isCarried ? protectedBy(taint) !== undefined : required.some(({ value }) => keepsOff(named, value)),
     );
-    const atStartup = enforcing.filter(({ startup, untilReady }) =>
-      isCarried
-        ? startup.some(({ value }) => isRequiredTaint(taint, value))
-        : untilReady.some(({ value }) => keepsOff(named, value)),
+    const atStartup = enforcing.filter((policy) =>
+      isCarried ? isStartupTaintOf([policy], taint) : policy.untilReady.some(({ value }) => keepsOff(named, value)),
     );
     if (protecting.length + atStartup.length === 0) return { text, state: 'idle' };
     const reads = ({ allowsRemovalByAnnotation }: CompiledTaintPolicy) => allowsRemovalByAnnotation;

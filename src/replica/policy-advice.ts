@@ -14,7 +14,7 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
 import { enforcedWithoutAuditAmong } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, compileTaintPolicy, type PolicySet, startupKeysOf } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
 import { waitingIn } from '../policy/policy-status.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
@@ -63,6 +63,12 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   /** The read in progress: never two at a time. Its result is not used again, because nodes may change as a result of the warning. */
   let reading: Promise<readonly ClusterNode[] | undefined> | undefined;
 
+  /** Compares a policy in force with the others once, however often it is asked: every pod can send reviews. */
+  const mayKeep = oncePer((policy: CompiledTaintPolicy) => {
+    const others = othersThan(policy.name);
+    return mayKeepStartupTaints({ ...policy, mode: policy.declared }, compiledOthers(others, startupKeysOf(others)));
+  });
+
   // Not async: during the reads, the objects of the review would stay in memory.
   return ({ operation, object, oldObject }) => {
     const waiting = waitingIn((oldObject as { status?: unknown } | null | undefined)?.status);
@@ -74,47 +80,29 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
     const startupKeys = startupKeysOf([...others, policy]);
     return adviceOn(compileTaintPolicy(policy, { startupKeys }), {
       before: before && compileTaintPolicy(before, { startupKeys: startupKeysOf([...others, before]) }),
-      others: compiledOthers(policy.name, startupKeys),
+      others: compiledOthers(others, startupKeys),
       waiting,
     });
   };
 
   function adviceOnDeletion(deleted: unknown, waiting: number): readonly string[] {
     const named = (deleted as { metadata?: { name?: unknown } } | null | undefined)?.metadata?.name;
-    const policy = taintPolicies().find(({ name }) => name === named);
+    const policy = policies().compiled.taintPolicies.find(({ name }) => name === named);
     return startupWarnings(waiting, waiting > 0 && policy && mayKeep(policy) ? 'may' : 'will');
   }
 
-  /** Compares the policy with the others once, however often it is asked: every pod can send reviews. */
-  function mayKeep(policy: TaintPolicy): boolean {
-    const known = keeping(policies().compiled);
-    const found = known.get(policy.name) ?? mayKeepStartupTaints(asItIs(policy), remainingWithout(policy));
-    known.set(policy.name, found);
-    return found;
-  }
-
-  function asItIs(policy: TaintPolicy): CompiledTaintPolicy {
-    return compileTaintPolicy(policy, { startupKeys: startupKeysOf(taintPolicies()) });
-  }
-
-  function remainingWithout({ name }: TaintPolicy): CompiledTaintPolicy[] {
-    return compiledOthers(name, startupKeysOf(othersThan(name)));
-  }
-
-  function taintPolicies(): TaintPolicy[] {
-    return policies().policies.filter((policy) => policy.kind === 'TaintPolicy');
-  }
-
   function othersThan(changed: string): TaintPolicy[] {
-    return taintPolicies().filter(({ name }) => name !== changed);
+    return policies()
+      .policies.filter((policy) => policy.kind === 'TaintPolicy')
+      .filter(({ name }) => name !== changed);
   }
 
   /**
    * The other policies that do more than report, as they will be. Only those with a key `DOMAIN/*`, which leaves out the startup keys of all policies, are
    * compiled again: a large selector takes long.
    */
-  function compiledOthers(changed: string, startupKeys: readonly string[]): CompiledTaintPolicy[] {
-    const sources = new Map(othersThan(changed).map((policy) => [policy.name, policy]));
+  function compiledOthers(others: readonly TaintPolicy[], startupKeys: readonly string[]): CompiledTaintPolicy[] {
+    const sources = new Map(others.map((policy) => [policy.name, policy]));
     return enforcedWithoutAuditAmong(policies().compiled.taintPolicies).flatMap((compiled) => {
       const source = sources.get(compiled.name);
       if (!source) return [];
@@ -209,9 +197,6 @@ function hasMoreValues(value: unknown, most: number): boolean {
   }
   return false;
 }
-
-/** Whether nodes may keep startup taints of a policy in force if it is deleted, by its name, as far as that was asked. */
-const keeping = oncePer((_policies: PolicySet) => new Map<string, boolean>());
 
 /** Answers the reviews of policies. It allows every one. */
 export function adviceRoute(advise: Advise) {

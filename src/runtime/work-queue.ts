@@ -115,8 +115,6 @@ interface Item {
   timer: NodeJS.Timeout | undefined;
   /** While it fails. */
   backOff: BackOffs | undefined;
-  /** Whether its last run has failed. */
-  isRetry: boolean;
 }
 
 /** A key may fail for one cause and another: what lasts does not slow down what may end soon. */
@@ -126,14 +124,7 @@ interface BackOffs {
 }
 
 function newItem(): Item {
-  return {
-    due: NEVER,
-    notBefore: AT_ONCE,
-    notRestartedBefore: AT_ONCE,
-    timer: undefined,
-    backOff: undefined,
-    isRetry: false,
-  };
+  return { due: NEVER, notBefore: AT_ONCE, notRestartedBefore: AT_ONCE, timer: undefined, backOff: undefined };
 }
 
 interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
@@ -210,8 +201,8 @@ function startQueue(options: StartOptions): WorkQueue {
     return ready.has(key) || retries.has(key);
   }
 
-  function makeReady(key: string, { isRetry }: Item): void {
-    (isRetry ? retries : ready).add(key);
+  function makeReady(key: string, { backOff }: Item): void {
+    (backOff ? retries : ready).add(key);
     begin();
   }
 
@@ -241,7 +232,6 @@ function startQueue(options: StartOptions): WorkQueue {
       const againInMs = await work(key);
       if (item.backOff && --failing === 0) onRecovered();
       item.backOff = undefined;
-      item.isRetry = false;
       item.notBefore = pauseMs === 0 ? AT_ONCE : performance.now() + pauseMs;
       onResult?.('ok');
       if (againInMs !== undefined) add(key, againInMs);
@@ -250,7 +240,6 @@ function startQueue(options: StartOptions): WorkQueue {
       if (stopped) return;
       if (!item.backOff) failing++;
       item.backOff ??= { brief: createBackOff(RETRIES), lasting: createBackOff(LASTING_RETRIES) };
-      item.isRetry = true;
       onFailure(key, (error as Error).message);
       onResult?.('error');
       const retryAfterMs = retryAfterOf(error);

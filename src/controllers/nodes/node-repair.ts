@@ -19,7 +19,7 @@ import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
 import { policiesOf } from './startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
-import { changesOf, type TaintChanges, writtenChanges } from './written-changes.ts';
+import { type TaintChanges, taintChangesOf, writtenChanges } from './written-changes.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
 const SWEEP_MS = 600_000;
@@ -195,7 +195,7 @@ async function write(
   const { desired, ended } = step;
   const { name } = entry;
   if (desired === undefined) return undefined;
-  const changes = changesOf(step);
+  const changes = taintChangesOf(step);
   const written = await writer.write(entry, desired).catch((error) => {
     if (isFinal(error)) refused(name, changes, error, parts);
     throw error;

@@ -18,7 +18,7 @@ export interface WrittenChanges {
   readonly undone: (TaintChanges & { readonly error: Pick<ApiError, 'status' | 'reason' | 'message'> }) | undefined;
 }
 
-export function changesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
+export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
   return { set: drift.losses.filter(({ blockedBy }) => blockedBy === undefined), startup };
 }
 

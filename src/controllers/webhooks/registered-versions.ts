@@ -11,8 +11,11 @@ export interface NeededWebhooks {
 
 /** For which versions of policies the API server calls the webhooks, by the stored configurations. */
 export interface RegisteredVersions {
-  /** The configuration was read or written. Webhooks of earlier versions count until the configuration lacks one of them. */
-  observe(phase: ConfigurationPhase, stored: WebhookConfiguration | undefined, needed: NeededWebhooks): void;
+  /**
+   * The configuration was read or written. Webhooks of earlier versions count until the configuration lacks one of them.
+   * @returns whether it has the needed ones
+   */
+  observe(phase: ConfigurationPhase, stored: WebhookConfiguration | undefined, needed: NeededWebhooks): boolean;
   /** Whether both configurations have the webhooks that the version needs. */
   has(version: string): boolean;
 }
@@ -21,15 +24,17 @@ export function registeredVersions(): RegisteredVersions {
   const found: Record<ConfigurationPhase, NeededWebhooks> = { mutate: NONE, validate: NONE };
   return {
     observe(phase, stored, needed) {
-      if (hasWebhooks(stored, needed.webhooks)) found[phase] = needed;
+      const isRegistered = hasWebhooks(stored, needed.webhooks);
+      if (isRegistered) found[phase] = needed;
       else if (!hasWebhooks(stored, found[phase].webhooks)) found[phase] = NONE;
+      return isRegistered;
     },
     has: (version) => PHASES.every((phase) => found[phase].versions.has(version)),
   };
 }
 
 /** Whether the API server calls these webhooks as desired. Labels, owners and other webhooks of the configuration do not change that. */
-export function hasWebhooks(stored: WebhookConfiguration | undefined, desired: readonly Webhook[]): boolean {
+function hasWebhooks(stored: WebhookConfiguration | undefined, desired: readonly Webhook[]): boolean {
   return desired.every((webhook) => stored?.webhooks?.some((one) => hasFields(one, webhook)));
 }
 

@@ -24,7 +24,7 @@ import {
   updateManaged,
 } from '../managed-objects.ts';
 import { desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
-import { hasWebhooks, registeredVersions } from './registered-versions.ts';
+import { registeredVersions } from './registered-versions.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
@@ -103,30 +103,28 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       // Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a
       // missing mutation has not restored.
       const isStored = (phase: ConfigurationPhase) => stored.get(phase) !== undefined;
-      const [present, missing] = [PHASES.filter(isStored), PHASES.filter((phase) => !isStored(phase))];
-      const waits = [...(await applyAll(present)), ...(await applyAll(missing))];
+      const phases = [...PHASES.filter(isStored), ...PHASES.filter((phase) => !isStored(phase))];
+      const waits: number[] = [];
+      for (const phase of phases) {
+        await attempt(async () => {
+          const webhooks = webhooksOf(phase, needed);
+          // Without the one that only warns, policies are enforced.
+          const enforcing = webhooks.filter(({ name }) => name !== WARNING_WEBHOOK);
+          try {
+            waits.push(await apply(phase, webhooks));
+          } finally {
+            const isRegistered = registered.observe(phase, stored.get(phase), {
+              versions: needed.versions,
+              webhooks: enforcing,
+            });
+            if (!isRegistered) differences.push(difference(phase));
+          }
+        });
+      }
       const [fault] = faults;
       complaint = fault?.message ?? differences[0];
       if (fault) throw fault;
       return Math.min(CHECK_AGAIN_MS, ...waits);
-
-      async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
-        const found: number[] = [];
-        for (const phase of phases) {
-          await attempt(async () => {
-            const webhooks = webhooksOf(phase, needed);
-            // Without the one that only warns, policies are enforced.
-            const enforcing = webhooks.filter(({ name }) => name !== WARNING_WEBHOOK);
-            try {
-              found.push(await apply(phase, webhooks));
-            } finally {
-              registered.observe(phase, stored.get(phase), { versions: needed.versions, webhooks: enforcing });
-            }
-            if (!hasWebhooks(stored.get(phase), enforcing)) differences.push(difference(phase));
-          });
-        }
-        return found;
-      }
     },
     isRegistered: registered.has,
     complaint: () => complaint,
