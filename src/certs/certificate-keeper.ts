@@ -4,7 +4,7 @@ import { startTimer } from '../runtime/timer.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
-import { chainInvalidAt, joinBundles, parseCertificates, suppliedFault } from './inspect.ts';
+import { chainInvalidAt, isSignedBy, joinBundles, NOT_SIGNED, notFor, parseCertificates } from './inspect.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -140,7 +140,9 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     if (handOver.kind === 'refused' && !(last.kind === 'refused' && last.reason === handOver.reason)) {
       onFault(handOver.reason);
     }
-    const bundle = served === latestGood ? latestGood.bundle : joinBundles(latestGood.bundle, served.bundle);
+    // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
+    const isOnlyCa = served === latestGood || served.bundle === undefined;
+    const bundle = isOnlyCa ? served.bundle : joinBundles(latestGood.bundle, served.bundle);
     const before = current;
     current = { ...served, bundle };
     if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
@@ -165,11 +167,10 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   }
 
   /** Why no caller would accept the pair now. If the callers are not known, they may call by other names, and trust another CA than that of the file. */
-  function refusal({ serving, certificate, ca, bundle }: ServableCertificates): string | undefined {
-    const [known, caCert] = callers ? [names, bundle] : [[], undefined];
-    return (
-      suppliedFault({ ...serving, caCert, caKey: undefined }, known, now()) ?? chainInvalidAt(certificate, ca, now())
-    );
+  function refusal({ serving, certificate, ca, bundle, uncovered }: ServableCertificates): string | undefined {
+    if (callers && !isSignedBy(serving.cert, bundle)) return NOT_SIGNED;
+    if (callers && uncovered.length > 0) return notFor(uncovered);
+    return chainInvalidAt(certificate, ca, now());
   }
 }
 

@@ -200,7 +200,12 @@ export function suppliedFault(files: StoredFiles, names: readonly string[], now:
 
 function unfitFor(certificate: X509Certificate, names: readonly string[]): string | undefined {
   const uncovered = uncoveredNames(certificate, names);
-  return uncovered.length > 0 ? `not for ${uncovered.join(', ')}` : undefined;
+  return uncovered.length > 0 ? notFor(uncovered) : undefined;
+}
+
+/** That a certificate does not have these names, as text. */
+export function notFor(uncovered: readonly string[]): string {
+  return `not for ${uncovered.join(', ')}`;
 }
 
 /**

@@ -413,6 +413,16 @@ describe('a pair that takes the place of a valid one', () => {
     expect(onFault).not.toHaveBeenCalled();
   });
 
+  it('does not bring its CA while it is not served, where the one before came without a CA', async () => {
+    const { put, keeper, directory } = await start({});
+    rmSync(join(directory, 'ca.crt'));
+    const served = await put({ keepsCaFile: true });
+    await eventually(() => expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined }));
+    await put({ issuedMs: 5 * HOUR_MS, caIssuedMs: 5 * HOUR_MS });
+    await eventually(() => expect(keeper.fault()).toMatch(/not valid before/));
+    expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined });
+  });
+
   it.each<Case & { laterMs: number }>([
     { why: 'it is valid', next: { issuedMs: 2 * HOUR_MS }, laterMs: HOUR_MS + 60_000 },
     {
