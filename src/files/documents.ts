@@ -258,7 +258,8 @@ function checkContent(document: Document.Parsed, { secret, asWritten }: Required
   });
   // The targets of aliases are known now.
   for (const { key, value } of merges) {
-    const isBroken = mergedNodes(value, targets).some((node) => !isMap(node) && !isUnresolved(node, targets));
+    // An alias that is left has no anchor, which is reported as such.
+    const isBroken = mergedNodes(value, targets).some((node) => !isMap(node) && !isAlias(node));
     if (isBroken) report(key, 'expected a mapping, an alias of one, or a list of these for "<<"');
   }
   return { faults, targets };
@@ -306,11 +307,6 @@ function mergedNodes(value: unknown, targets: Targets): (Node | null | undefined
 
 function follow(node: Node | null | undefined, targets: Targets): Node | null | undefined {
   return isAlias(node) ? (targets.get(node) ?? node) : node;
-}
-
-/** An alias without an anchor, which is reported as such. */
-function isUnresolved(node: Node | null | undefined, targets: Targets): boolean {
-  return isAlias(node) && !targets.has(node);
 }
 
 function parseLargeJson(text: string, source: string, secret: boolean): Parsed {

@@ -6,7 +6,7 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
 import { MAX_POLICY_TAINTS } from '../policy/taint-policy.ts';
 import { type CompiledTaintRule, compileRules, isStartup, type TaintRule } from '../policy/taint-rule.ts';
 import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
@@ -197,21 +197,21 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
     const why = `requires the old taint, and would set it again: require ${NEW_ROLE} instead`;
     return { changes: [], byHand: [`TaintPolicy ${name} ${why}`] };
   }
-  const [compiled] = compilePolicies([policy]).taintPolicies;
+  const compiled = compileTaintPolicy(policy, { startupKeys: startupKeysOf([policy]) });
   const carriers = nodes
-    .filter(({ labels }) => compiled?.selectsNode(labels))
-    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled?.protectedBy(taint) !== undefined));
+    .filter(({ labels }) => compiled.selectsNode(labels))
+    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled.protectedBy(taint) !== undefined));
   const givesUp =
-    compiled?.allowsRemovalByAnnotation === false &&
+    !compiled.allowsRemovalByAnnotation &&
     compiled.mode !== 'Audit' &&
     carriers.length > 0 &&
     carriers.every(({ taints }) =>
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
     );
-  const isProtected = coverageBy(compiled?.protectionRules ?? []);
+  const isProtected = coverageBy(compiled.protectionRules);
   // A node can have one taint of a key and an effect, so any value will do for those that taintkeeper sets.
   const isSet = ({ effect }: TaintRule) =>
-    compiled?.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect) ?? false;
+    compiled.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect);
   // A startup rule would end the protection of its key by a domain, and contradict one by the key itself.
   const coversNew = (rule: TaintRule) => isProtected(rule) || (isStartup(rule.ensure) && isSet(rule));
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));

@@ -52,14 +52,14 @@ export function textAt(document: SourceDocument, path: Path): string | undefined
     case 'number':
     case 'boolean':
     case 'bigint':
-      return document.scalar(path) ?? refuseUnknown(document, path);
+      return document.scalar(path) ?? refuseUnknown(document, path, typeof value);
     default:
       return value === null ? '' : undefined;
   }
 }
 
-function refuseUnknown(document: SourceDocument, path: Path): never {
-  const what = `Talos reads a text here, and how it spells this ${typeof valueAt(document.value, path)} is not known`;
+function refuseUnknown(document: SourceDocument, path: Path, type: string): never {
+  const what = `Talos reads a text here, and how it spells this ${type} is not known`;
   throw new InputError([`${locateField(document, path)}: ${what}: put the value in quotes`]);
 }
 
