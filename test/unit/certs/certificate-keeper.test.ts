@@ -5,7 +5,11 @@ import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { certificateFiles } from '../../../src/certs/certificate-files.ts';
-import { type CertificateKeeperOptions, keepCertificates } from '../../../src/certs/certificate-keeper.ts';
+import {
+  type Callers,
+  type CertificateKeeperOptions,
+  keepCertificates,
+} from '../../../src/certs/certificate-keeper.ts';
 import { fingerprints, uncoveredNames } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { eventually } from '../eventually.ts';
@@ -16,6 +20,13 @@ import { expectConsistent, filesOf } from './directories.ts';
 const NAMES = ['localhost'];
 const POLL_INTERVAL_MS = 10;
 const DAY_MS = 86_400_000;
+
+/** Callers that trust every CA, unless `waitMs` says otherwise, and whose clock is the local one, unless `now` does. */
+const callersOf = ({
+  waitMs = () => 0,
+  now = () => new Date(),
+}: Partial<Callers['trust'] & Pick<Callers, 'now'>> = {}) => ({ trust: { waitMs }, now, onWait: vi.fn() });
+
 async function keep(
   directory: string,
   {
@@ -244,14 +255,6 @@ it('renews in time, though no file changes', async () => {
 });
 
 describe('a pair of another CA, where it is known who calls', () => {
-  const callersWho = () => {
-    /** By fingerprint, how long until it may be served. */
-    const waits = new Map<string, number>();
-    const waitMs = ({ fingerprint256 }: X509Certificate) => waits.get(fingerprint256) ?? Number.POSITIVE_INFINITY;
-    const onWait = vi.fn();
-    return { waits, onWait, callers: { trust: { waitMs }, now: () => new Date(), onWait } };
-  };
-
   /** @param days how long ago it was issued: it lasts 90 */
   async function put(directory: string, days = 1) {
     const issued = new Date(Date.now() - days * DAY_MS);
@@ -265,10 +268,13 @@ describe('a pair of another CA, where it is known who calls', () => {
   async function start(days?: number) {
     const directory = temporaryDirectory();
     const first = await put(directory, days);
-    const { waits, onWait, callers } = callersWho();
-    waits.set(first.ca.fingerprint256, 0);
+    /** By the fingerprint of a CA, how long until its pair may be served. */
+    const waits = new Map([[first.ca.fingerprint256, 0]]);
+    const callers = callersOf({
+      waitMs: ({ fingerprint256 }) => waits.get(fingerprint256) ?? Number.POSITIVE_INFINITY,
+    });
     const { keeper } = await keep(directory, { callers });
-    return { directory, first, keeper, waits, onWait };
+    return { directory, first, keeper, waits, onWait: callers.onWait };
   }
 
   it('waits until they trust the CA; until then the bundle has both CAs', async () => {
@@ -323,11 +329,7 @@ describe('a pair that takes the place of a valid one', () => {
       return pair;
     };
     const first = await put({ issuedMs: -80 * DAY_MS });
-    const callers = {
-      trust: { waitMs: () => 0 },
-      now: () => from(clock.aheadMs),
-      onWait: vi.fn(),
-    };
+    const callers = callersOf({ now: () => from(clock.aheadMs) });
     const kept = await keep(directory, areCallersKnown ? { callers } : {});
     return { ...kept, directory, clock, callers, put, first };
   }
@@ -450,7 +452,7 @@ describe('a pair that takes the place of a valid one', () => {
     const ca = await issueCa(new Date());
     writeFileSync(join(directory, 'ca.crt'), ca.cert);
     writePair(directory, await issueServing(ca, ['other'], new Date()));
-    const callers = { trust: { waitMs: () => Number.POSITIVE_INFINITY }, now: () => new Date(), onWait: vi.fn() };
+    const callers = callersOf({ waitMs: () => Number.POSITIVE_INFINITY });
     const misnamed = await keep(directory, { callers });
     const next = await issueServing(ca, NAMES, new Date());
     writePair(directory, next);
@@ -465,8 +467,7 @@ it.each([
 ])("issues pairs that are valid by the callers' clock, where the local one is $why it", async ({ aheadMs }) => {
   const directory = temporaryDirectory();
   const now = () => new Date(Date.now() + aheadMs);
-  const callers = { trust: { waitMs: () => 0 }, now, onWait: vi.fn() };
-  const { keeper, onServe } = await keep(directory, { callers });
+  const { keeper, onServe } = await keep(directory, { callers: callersOf({ now }) });
   const isValid = ({ validFromDate, validToDate }: X509Certificate) => validFromDate <= now() && now() < validToDate;
   expect(isValid(keeper.current().certificate) && isValid(keeper.current().ca as X509Certificate)).toBe(true);
 
