@@ -316,8 +316,8 @@ describe('a pair that takes the place of a valid one', () => {
     readonly keepsCaFile?: boolean;
   }
 
-  /** A directory with a pair of ten days, whose callers trust every CA. Their clock is ahead of the local one by `clock.aheadMs`. */
-  async function start({ areCallersKnown = true, aheadMs = 0 }) {
+  /** A directory with a pair of ten days. The callers trust every CA after `waitMs`. Their clock is ahead of the local one by `clock.aheadMs`. */
+  async function start({ areCallersKnown = true, aheadMs = 0, waitMs = 0 }) {
     const directory = temporaryDirectory();
     const clock = { aheadMs };
     const ca = await issueCa(from(-80 * DAY_MS));
@@ -329,7 +329,7 @@ describe('a pair that takes the place of a valid one', () => {
       return pair;
     };
     const first = await put({ issuedMs: -80 * DAY_MS });
-    const callers = callersOf({ now: () => from(clock.aheadMs) });
+    const callers = callersOf({ waitMs: () => waitMs, now: () => from(clock.aheadMs) });
     const kept = await keep(directory, areCallersKnown ? { callers } : {});
     return { ...kept, directory, clock, callers, put, first };
   }
@@ -370,7 +370,11 @@ describe('a pair that takes the place of a valid one', () => {
       says: /not valid after/,
     },
   ])('is not served if it is $why', async ({ next, says, ...circumstances }) => {
-    const { directory, put, keeper, first, onFault, onServe, callers } = await start(circumstances);
+    const { directory, put, keeper, first, onFault, onServe, callers } = await start({
+      ...circumstances,
+      // No CA is trusted: a pair that is not refused first would begin to wait.
+      waitMs: Number.POSITIVE_INFINITY,
+    });
     await put(next);
     await eventually(() => expect(keeper.fault()).toMatch(says));
 
