@@ -59,7 +59,7 @@ describe('what they are kept away from by selectors', () => {
     const startup = (spec: Partial<TaintPolicySpec>) =>
       taintPolicy({
         failurePolicy: 'Fail',
-        taints: [{ ...until, readyWhen: { conditions: ['Ready'] } } as never],
+        taints: [{ ...until, readyWhen: { conditions: [{ type: 'Ready' }] } }],
         ...spec,
       });
     const other = taintPolicy({ failurePolicy: 'Ignore', ...pool('b') }, 'q');
