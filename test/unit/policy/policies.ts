@@ -1,3 +1,4 @@
+import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -24,6 +25,12 @@ export function policySet(
     ...Object.entries(specs.recovery ?? {}).map(([name, spec]) => manifest('RecoveryPolicy', name, spec)),
   ];
   return compilePolicies(manifests.map(readPolicy), options);
+}
+
+/** TaintPolicies from their specs by name, in force: as they are read, and compiled. */
+export function taintSnapshot(specs: Specs<TaintPolicySpec>): { policies: Policy[]; compiled: PolicySet } {
+  const policies = Object.entries(specs).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
+  return { policies, compiled: compilePolicies(policies) };
 }
 
 export function manifest(kind: string, name: string, spec: unknown): object {

@@ -1,12 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
-import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
-import { readPolicy } from '../../e2e/policy-objects.ts';
 import { captureLog } from '../captured-log.ts';
-import { manifest } from '../policy/policies.ts';
+import { manifest, taintSnapshot } from '../policy/policies.ts';
 
 const KEY = 'node-role.kubernetes.io/control-plane';
 const node = (name: string, key = KEY) => ({
@@ -35,20 +33,18 @@ function rig(
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const clusterState: { own?: object } = {};
-  const inForce = Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
-  const snapshot = { policies: inForce, compiled: compilePolicies(inForce) };
-  const policies = () => snapshot;
+  const snapshot = taintSnapshot(others);
   const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
   const advise = policyAdvice({
     client,
     service,
     clusterState: () => clusterState.own as never,
-    policies,
+    policies: () => snapshot,
     log,
   });
   return {
     asked,
-    inForce,
+    inForce: snapshot.policies,
     clusterState,
     advise: (request: object) => advise({ operation: 'UPDATE', ...request } as never),
     messages: () => lines().map(({ msg }) => msg),

@@ -1,13 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
 import { AnswerTooLongError } from '../../../src/cluster/client/api-error.ts';
-import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
-import { readPolicy } from '../../e2e/policy-objects.ts';
 import { captureLog } from '../captured-log.ts';
 import { absent } from '../cluster/client/absent.ts';
-import { manifest } from '../policy/policies.ts';
+import { manifest, taintSnapshot } from '../policy/policies.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const TEXT = 'taint example.com/network:NoSchedule';
@@ -61,14 +59,12 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
     },
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
-  const inForce = Object.entries(others).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
-  const snapshot = { policies: inForce, compiled: compilePolicies(inForce) };
-  const policies = () => snapshot;
+  const snapshot = taintSnapshot(others);
   const advise = policyAdvice({
     client,
     service: SERVICE,
     clusterState: () => undefined,
-    policies,
+    policies: () => snapshot,
     log,
   });
   return {
