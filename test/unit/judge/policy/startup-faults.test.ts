@@ -14,6 +14,7 @@ const STARTUP: TaintRule = {
   readyWhen: { daemonSets: [CNI] },
 };
 const EVERYTHING: Toleration[] = [{ operator: 'Exists' }];
+const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
 
 interface Surroundings extends Partial<Omit<StartupSurroundings, 'others'>> {
   readonly others?: Readonly<Record<string, Partial<TaintPolicySpec>>>;
@@ -30,16 +31,14 @@ function faults(
     { mode: 'Restore' as const, taints: [STARTUP], ...one },
   ]);
   const all = policySet({ taint: Object.fromEntries(specs) }, { audit }).taintPolicies;
-  return all
-    .filter(({ name }) => name === 'p')
-    .flatMap((policy) =>
-      startupFaults(policy, {
-        others: all.filter((one) => one !== policy),
-        daemonSetOf: () => ({ tolerations: EVERYTHING, hostNetwork: false }),
-        replicas: [{ tolerations: EVERYTHING }],
-        ...surroundings,
-      }),
-    );
+  const policy = all.find(({ name }) => name === 'p');
+  if (!policy) throw new Error('policy p was not compiled');
+  return startupFaults(policy, {
+    others: all.filter((one) => one !== policy),
+    daemonSetOf,
+    replicas: [{ tolerations: EVERYTHING }],
+    ...surroundings,
+  });
 }
 
 describe('what keeps a startup taint on new nodes', () => {
@@ -98,7 +97,6 @@ it('a part of readyWhen that this version does not know keeps the taint', () => 
     manifest('TaintPolicy', 'p', { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] }),
   );
   const [policy] = result.ok ? compilePolicies([result.policy]).taintPolicies : [];
-  const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
   expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
     ['future', 'next'].map((part) => {
       const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;
