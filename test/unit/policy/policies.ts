@@ -1,4 +1,4 @@
-import type { Policy } from '../../../src/policy/policy.ts';
+import { type Policy, parseStoredPolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -31,6 +31,19 @@ export function policySet(
 export function taintSnapshot(specs: Specs<TaintPolicySpec>): { policies: Policy[]; compiled: PolicySet } {
   const policies = Object.entries(specs).map(([name, spec]) => readPolicy(manifest('TaintPolicy', name, spec)));
   return { policies, compiled: compilePolicies(policies) };
+}
+
+/**
+ * Compiled TaintPolicies from their specs by name, read as from the API server: fields that this version does not know are ignored.
+ * @throws Error for a spec that is invalid
+ */
+export function storedTaintPolicies(specs: Specs<object>): PolicySet['taintPolicies'] {
+  const stored = Object.entries(specs).map(([name, spec]) => {
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', name, spec));
+    if (!result.ok) throw new Error(JSON.stringify({ name, spec, problems: result.problems }));
+    return result.policy;
+  });
+  return compilePolicies(stored).taintPolicies;
 }
 
 export function manifest(kind: string, name: string, spec: unknown): object {

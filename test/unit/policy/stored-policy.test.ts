@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicy, parseStoredPolicy } from '../../../src/policy/policy.ts';
-import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { formatPath, formatProblem } from '../../../src/policy/problem.ts';
-import { manifest } from './policies.ts';
+import { manifest, storedTaintPolicies } from './policies.ts';
 
 const KEEP = { mode: 'Deny', taints: [{ key: 'a' }] };
 const read = (value: unknown) => {
@@ -133,8 +132,7 @@ describe('a startup taint with fields that this version does not know', () => {
     { why: 'none', taints: [rule()], fields: [] },
     { why: 'one of a rule that is no startup taint', taints: [{ key: 'a', future: 1 }], fields: [] },
   ])('is in force, and says which: $why', ({ taints, fields }) => {
-    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints }));
-    const [policy] = result.ok ? compilePolicies([result.policy]).taintPolicies : [];
+    const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints } });
     const found = policy?.untilReady.flatMap(({ value, field }) => value.unknownParts.map((part) => [field, part]));
     expect(found).toEqual(fields.map((part) => [/^spec\.taints\[\d\]/.exec(part)?.[0], part]));
     expect(policy?.startup).toHaveLength(taints.filter((one) => 'ensure' in one).length);

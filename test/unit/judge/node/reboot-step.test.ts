@@ -6,11 +6,9 @@ import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import { waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
-import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
-import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
-import { manifest, policySet } from '../../policy/policies.ts';
+import { policySet, storedTaintPolicies } from '../../policy/policies.ts';
 import { judgeNode } from '../request/judge-node.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
@@ -112,9 +110,7 @@ describe('a node that has rebooted', () => {
 
   it('is left to a version that knows all parts of the policy', () => {
     const rule = { ...RULE, readyWhen: { ...RULE.readyWhen, future: [{}] } };
-    const { result: stored } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec({ taints: [rule] })));
-    if (!stored.ok) throw new Error('the policy is invalid');
-    expect(written(node(), { policies: compilePolicies([stored.policy]).taintPolicies })).toBe(undefined);
+    expect(written(node(), { policies: storedTaintPolicies({ p: spec({ taints: [rule] }) }) })).toBe(undefined);
   });
 
   it('waits for its turn, and its other taints do not', () => {

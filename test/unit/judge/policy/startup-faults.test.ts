@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type StartupSurroundings, startupFaults, startupNotes } from '../../../../src/judge/policy/startup-faults.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
-import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
-import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
-import { manifest, policySet } from '../../policy/policies.ts';
+import { policySet, storedTaintPolicies } from '../../policy/policies.ts';
 
 const TAINT = 'example.com/network:NoSchedule';
 const CNI = { namespace: 'kube-system', name: 'cni' };
@@ -93,10 +91,7 @@ describe('what keeps a startup taint on new nodes', () => {
 
 it('a part of readyWhen that this version does not know keeps the taint', () => {
   const readyWhen = { daemonSets: [CNI], future: 1, next: 1 };
-  const { result } = parseStoredPolicy(
-    manifest('TaintPolicy', 'p', { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] }),
-  );
-  const [policy] = result.ok ? compilePolicies([result.policy]).taintPolicies : [];
+  const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] } });
   expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
     ['future', 'next'].map((part) => {
       const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;

@@ -12,11 +12,9 @@ import {
 } from '../../../../src/judge/startup/startup-step.ts';
 import { overdueAdvice, waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
-import { parseStoredPolicy } from '../../../../src/policy/policy.ts';
-import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
-import { manifest, policySet } from '../../policy/policies.ts';
+import { policySet, storedTaintPolicies } from '../../policy/policies.ts';
 import { judgeNode } from '../request/judge-node.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
@@ -319,8 +317,7 @@ describe('afterDeadline', () => {
 
   it('does not remove a taint with a part that this version does not know', () => {
     const readyWhen = { ...until('Remove').readyWhen, future: 1 };
-    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec({ taints: [{ ...rule(), readyWhen }] })));
-    const { taintPolicies: by } = compilePolicies(result.ok ? [result.policy] : []);
+    const by = storedTaintPolicies({ p: spec({ taints: [{ ...rule(), readyWhen }] }) });
     expect(by).toHaveLength(1);
     expect(step({ by, ageMs: 600_001 })).toMatchObject({ removable: [], waiting: [{ isOverdue: true }] });
   });
@@ -601,12 +598,8 @@ it('the startup taints that a node carries are those of enforced policies that s
 });
 
 describe('a startup taint with a part that this version does not know', () => {
-  const stored = (name: string, more: object) => {
-    const readyWhen = { daemonSets: [CILIUM], ...more };
-    const { result } = parseStoredPolicy(manifest('TaintPolicy', name, spec({ taints: [{ ...rule(), readyWhen }] })));
-    return result.ok ? [result.policy] : [];
-  };
-  const { taintPolicies: by } = compilePolicies([...stored('new', { future: 1, next: 1 }), ...stored('old', {})]);
+  const waitingFor = (more: object) => spec({ taints: [{ ...rule(), readyWhen: { daemonSets: [CILIUM], ...more } }] });
+  const by = storedTaintPolicies({ new: waitingFor({ future: 1, next: 1 }), old: waitingFor({}) });
   const unknown = ['future', 'next'].map((part) => `TaintPolicy new (spec.taints[0].readyWhen.${part})`).join(', ');
 
   it('stays, also if another policy has the taint and all known parts hold', () => {
