@@ -594,13 +594,11 @@ describe('InForce says what the API server has stored', () => {
     expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Conflict' });
   });
 
+  const refused = (method: string, path: string) => new ApiError(method, path, 403, 'Forbidden', 'no');
+  const unavailable = (method: string, path: string) => new ApiError(method, path, 500, 'InternalError', 'no');
   it.each<{ why: string; fail: (method: string, path: string) => unknown; reason: string }>([
-    {
-      why: 'is refused',
-      fail: (method, path) => new ApiError(method, path, 403, 'Forbidden', 'no'),
-      reason: 'Forbidden',
-    },
-    { why: 'fails', fail: (method, path) => new ApiError(method, path, 500, 'InternalError', 'no'), reason: 'Refused' },
+    { why: 'is refused', fail: refused, reason: 'Forbidden' },
+    { why: 'fails', fail: unavailable, reason: 'Refused' },
     { why: 'gets no answer', fail: () => new Error('no answer'), reason: 'Refused' },
   ])('where a repair $why, only what another writer has changed is not in force', async ({ fail, reason }) => {
     const api = nativeApi();
@@ -637,7 +635,6 @@ describe('InForce says what the API server has stored', () => {
     expect([conditionOf(0), conditionOf(1)]).toMatchObject(Array(2).fill({ status: 'False', reason: 'Refused' }));
   });
 
-  const unavailable = (method: string, path: string) => new ApiError(method, path, 500, 'InternalError', 'no');
   const IN_FORCE = { status: 'True', reason: 'InForce' };
   const REFUSED = { status: 'False', reason: 'Refused', message: expect.stringContaining('no') };
   const FORBIDDEN = { status: 'False', reason: 'Forbidden' };
@@ -654,7 +651,7 @@ describe('InForce says what the API server has stored', () => {
     {
       why: 'the list is refused, so the leader cannot know what stands',
       fails: /policies$/,
-      fault: (method, path) => new ApiError(method, path, 403, 'Forbidden', 'no'),
+      fault: refused,
       found: [FORBIDDEN, FORBIDDEN],
     },
   ])('of two policies, one is edited, and $why', async ({ fails, fault, found }) => {
