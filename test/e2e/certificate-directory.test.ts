@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { issueCa, issueServing } from '../../src/certs/issue.ts';
+import { issueCa, issueServing, type KeyPair } from '../../src/certs/issue.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
@@ -45,6 +45,11 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
 
   const workspace = createWorkspace('certificate-directory');
   const directory = workspace.path('certs');
+  const put = (ca: Pick<KeyPair, 'cert'>, serving: KeyPair) => {
+    writeFileSync(join(directory, 'tls.key'), serving.key);
+    writeFileSync(join(directory, 'tls.crt'), serving.cert);
+    writeFileSync(join(directory, 'ca.crt'), ca.cert);
+  };
   const everyBundleIs = (bundle: string) =>
     waitUntil(async () => ((await caBundles(cp())).every((found) => found === bundle) ? true : undefined), {
       // Trusted for 10 s, it is served; 5 s after that the one before it leaves; and the files are polled.
@@ -54,11 +59,8 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
 
   it('registers nothing with a certificate that has its name only as the Common Name', async () => {
     const ca = await issueCa(new Date());
-    writeFileSync(join(directory, 'ca.crt'), ca.cert);
     const name = `${SERVICE}.${NAMESPACE}.svc`;
-    const serving = await issueNamed(name, [], { ca });
-    writeFileSync(join(directory, 'tls.key'), serving.key);
-    writeFileSync(join(directory, 'tls.crt'), serving.cert);
+    put(ca, await issueNamed(name, [], { ca }));
     const [replica] = await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
     // The leader has called its Service for some seconds, and says why it does not register.
     await waitUntil(
@@ -78,22 +80,19 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
   });
 
   it('serves what is there, and puts its CA into every caBundle, also when it is replaced', async () => {
-    const put = async () => {
+    const putNew = async () => {
       const ca = await issueCa(new Date());
-      const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date());
-      writeFileSync(join(directory, 'tls.key'), serving.key);
-      writeFileSync(join(directory, 'tls.crt'), serving.cert);
-      writeFileSync(join(directory, 'ca.crt'), ca.cert);
+      put(ca, await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date()));
       return base64(ca.cert);
     };
     const secret = await readCertificates(cp());
 
-    const first = await put();
+    const first = await putNew();
     await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
     await everyBundleIs(first);
     await waitUntilProtected(cp(), 'cp-1');
     const others = await otherConfiguration(first);
-    await everyBundleIs(await put());
+    await everyBundleIs(await putNew());
     await waitUntilProtected(cp(), 'cp-1');
     expect(await readCertificates(cp())).toEqual(secret);
     expect((await cp().request(admin, 'GET', others.path)).body).toEqual(others.body);
