@@ -14,9 +14,9 @@ const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;
 const EDGE = { key: 'edge', effect: 'NoExecute' } as const;
 const PRESENT = { ...GPU, ensure: 'Always' } as const;
 
-function explain(node: NodeView, specs: Record<string, TaintPolicySpec>) {
+function explain(node: NodeView, specs: Record<string, TaintPolicySpec>, options?: { audit: boolean }) {
   const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
-  return policiesOnNode(node, compilePolicies(policies).taintPolicies);
+  return policiesOnNode(node, compilePolicies(policies, options).taintPolicies, options);
 }
 
 /** One line a taint: what it is, how it stands, the policies, and in brackets what blocks its restoration. */
@@ -165,10 +165,7 @@ describe('each taint of a node', () => {
 });
 
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
-  const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
-  const { audit, taints } = policiesOnNode(nodeOf([]), compilePolicies(policies, { audit: true }).taintPolicies, {
-    audit: true,
-  });
+  const { audit, taints } = explain(nodeOf([]), { a: rule('Restore', PRESENT) }, { audit: true });
   expect({ audit, taints }).toMatchObject({
     audit: true,
     taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'ModeDoesNotRestore' }],
@@ -176,10 +173,8 @@ it('is in mode Audit where taintkeeper runs with --audit, and nothing is restore
 });
 
 it('tells a missing taint from one that is there with another value', () => {
-  const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Audit', PRESENT) }];
   const otherValue = (node: NodeView) =>
-    policiesOnNode(node, compilePolicies(policies).taintPolicies).taints.find(({ state }) => state === 'missing')
-      ?.otherValue;
+    explain(node, { a: rule('Audit', PRESENT) }).taints.find(({ state }) => state === 'missing')?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
 });
