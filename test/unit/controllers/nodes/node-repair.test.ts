@@ -31,6 +31,11 @@ type Repair = ReturnType<typeof startRepair>;
 /** What is under way ends. */
 const settle = () => vi.advanceTimersByTimeAsync(1);
 
+async function untilNextWrite(writes: Repair['writes'], stepMs: number): Promise<void> {
+  const before = writes.length;
+  while (writes.length === before) await vi.advanceTimersByTimeAsync(stepMs);
+}
+
 describe('the leader checks all nodes', () => {
   it('at the beginning: what they lack is written, and no more than that', async () => {
     const { writes, said, metric } = startRepair(restore, [nodeEntry('n1', [other]), nodeEntry('n2', [gpu])]);
@@ -234,20 +239,19 @@ describe('a write', () => {
       throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
     });
     await vi.advanceTimersByTimeAsync(120_000);
-    const before = writes.length;
     // From the failure on, the next pause is 15 s at least.
-    while (writes.length === before) await vi.advanceTimersByTimeAsync(100);
+    await untilNextWrite(writes, 100);
     beforeWrite.mockReset();
     setPolicies({ ...restore, q: rule('Audit', PRESENT) });
     await vi.advanceTimersByTimeAsync(1_000);
     expect(taintsOf('n0')).toEqual([gpu]);
   });
 
-  describe('that another admission plugin refuses for many nodes', () => {
-    const denied = (name: string) => {
-      if (name.startsWith('n')) throw new ApiError('PATCH', name, 403, 'Forbidden', 'denied by another plugin');
-    };
+  const denied = (name: string) => {
+    if (name.startsWith('n')) throw new ApiError('PATCH', name, 403, 'Forbidden', 'denied by another plugin');
+  };
 
+  describe('that another admission plugin refuses for many nodes', () => {
     it('does not delay the writes of other nodes', async () => {
       const { beforeWrite, change, taintsOf } = startRepair(restore, [...bare(2_500), nodeEntry('other', [gpu])]);
       beforeWrite.mockImplementation(denied);
@@ -272,9 +276,8 @@ describe('a write', () => {
       const { beforeWrite, change, writes, taintsOf } = startRepair(restore, bare(1));
       beforeWrite.mockImplementation(denied);
       await vi.advanceTimersByTimeAsync(1_200_000);
-      const before = writes.length;
       // From the failure on, the next pause is 150 s at least.
-      while (writes.length === before) await vi.advanceTimersByTimeAsync(1_000);
+      await untilNextWrite(writes, 1_000);
       beforeWrite.mockReset();
       change('n0', { labels: { 'other-plugin': 'allows' } });
       await vi.advanceTimersByTimeAsync(1_000);
@@ -291,13 +294,10 @@ describe('a write', () => {
       [nodeEntry('n0', [network])],
       { daemonSets },
     );
-    beforeWrite.mockImplementation((name) => {
-      throw new ApiError('PATCH', name, 403, 'Forbidden', 'denied by another plugin');
-    });
+    beforeWrite.mockImplementation(denied);
     await vi.advanceTimersByTimeAsync(1_200_000);
-    const before = writes.length;
     // From the failure on, the next pause is 150 s at least.
-    while (writes.length === before) await vi.advanceTimersByTimeAsync(1_000);
+    await untilNextWrite(writes, 1_000);
     beforeWrite.mockReset();
     const id = { namespace: 'kube-system', name: 'cni', uid: 'u', resourceVersion: '1' };
     const value = projectDaemonSet({ metadata: id, spec: { selector: {}, template: { metadata: {}, spec: {} } } });
@@ -312,9 +312,8 @@ describe('a write', () => {
       throw new Error('no answer');
     });
     await vi.advanceTimersByTimeAsync(120_000);
-    const before = writes.length;
     // From the failure on, the next pause is 15 s at least.
-    while (writes.length === before) await vi.advanceTimersByTimeAsync(100);
+    await untilNextWrite(writes, 100);
     await vi.advanceTimersByTimeAsync(200);
     beforeWrite.mockReset();
     remove('n0');
