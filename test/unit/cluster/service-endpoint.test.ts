@@ -1,28 +1,16 @@
-import { once } from 'node:events';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { callOverService } from '../../../src/cluster/service-endpoint.ts';
 import { issueAuthority, issueNamed } from '../certs/authorities.ts';
+import { startEchoingWebhook } from '../webhooks/echoing-webhook.ts';
 
 const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
 const ca = await issueAuthority('root', new Date());
 
 /** A webhook at the end of a Service, and the client that reads the Service. */
 async function startService(pair: KeyPair) {
-  const server = createServer(pair, async (request, response) => {
-    const { request: review } = (await json(request)) as { request: { uid: string } };
-    response.end(JSON.stringify({ response: { uid: review.uid } }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await startEchoingWebhook(pair);
   const client = {
     request: async () => ({ spec: { type: 'ExternalName', externalName: '127.0.0.1' } }),
   } as unknown as ApiClient;

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { openTunnel } from '../../../src/cluster/tunnel.ts';
 import { dial } from '../../../src/doctor/dial.ts';
 import { stopClock, whenTrue } from '../stopped-clock.ts';
+import { startEchoingWebhook } from '../webhooks/echoing-webhook.ts';
 
 const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
 const ca = await issueCa(new Date());
@@ -20,24 +19,13 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Answers as the webhook does, or with that status. */
-function webhook({ status = 200, date = new Date() } = {}): Promise<number> {
-  const server = createHttps(serving, async (request, response) => {
-    const { request: review } = (await json(request)) as { request: { uid: string } };
-    response.setHeader('date', date.toUTCString());
-    response.statusCode = status;
-    response.end(JSON.stringify({ response: { uid: review.uid } }));
-  });
-  return listen(server);
-}
-
 const LIMITS = { connectMs: 2_000, answerMs: 8_000 };
 const at = (port: number, limits = {}) => dial({ host: '127.0.0.1', port }, SERVER_NAME, { ...LIMITS, ...limits });
 
 describe('a client that dials a replica', () => {
   it('sees the certificate of any issuer, the answer, and the clock', async () => {
     const hourAhead = new Date(Date.now() + 3_600_000);
-    const dialled = await at(await webhook({ date: hourAhead }));
+    const dialled = await at(await startEchoingWebhook(serving, { date: hourAhead }));
     if (dialled.outcome !== 'greeted') throw new Error(dialled.fault.message);
     const { chain, refusal, clockAheadMs = 0 } = dialled.greeting;
     expect(chain[0]?.toString().trim()).toBe(serving.cert.trim());
@@ -46,11 +34,13 @@ describe('a client that dials a replica', () => {
   });
 
   it('learns that the answer was none', async () => {
-    expect(await at(await webhook({ status: 503 }))).toMatchObject({ greeting: { refusal: 'it answered 503' } });
+    expect(await at(await startEchoingWebhook(serving, { status: 503 }))).toMatchObject({
+      greeting: { refusal: 'it answered 503' },
+    });
   });
 
   it('gives a busy replica more time for its answer than the network for the connection', async () => {
-    const port = await webhook();
+    const port = await startEchoingWebhook(serving);
     const connectMs = 500;
     let asking: Socket | undefined;
     const slow = await listen(
@@ -115,7 +105,7 @@ describe('a port-forward', () => {
   }
 
   it('is a line like any other', async () => {
-    const port = await webhook();
+    const port = await startEchoingWebhook(serving);
     let asked = '';
     const sockets = await kubelet((send, url) => {
       asked = url;

@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
@@ -12,6 +8,7 @@ import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
 import { eventually } from '../eventually.ts';
+import { startEchoingWebhook } from '../webhooks/echoing-webhook.ts';
 import { certificates } from './facts.ts';
 
 const its = await certificates();
@@ -176,13 +173,7 @@ describe('of a dual-stack Service', () => {
   });
 
   it('an address family to which there is no route does not count if the other answers', async () => {
-    const server = createServer(its.serving, async (request, response) => {
-      const { request: review } = (await json(request)) as { request: { uid: string } };
-      response.end(JSON.stringify({ response: { uid: review.uid } }));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await startEchoingWebhook(its.serving);
     const replica = { name: 'a', podName: 'a', port, endpoint: undefined, pod: undefined };
     const called = await probeReplica({ ...replica, addresses: ['::ffff:127.0.0.2', '127.0.0.1'] }, CALLERS);
     expect(called).toMatchObject({ address: '127.0.0.1', dialled: { outcome: 'greeted' }, way: 'direct' });

@@ -1,9 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import { describe, expect, it } from 'vitest';
+import { issueServing } from '../../../src/certs/issue.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { CERTIFICATE_CHECKS } from '../../../src/doctor/check.ts';
@@ -12,6 +8,7 @@ import { known } from '../../../src/doctor/reading.ts';
 import { recogniserFor } from '../../../src/doctor/recognition.ts';
 import { probeReplica, type ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 import { issueAuthority } from '../certs/authorities.ts';
+import { startEchoingWebhook } from '../webhooks/echoing-webhook.ts';
 import { certificates, greeted, healthyFacts, pod, run, unseen, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();
@@ -20,21 +17,6 @@ const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
 /** Of a proxy that takes TLS connections apart. */
 const proxyCa = await issueAuthority('Example Proxy CA', new Date('2026-05-31'));
 const proxy = { ca: proxyCa, serving: await issueServing(proxyCa, ['proxy.example.com'], new Date('2026-05-31')) };
-
-/** Listens at the address of a pod: passes the review on as a proxy does, or asks for a password. */
-async function listen(pair: KeyPair, status: number): Promise<number> {
-  const server = createServer(pair, async (request, response) => {
-    const { request: review } = (await json(request)) as { request: { uid: string } };
-    response.statusCode = status;
-    response.end(JSON.stringify({ response: { uid: review.uid } }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 /** Neither the API server nor a port-forward leads to the pod. */
 const client = {
@@ -62,7 +44,7 @@ describe('what answers at the address of a pod and shows a certificate that is n
     { what: 'something that is no webhook', status: 404 },
   ])('is named, and the certificates of taintkeeper are left alone: $what', async ({ status }) => {
     const well = wellFacts(its);
-    const port = await listen(proxy.serving, status);
+    const port = await startEchoingWebhook(proxy.serving, { status });
     const facts = { ...well, replicas: [await calledOn(port, well)] };
 
     const said = `something else answers at 127.0.0.1:${port}: its certificate was issued by Example Proxy CA`;
