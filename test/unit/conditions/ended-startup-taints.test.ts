@@ -17,11 +17,19 @@ import { unseenRequest } from './requests.ts';
 
 type Specs = Readonly<Record<string, TaintPolicySpec>>;
 
-it.each(LEAVING_CASES)('the webhook is called where the engine warns about $ended: $why', ({ policies, ...one }) => {
-  const { node, request } = updateRequest(one.update);
-  const called = calledWebhooks(webhookEntries(taintPolicies(policies)));
-  const calls = called(unseenRequest(request, { nodes: [node], daemonSets: [] }), 'validate');
-  expect(calls).toEqual(one.ended.length > 0 ? ['report.taintkeeper.dev'] : []);
+describe.each(['Ignore', 'Fail'] as const)('where policies have failurePolicy %s,', (failurePolicy) => {
+  it.each(LEAVING_CASES)('the webhook is called where the engine warns about $ended: $why', ({ policies, ...one }) => {
+    const { node, request } = updateRequest(one.update);
+    const specs = Object.entries(policies).map(([name, spec]) => [
+      name,
+      // A policy that only reports fails open.
+      { ...spec, failurePolicy: spec.mode === 'Audit' ? 'Ignore' : failurePolicy } as const,
+    ]);
+    const called = calledWebhooks(webhookEntries(taintPolicies(Object.fromEntries(specs))));
+    const seen = unseenRequest(request, { nodes: [node], daemonSets: [] });
+    expect(called(seen, 'validate')).toEqual(one.ended.length > 0 ? ['report.taintkeeper.dev'] : []);
+    expect(called(seen, 'mutate')).toEqual([]);
+  });
 });
 
 const STARTUP = { key: 'example.com/network', effect: 'NoSchedule' } as const;

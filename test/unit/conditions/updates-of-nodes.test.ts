@@ -147,49 +147,6 @@ it('a new node needs the taints of the policies that select it, and of no other'
   expect([calls('gpu'), calls('cpu')]).toEqual([[], ['register', 'report-registration']]);
 });
 
-describe('a change of labels by which a policy leaves a node that waits with its startup taint', () => {
-  const startup = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-  const waiting: TaintRule = {
-    ...{ ...startup, ensure: 'UntilReady' },
-    readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
-  };
-
-  it.each<{ what: string; other: Partial<TaintPolicySpec>; isCalled: boolean }>([
-    { what: 'has nothing to do with the taint', other: {}, isCalled: true },
-    { what: 'has the taint, too', other: { taints: [waiting] }, isCalled: false },
-    {
-      what: 'sets the taint at registration, for another client to remove it',
-      other: { taints: [{ ...startup, ensure: 'AtRegistration' }] },
-      isCalled: false,
-    },
-    {
-      what: 'sets another value of it at registration',
-      other: { taints: [{ ...startup, value: 'x', ensure: 'AtRegistration' }] },
-      isCalled: true,
-    },
-    {
-      what: 'sets it at registration on other nodes',
-      other: {
-        nodeSelector: { matchLabels: { pool: 'cpu' } },
-        taints: [{ ...startup, ensure: 'AtRegistration' }],
-      },
-      isCalled: true,
-    },
-    {
-      what: 'would set it at registration, and only reports',
-      other: { mode: 'Audit', failurePolicy: 'Ignore', taints: [{ ...startup, ensure: 'AtRegistration' }] },
-      isCalled: true,
-    },
-  ])('calls the webhook: $isCalled, where another policy $what', ({ other, isCalled }) => {
-    const called = callsAbout([
-      policy('network', { nodeSelector: { matchLabels: { pool: 'gpu' } }, taints: [waiting] }),
-      policy('other', other),
-    ]);
-    const [oldObject, object] = [{ pool: 'gpu' }, {}].map((labels) => nodeWith([startup], labels));
-    expect(called({ operation: 'UPDATE', object, oldObject })).toEqual(isCalled ? ['report'] : []);
-  });
-});
-
 /** Policies for one pool each, with a user of their own. */
 const many = (count: number, spec: (index: number) => Partial<TaintPolicySpec> = () => ({})) =>
   Array.from({ length: count }, (_, index) =>

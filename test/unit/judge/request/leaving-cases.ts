@@ -17,6 +17,7 @@ interface LeavingCase {
 const READY = { daemonSets: [{ namespace: 'a', name: 'b' }] };
 const waiting = { key: 'example.com/network', value: 'x', effect: 'NoSchedule' } as const;
 const otherValue = { ...waiting, value: 'y' } as const;
+const withoutValue = { ...waiting, value: undefined } as const;
 const gpus = { ...waiting, key: 'example.com/gpu' } as const;
 const NETWORK = ['example.com/network=x:NoSchedule'];
 const GPUS = ['example.com/gpu=x:NoSchedule'];
@@ -58,6 +59,11 @@ const ROWS: readonly Row[] = [
     ended: NETWORK,
   },
   {
+    why: 'another policy has nothing to do with the taint',
+    policies: { p: network(), q: pool([{ key: 'dedicated' }], { ...everywhere, mode: 'Deny' }) },
+    ended: NETWORK,
+  },
+  {
     why: 'another policy with the taint only reports',
     policies: { p: network(), q: network({ mode: 'Audit', ...everywhere }) },
     ended: NETWORK,
@@ -96,6 +102,22 @@ const ROWS: readonly Row[] = [
       p: network(),
       q: pool([atRegistration({ value: 'y' })], everywhere),
     },
+    ended: NETWORK,
+  },
+  {
+    why: 'another policy sets a value at registration, and the startup taint has none',
+    policies: { p: pool([until({ value: undefined })]), q: pool([atRegistration()], everywhere) },
+    update: { before: [withoutValue], after: [withoutValue] },
+    ended: ['example.com/network:NoSchedule'],
+  },
+  {
+    why: 'another policy sets it at registration on other nodes',
+    policies: { p: network(), q: pool([atRegistration()], inCpuPool) },
+    ended: NETWORK,
+  },
+  {
+    why: 'another policy would set it at registration, and only reports',
+    policies: { p: network(), q: pool([atRegistration()], { ...everywhere, mode: 'Audit' }) },
     ended: NETWORK,
   },
   {
