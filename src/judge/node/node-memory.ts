@@ -19,6 +19,12 @@ export interface TaintChange extends TaintTime {
   readonly change: 'set' | 'remove' | 'allow';
 }
 
+/** A change that a step writes. */
+export interface WrittenChange extends Omit<TaintChange, 'at'> {
+  /** The taint was as the leader had left it, see {@link isAsLeft}: the leader writes because something else has changed. */
+  readonly wasAsLeft: boolean;
+}
+
 /**
  * What the leader knows of a Node and no object says. A new leader begins with none, and losing it is harmless: a conflict is found again after three
  * changes, an entry stays for another hour or until a user deletes it, and a startup taint of a deleted policy stays until a user removes it. All times are in
@@ -66,18 +72,12 @@ export function isBlank({ changes, conflicts, standing, entriesEndedAt, reboots,
   return sizes.every((size) => size === 0) && entriesEndedAt === undefined;
 }
 
-/**
- * The memory after the leader has written these changes. Several policies may be the reason for one.
- * @param asLeft the taints that were as the leader had left them, see {@link isAsLeft}: it wrote because something else has changed
- */
-export function memoryAfterChanges(
-  memory: NodeMemory,
-  written: readonly Pick<TaintChange, 'taint' | 'change'>[],
-  asLeft: readonly Taint[],
-  now: number,
-): NodeMemory {
-  const lasting = new Set(asLeft.map((taint) => lastChange(memory, taint, now)));
-  const kept = memory.changes.filter((one) => isRecent(one.at, now) && !lasting.has(one));
+/** The memory after the leader has written these changes. Several policies may be the reason for one. */
+export function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
+  const notUndone = new Set(
+    written.flatMap(({ taint, wasAsLeft }) => (wasAsLeft ? lastChange(memory, taint, now) : [])),
+  );
+  const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
   const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
   return { ...memory, changes: [...kept, ...added.values()] };
 }

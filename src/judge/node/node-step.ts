@@ -26,7 +26,7 @@ import {
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
-  type TaintChange,
+  type WrittenChange,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 
@@ -59,9 +59,7 @@ export interface NodeStep {
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
   /** What is written about taints, without reboots. */
-  readonly changes: readonly Pick<TaintChange, 'taint' | 'change'>[];
-  /** Those of them that are as the leader has left them. */
-  readonly asLeft: readonly Taint[];
+  readonly changes: readonly WrittenChange[];
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
   /** What the leader knows after the step, if it writes nothing. */
@@ -104,14 +102,12 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     ended: [...ended, ...revoked, ...toRemove.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
     more: toAllow.map(({ taint }) => taint),
   });
-  const allowedThen = parseAllowedRemovals(allowRemoval);
   const startup: StartupStep = {
     ...waits,
     ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
     late: toSet,
     removable: toRemove,
-    // The annotation may have no room for an entry.
-    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(allowedThen, taint)),
+    allowing: thoseWithEntry(toAllow, allowRemoval),
   };
   const conflicts = conflictsNow(
     known,
@@ -128,7 +124,6 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     allowRemoval,
     ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
   };
-  const written = changesOf(drift, startup);
   const timers = [
     ...standing.map((one) => endsAt(one) - now),
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
@@ -142,7 +137,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
       unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
     ),
   ].filter((ms): ms is number => ms !== undefined && ms > 0);
-  const changes =
+  const isChanged =
     desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval || startup.boot !== undefined;
   return {
     drift,
@@ -150,9 +145,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     conflicting: [...conflicting, ...paused],
     ended,
     revoked,
-    changes: written,
-    asLeft: written.map(({ taint }) => taint).filter((taint) => isAsLeft(known, node, taint, now)),
-    desired: changes ? desired : undefined,
+    changes: changesOf(drift, startup).map((one) => ({ ...one, wasAsLeft: isAsLeft(known, node, one.taint, now) })),
+    desired: isChanged ? desired : undefined,
     memory: { ...known, conflicts, standing, awaited: startup.awaited },
     nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
   };
@@ -164,12 +158,12 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
-  { startup, ended, revoked, changes, asLeft }: NodeStep,
+  { startup, ended, revoked, changes }: NodeStep,
   now: number,
 ): NodeMemory {
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
-  const after = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, asLeft, now);
+  const after = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
   return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
@@ -179,13 +173,23 @@ function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>
 }
 
 /** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */
-function changesOf(drift: NodeDrift, { late, removable, allowing }: StartupStep): NodeStep['changes'] {
+function changesOf(drift: NodeDrift, { late, removable, allowing }: StartupStep): Omit<WrittenChange, 'wasAsLeft'>[] {
   const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
   return [
     ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
     ...[...restored, ...late].map(({ taint }) => ({ taint, change: 'set' as const })),
     ...removable.map(({ taint }) => ({ taint, change: 'remove' as const })),
   ];
+}
+
+/** Without those for which the annotation has no room. */
+function thoseWithEntry<One extends { readonly taint: Taint }>(
+  all: readonly One[],
+  allowRemoval: string | undefined,
+): readonly One[] {
+  if (all.length === 0) return all;
+  const allowed = parseAllowedRemovals(allowRemoval);
+  return all.filter(({ taint }) => isRemovalAllowed(allowed, taint));
 }
 
 function conflictingBy(

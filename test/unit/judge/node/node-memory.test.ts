@@ -14,7 +14,7 @@ import {
   type TaintChange,
 } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
-import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
+import { identity } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
 
 const LATER = CONFLICT.windowMs;
@@ -34,8 +34,8 @@ it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
 });
 
 it('a change is forgotten after the window, when another one is recorded', () => {
-  const written = [gpu, other, other].map((taint) => ({ taint, change: 'set' as const }));
-  expect(memoryAfterChanges(restored(0, 1), written.slice(1), [], LATER).changes).toEqual([
+  const written = [other, other].map((taint) => ({ taint, change: 'set', wasAsLeft: false }) as const);
+  expect(memoryAfterChanges(restored(0, 1), written, LATER).changes).toEqual([
     { taint: gpu, change: 'set', at: 1 },
     { taint: other, change: 'set', at: LATER },
   ]);
@@ -71,16 +71,18 @@ describe('what another writer has undone', () => {
         { taint: gpu, change: 'set', at: 1 },
       ],
     });
-    const written = [{ taint: gpu, change: 'remove' as const }];
-    const timesOf = (asLeft: readonly Taint[]) =>
-      memoryAfterChanges(known, written, asLeft, 5).changes.map(({ taint, at }) => [taint.key, at]);
-    expect(timesOf([])).toEqual([
+    const timesAfter = (wasAsLeft: boolean) =>
+      memoryAfterChanges(known, [{ taint: gpu, change: 'remove', wasAsLeft }], 5).changes.map(({ taint, at }) => [
+        taint.key,
+        at,
+      ]);
+    expect(timesAfter(false)).toEqual([
       ['other', 0],
       ['dedicated', 0],
       ['dedicated', 1],
       ['dedicated', 5],
     ]);
-    expect(timesOf([gpu])).toEqual([
+    expect(timesAfter(true)).toEqual([
       ['other', 0],
       ['dedicated', 0],
       ['dedicated', 5],

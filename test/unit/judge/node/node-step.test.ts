@@ -14,7 +14,7 @@ import { cpu, gpu, other } from '../request/node-updates.ts';
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-const SET_GPU = [{ taint: gpu, change: 'set' }] as const;
+const SET_GPU = [{ taint: gpu, change: 'set', wasAsLeft: false }] as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'a', name: 'b' }] };
 const STARTUP: TaintRule = { ...NETWORK, ensure: 'UntilReady', readyWhen: READY_WHEN };
 const REQUIRED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [ALWAYS] } };
@@ -140,7 +140,7 @@ describe('an entry and its taint that stand together', () => {
 describe('a taint that another writer removes again and again', () => {
   const conflicting = (times: number, everyMs = 1_000) => {
     let memory = step(node([]), REQUIRED).memory;
-    for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, [], n * everyMs);
+    for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, n * everyMs);
     return memory;
   };
 
@@ -451,7 +451,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
 it('the memory of an earlier Node of that name does not count', () => {
   let { memory } = step(node([]), REQUIRED);
-  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, [], 0);
+  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
   expect(next.memory.uid).toBe('u2');

@@ -207,8 +207,8 @@ describe('a boot ID that changes back and forth', () => {
   it('is recorded, without what the leader did in an earlier boot of the taints that it sets again', () => {
     const kept = { key: 'kept', effect: 'NoSchedule' } as const;
     const both = { p: spec({ taints: [RULE, { ...RULE, ...kept, afterReboot: 'Ignore' }] }) };
-    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove' as const }));
-    const before = memoryAfterChanges(newMemory('u1'), removed, [], 0);
+    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove', wasAsLeft: false }) as const);
+    const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
     expect(memoryAfterWrite(reboots.memory, reboots, now)).toMatchObject({
@@ -219,7 +219,7 @@ describe('a boot ID that changes back and forth', () => {
 
   it('that the leader removes the taint in each boot is no conflict', () => {
     const removedThrice = [0, 1, 2].reduce(
-      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove' }], [], at),
+      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove', wasAsLeft: false }], at),
       newMemory('u1'),
     );
     const settled = node({ startupBoot: { bootId: 'B', setAt: NOW - 30_000 }, taints: [TAINT] });
