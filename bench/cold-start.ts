@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
+import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';

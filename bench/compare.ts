@@ -2,7 +2,7 @@ import { globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
+import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { onExit } from '../test/control-plane/on-exit.ts';
 import { launchServe, type ServeProcess } from '../test/control-plane/serve-process.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';

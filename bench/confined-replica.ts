@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
+import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import type { Cgroup } from './cgroups.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
+import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { launchServe } from '../test/control-plane/serve-process.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { HOSTILE_BODIES } from '../test/unit/server/hostile-bodies.ts';

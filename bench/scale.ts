@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { deployedEnvironment, deployedProbe } from '../test/control-plane/as-deployed.ts';
 import type { AuditEvent } from '../test/control-plane/audit-log.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { type Replica, taintkeeperAccount } from '../test/control-plane/replicas.ts';
 import { succeeded } from '../test/control-plane/rest.ts';
@@ -81,7 +81,7 @@ async function measure(count: number): Promise<void> {
   const { bytes } = await survey(cp);
   const rows = createRows(`${count.toLocaleString('en')} of ${(bytes / 1000).toFixed(1)} KB`);
   const requests = auditedRequests(cp.auditFile, taintkeeperAccount);
-  const installation = await install(cp);
+  const installation = await install(cp, [], deployedProbe());
   try {
     await protect(cp);
     await firstStart();

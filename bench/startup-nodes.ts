@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from '../src/cluster/client/api-client.ts';
+import { deployedEnvironment, deployedProbe } from '../test/control-plane/as-deployed.ts';
 import type { AuditEvent } from '../test/control-plane/audit-log.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { follow } from '../test/control-plane/follow.ts';
 import { chosenBy, provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { taintkeeperAccount } from '../test/control-plane/replicas.ts';
@@ -114,7 +114,7 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Sc
     components: ['kube-scheduler'],
     auditPolicy: join(import.meta.dirname, 'scale-audit-policy.yaml'),
   });
-  const installation = await install(cp, ['listPods']);
+  const installation = await install(cp, ['listPods'], deployedProbe());
   const client = await connect({ kubeconfig: await cp.kubeconfigFile(admin), userAgent: 'bench' });
   const stopping = new AbortController();
   try {

@@ -1,5 +1,5 @@
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
-import { deployedEnvironment } from '../../test/control-plane/deployed-environment.ts';
+import { deployedEnvironment } from '../../test/control-plane/as-deployed.ts';
 import { freePorts } from '../../test/control-plane/free-ports.ts';
 import { launch } from '../../test/control-plane/process.ts';
 import { type Replica, startReplica } from '../../test/control-plane/replicas.ts';

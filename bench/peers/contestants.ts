@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { deployedEnvironment } from '../../test/control-plane/deployed-environment.ts';
+import { deployedEnvironment } from '../../test/control-plane/as-deployed.ts';
 import { freePorts } from '../../test/control-plane/free-ports.ts';
 import { whyGoFailed } from '../../test/control-plane/go-failure.ts';
 import { launch, type Supervised } from '../../test/control-plane/process.ts';

@@ -47,7 +47,7 @@ export interface ServiceProxy {
  * cluster a pod that dies is known to the kubelet from its runtime, and an address that is gone is refused for as long
  * as that takes to get about.
  */
-export async function startServiceProxy(): Promise<ServiceProxy> {
+export async function startServiceProxy(probe = PROBE): Promise<ServiceProxy> {
   const backends = new Map<string, Backend & { probe: ReadinessProbe }>();
   let turn = 0;
 
@@ -81,7 +81,7 @@ export async function startServiceProxy(): Promise<ServiceProxy> {
     add: (backend) => {
       remove(backend.name);
       const { name, port, adminUrl } = backend;
-      backends.set(name, { name, port, adminUrl, probe: probeReadiness(`${adminUrl}/readyz`, PROBE) });
+      backends.set(name, { name, port, adminUrl, probe: probeReadiness(`${adminUrl}/readyz`, probe) });
     },
     remove,
     reset: () => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
+import { deployedEnvironment } from '../control-plane/as-deployed.ts';
 import { grantRules } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
-import { deployedEnvironment } from '../control-plane/deployed-environment.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import type { Replica } from '../control-plane/replicas.ts';
 import { developer, node, serviceAccount, type User } from '../control-plane/users.ts';

@@ -3,6 +3,7 @@ import { replicaOf } from '../../src/cluster/lease/leadership.ts';
 import { holderOf, type Lease } from '../../src/cluster/lease/lease.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { ProbeOptions } from '../control-plane/readiness-probe.ts';
 import {
   NAMESPACE,
   type Replica,
@@ -47,18 +48,23 @@ export interface Installation {
 /**
  * Applies manifests/install.yaml, and leads its Service to this machine.
  * @param rights what is granted besides: see docs/reference/rights.md
+ * @param probe of the readiness of replicas. By default more often than in a cluster, which a benchmark of CPU time would count
  */
-export async function install(cp: ControlPlane, rights: readonly GrantingValue[] = []): Promise<Installation> {
+export async function install(
+  cp: ControlPlane,
+  rights: readonly GrantingValue[] = [],
+  probe?: ProbeOptions,
+): Promise<Installation> {
   const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];
   const { code, stderr } = await cp.kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
   if (code !== 0) throw new Error(stderr);
-  return runInstalled(cp);
+  return runInstalled(cp, probe);
 }
 
 /** Replicas for what is installed already, to which its Service is led. */
-export async function runInstalled(cp: ControlPlane): Promise<Installation> {
+export async function runInstalled(cp: ControlPlane, probe?: ProbeOptions): Promise<Installation> {
   await createWebhookService(cp, NAMESPACE, SERVICE);
-  const proxy = await startServiceProxy();
+  const proxy = await startServiceProxy(probe);
   const kubeconfigFile = await cp.kubeconfigFile(taintkeeperAccount);
   const replicas = new Map<string, Replica>();
   const replica = (name: string): Replica => {

@@ -34,6 +34,11 @@ export interface Container {
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value?: string }[];
   readonly resources: { readonly limits: { readonly memory: string } };
+  readonly readinessProbe: {
+    readonly periodSeconds: number;
+    readonly timeoutSeconds: number;
+    readonly failureThreshold: number;
+  };
   readonly [field: string]: unknown;
 }
 

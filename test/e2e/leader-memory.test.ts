@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deployedEnvironment } from '../control-plane/as-deployed.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
-import { deployedEnvironment } from '../control-plane/deployed-environment.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { createNodes, createTaintPolicy, waitForStatus, waitForTaints } from './drift.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { deployedEnvironment } from '../control-plane/as-deployed.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { deployedEnvironment } from '../control-plane/deployed-environment.ts';
 import { type Replica, type ReplicaOptions, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin } from '../control-plane/users.ts';
