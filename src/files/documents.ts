@@ -319,7 +319,12 @@ function parseLargeJson(text: string, source: string, secret: boolean): Parsed {
 
 /** @throws SyntaxError */
 function largeJson(text: string, place: string): SourceDocument {
-  return { value: JSON.parse(text), locate: () => place, scalar: () => undefined, notation: () => undefined };
+  return unlocatedDocument(JSON.parse(text), place);
+}
+
+/** A document of whose parts neither the positions nor the spellings are known: all are said to be at the place. */
+export function unlocatedDocument(value: unknown, place: string): SourceDocument {
+  return { value, locate: () => place, scalar: () => undefined, notation: () => undefined };
 }
 
 function scalarOf(node: Node | null | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import { type CST, Parser } from 'yaml';
+import { unlocatedDocument } from '../files/documents.ts';
 import { type Malformed, malformed } from './declared.ts';
 
 /**
@@ -17,7 +18,7 @@ export function tabs(text: string, source: string): Malformed[] {
       const isRefused = before.trim() === '' ? before.length <= above.search(/\S|$/) : /^[ -]*-$/.test(before);
       if (!space.includes('\t') || !isRefused) return [];
       const place = `${source}:${lines.length + 1}:${before.length + 1}`;
-      const document = { value: null, locate: () => place, scalar: () => undefined, notation: () => undefined };
+      const document = unlocatedDocument(null, place);
       return [
         malformed({ document, path: [] }, 'this line is indented by a tab', 'spaces, or nothing before the comment'),
       ];

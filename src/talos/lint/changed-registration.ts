@@ -1,3 +1,4 @@
+import { unlocatedDocument } from '../../files/documents.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type FieldLocation, type FoundTaint, sameDeclaration } from '../declared.ts';
 import { OWNED_TAINTS } from '../live-node.ts';
@@ -80,8 +81,7 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
 /** Where the declaration of a taint would be, or the nearest part of the file. */
 function placeIn({ documents, source }: MachineConfiguration, taint: FoundTaint): FieldLocation {
   const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
-  const absent = { value: null, locate: () => source, scalar: () => undefined, notation: () => undefined };
-  return { document: place ?? absent, path: taint.path };
+  return { document: place ?? unlocatedDocument(null, source), path: taint.path };
 }
 
 function removed(taint: FoundTaint, configuration: MachineConfiguration): RuleFinding {
