@@ -107,7 +107,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
     late: toSet,
     removable: toRemove,
-    allowing: thoseWithEntry(toAllow, allowRemoval),
+    // The annotation may have no room for an entry.
+    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint)),
   };
   const conflicts = conflictsNow(
     known,
@@ -182,16 +183,6 @@ function changesOf(drift: NodeDrift, { late, removable, allowing }: StartupStep)
   ];
 }
 
-/** Without those for which the annotation has no room. */
-function thoseWithEntry<One extends { readonly taint: Taint }>(
-  all: readonly One[],
-  allowRemoval: string | undefined,
-): readonly One[] {
-  if (all.length === 0) return all;
-  const allowed = parseAllowedRemovals(allowRemoval);
-  return all.filter(({ taint }) => isRemovalAllowed(allowed, taint));
-}
-
 function conflictingBy(
   change: ConflictingChange['change'],
   left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
@@ -226,14 +217,13 @@ function revokedTaints(
   awaited: StartupStep['awaited'],
   now: number,
 ): readonly Taint[] {
-  const ours = allowedByLeader(memory, now);
-  if (ours.length === 0) return ours;
-  const allowed = parseAllowedRemovals(allowRemoval);
   const isNeeded = (taint: Taint) =>
     awaited.some(
       ({ requirement, unrequiredSince }) => unrequiredSince !== undefined && sameTaint(requirement.taint, taint),
     );
-  return ours.filter((taint) => isRemovalAllowed(allowed, taint) && !isNeeded(taint));
+  return allowedByLeader(memory, now).filter(
+    (taint) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) && !isNeeded(taint),
+  );
 }
 
 function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {
