@@ -107,15 +107,17 @@ export function rewriteAllowRemoval(
 }
 
 /**
- * A value of the annotation for a command that a user runs: the readable entries that stand, so that the command ends none of them, and the others.
+ * A value of the annotation for a command that a user runs: the readable entries that stand, so that the command ends none of them, and the others. Of too
+ * many, the last ones that stand are left out: more than {@link MAX_ALLOW_REMOVAL_ENTRIES} would not be read.
  *
  * @param more the taints that get an entry
  */
 export function allowRemovalWith(annotation: string | undefined, more: readonly Taint[]): string {
+  const added = new Set(more.map(formatTaint));
   const kept = parseAllowedRemovals(annotation)
-    .entries.filter(isHarmless)
+    .entries.filter((entry) => isHarmless(entry) && !added.has(entry.text))
     .map(({ text }) => text);
-  return [...new Set([...kept, ...more.map(formatTaint)])].join(',');
+  return [...[...new Set(kept)].slice(0, MAX_ALLOW_REMOVAL_ENTRIES - added.size), ...added].join(',');
 }
 
 /** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */

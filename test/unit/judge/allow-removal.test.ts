@@ -64,9 +64,21 @@ describe('allowRemovalWith', () => {
       value: 'b:NoSchedule,dedicated=gpu:NoSchedule',
     },
     { why: 'one that a shell would run', annotation: 'a=$(id):NoSchedule', value: 'dedicated=gpu:NoSchedule' },
+    {
+      why: 'it stands already, before another one, which is there twice',
+      annotation: 'dedicated=gpu:NoSchedule, a:NoExecute, a:NoExecute',
+      value: 'a:NoExecute,dedicated=gpu:NoSchedule',
+    },
     { why: 'too long to be read', annotation: `${'a:NoExecute,'.repeat(3000)}`, value: 'dedicated=gpu:NoSchedule' },
   ])('$why', ({ annotation, value }) => {
     expect(allowRemovalWith(annotation, [gpu])).toBe(value);
+  });
+
+  it('names no more than are read, so that the removal is allowed', () => {
+    const more = [gpu, { key: 'b', effect: 'NoSchedule' }];
+    const read = parseAllowedRemovals(allowRemovalWith(entries(MAX_ALLOW_REMOVAL_ENTRIES), more));
+    expect(read.entries).toHaveLength(MAX_ALLOW_REMOVAL_ENTRIES);
+    expect(more.every((taint) => isRemovalAllowed(read, taint))).toBe(true);
   });
 });
 
