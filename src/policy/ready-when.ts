@@ -127,13 +127,8 @@ const LIST_KEYS = {
   allocatable: ['resource'],
 } as const;
 
-/** The parts of `readyWhen` that hold or do not hold on a node. */
-const PARTS = ['daemonSets', 'allDaemonSets', 'conditions', 'csiDrivers', 'allocatable'] as const;
-
-type PartName = (typeof PARTS)[number];
-
 /**
- * What each part says of the boot of the node.
+ * What each part that holds or does not hold on a node says of the boot of the node.
  * - `Present`: it does not hold on a node on which nothing runs yet.
  * - `None`: it may hold for want of anything to wait for. A node may have no DaemonSet of `allDaemonSets`.
  * - `Unknown`: no field says from which boot it is.
@@ -144,7 +139,11 @@ const BOOT_OF_PART = {
   conditions: 'Unknown',
   csiDrivers: 'Unknown',
   allocatable: 'Present',
-} as const satisfies Record<PartName, string>;
+} as const satisfies Record<keyof ReadyParts, string>;
+
+type PartName = keyof typeof BOOT_OF_PART;
+
+const PARTS = Object.keys(BOOT_OF_PART) as readonly PartName[];
 
 /** The parts of which this is known: see {@link BOOT_OF_PART}. */
 export function partsOfBoot(boot: 'Present' | 'Unknown'): readonly PartName[] {

@@ -18,7 +18,7 @@ import type { NodeCreation } from './node-request.ts';
 
 /**
  * A node that registers gets its required and startup taints, whatever the policy's mode but Audit, and whatever the user: exemptions are about
- * removing taints. It is never refused: a node that cannot register costs more than one that lacks a taint.
+ * removing taints. It is not refused here, only if it is too large to read: a node that cannot register costs more than one that lacks a taint.
  */
 export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy[], DesiredNode> = {
   mutate: mutateNewNode,
