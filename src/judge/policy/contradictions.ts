@@ -21,9 +21,9 @@ interface RequiredByPolicy {
   readonly text: string;
 }
 
-/** Two policies that require different values of one taint, of nodes that both select or could select. A node can have only one of them. */
+/** Two policies that require different values of one taint, on nodes that both select or could select. A node can have only one of them. */
 export interface Disagreement {
-  /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
+  /** The taint of the policy with the stronger declared mode. If the modes are equal, of the policy that comes first by name. */
   readonly first: RequiredByPolicy;
   readonly second: RequiredByPolicy;
   readonly meeting: Meeting;
@@ -31,7 +31,7 @@ export interface Disagreement {
   readonly isAudited: boolean;
 }
 
-/** Whether the policies set different values on the same nodes, each of which can have only one. */
+/** Whether neither policy is in mode Audit, and both certainly select common nodes. */
 export function isContradiction({ meeting, isAudited }: Disagreement): boolean {
   return meeting.isCertain && !isAudited;
 }
@@ -56,7 +56,7 @@ function sharedAmong(nodes: readonly Named[]): SharedNodes {
 }
 
 function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: SharedNodes): Disagreement[] {
-  // Two policies may disagree about many taints, and meet on the same nodes every time.
+  // Computed once for each pair: two policies may disagree about many taints, always on the same nodes.
   const meetings = oncePer((one: CompiledTaintPolicy) =>
     oncePer((other: CompiledTaintPolicy) => ({ meeting: meetingOf(one, other, shared(one, other)) })),
   );
@@ -93,7 +93,7 @@ export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: 
 
 const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
 
-/** Those of the other policies that require another value of one of the policy's taints. */
+/** The other policies that require a different value of one of the policy's taints. */
 export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   if (!isEnforced(policy)) return [];
   const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
@@ -137,7 +137,7 @@ export function contradictionText({ first, second, meeting: { nodes } }: Disagre
   );
 }
 
-/** Which of two policies names the value that a node gets: the first. In words, why. */
+/** Why a node gets the value of the first policy, in words. */
 export function whyFirst(first: CompiledTaintPolicy, second: CompiledTaintPolicy): string {
   return first.declared === second.declared
     ? `both are in mode ${first.declared}, and ${first.name} comes first by name`
@@ -151,11 +151,11 @@ function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): num
 
 /** The nodes that two policies both select. */
 export interface Meeting {
-  /** The existing ones. */
+  /** The names of the existing ones. */
   readonly nodes: readonly string[];
-  /** Without existing ones: the policy whose nodes the other policy selects as well. */
+  /** If none exists: the policy whose possible nodes the other policy would all select as well. */
   readonly within?: CompiledTaintPolicy;
-  /** False if a node with the labels of both could be added, but need not. */
+  /** False if none exists, and each policy could also select nodes that the other one does not select. */
   readonly isCertain: boolean;
 }
 

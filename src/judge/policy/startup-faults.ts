@@ -15,7 +15,7 @@ export interface StartupFault {
     | 'UnknownPart'
     | 'StartupTaintProtected';
   readonly message: string;
-  /** The same for a warning on apply, which is short. */
+  /** A shorter text, for a warning on apply. */
   readonly warning: string;
 }
 
@@ -29,7 +29,7 @@ export interface StartupSurroundings {
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
 
-/** The problems of a policy with startup taints, and of one that protects them. With `--audit` too: a trial is for finding them. */
+/** The problems of a policy that sets startup taints, or protects those of another one. Also with `--audit`, so that a trial finds them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
   if (policy.declared === 'Audit') return [];
   return [
@@ -67,18 +67,18 @@ function waitingFaults(
   return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
 }
 
-/** What may surprise of a policy with startup taints, and is no fault. */
+/** Effects of a policy with startup taints that its author may not expect, but that are no problems. */
 export interface StartupNotes {
-  /** For a warning on apply, which is short. */
+  /** Short texts, for warnings on apply. */
   readonly warnings: readonly string[];
   /** For the status of the policy. */
   readonly notes: readonly string[];
 }
 
-/** DaemonSets that one text names. */
+/** The most DaemonSets that one text names. */
 const MAX_NAMED = 3;
 
-/** @param daemonSets as many of the cluster as are known */
+/** @param daemonSets those of the cluster that are known */
 export function startupNotes(
   { declared, untilReady }: Pick<CompiledTaintPolicy, 'declared' | 'untilReady'>,
   daemonSets: readonly DaemonSetView[],
@@ -105,7 +105,7 @@ export function startupNotes(
   };
 }
 
-/** The DaemonSets that do not tolerate the taint that waits for all. */
+/** The DaemonSets of `readyWhen.allDaemonSets` that do not tolerate the taint. The taint does not wait for them. */
 function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly DaemonSetView[]): string[] {
   return daemonSets
     .filter((one) => isAmong(all, one) && !tolerate(daemonTolerations(one.tolerations, one.hostNetwork), taint))
