@@ -4,13 +4,10 @@ import { onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import {
-  createAdmissionServer,
-  type JudgedCreation,
-  type JudgedRequest,
-} from '../../../src/server/admission-server.ts';
+import { createAdmissionServer } from '../../../src/server/admission-server.ts';
 import type { ClientTimeouts } from '../../../src/server/connections.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
+import type { JudgedCreation, JudgedRequest } from '../../../src/server/reviewer.ts';
 import { captureLog } from '../captured-log.ts';
 import { harmlessReview, TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
 
