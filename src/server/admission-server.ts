@@ -3,13 +3,13 @@ import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { PHASES } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
-import { createFairMap } from '../runtime/fair-map.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { followArrivals } from './arrivals.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts } from './connections.ts';
 import { BODY_LIMIT_BYTES, DISCARDED_LIMIT_BYTES, keptBytesOf, type ReceivedBody, receiveBody } from './json-body.ts';
 import type { AdmissionMetrics } from './metrics.ts';
 import { createReviewer, type ReviewerOptions } from './reviewer.ts';
+import { requestFaultLog } from './throttled-log.ts';
 import { type ConnectedClient, identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 
 /**
@@ -17,9 +17,6 @@ import { type ConnectedClient, identifyClients, type KnownClients, secureContext
  * container's 320 MiB is for the heap, and the program uses some 50.
  */
 export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
-
-/** How many combinations of address and certificate problem are recorded, to limit the log of refused clients. */
-const MAX_REFUSALS = 256;
 
 export interface AdmissionServerOptions extends ReviewerOptions {
   readonly tls: TlsPair;
@@ -127,19 +124,12 @@ function limitBodies(app: HttpsServer, { body: time, patience, checkInterval }: 
 
 /** Answers 401 to clients without an accepted certificate. */
 function refuseUnknownClients(app: HttpsServer, clientOf: IdentifyClient, log: Logger): void {
-  // The leader and `doctor` have no accepted certificate. Without the limit, each of their connections would be a line in the log.
-  const refusals = createFairMap<() => void>(MAX_REFUSALS);
-  const logRefusal = (address: string, objection: string) => {
-    const key = `${address} ${objection}`;
-    const say =
-      refusals.get(key) ?? throttle((refused) => log.warn({ address, refused }, `refused a client: ${objection}`));
-    refusals.set(key, say, { origin: address, part: objection });
-    say();
-  };
+  const logFault = requestFaultLog(log);
   app.addHook('onRequest', ({ raw, ip }, reply, done) => {
     const { objection } = clientOf(raw.socket);
     if (objection === undefined) return done();
-    logRefusal(ip, objection);
+    // The client can invent the name in a certificate that is not accepted.
+    logFault({ level: 'warn', what: `refused a client: ${objection}`, origin: ip });
     const refuse = () => reply.code(401).header('connection', 'close').send({ error: objection });
     // A connection that is closed with unread data is reset, and the answer may be lost.
     if (Number(raw.headers['content-length']) <= DISCARDED_LIMIT_BYTES) raw.once('end', refuse).resume();
@@ -160,20 +150,22 @@ function countConnections(app: HttpsServer, metrics: AdmissionMetrics, log: Logg
 
 /** Answers requests without a review that can be read, and paths that do not exist. */
 function answerErrors(app: HttpsServer, clientOf: IdentifyClient, metrics: AdmissionMetrics, log: Logger): void {
+  const logFault = requestFaultLog(log);
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     // A client that closed the connection gets no answer.
     const isAnswered = error.code !== 'ECONNRESET';
     const phase = PHASES.find((one) => request.routeOptions.url === `/${one}`);
     if (phase && isAnswered) metrics.requestAnswered(phase, status >= 500 ? 'error' : 'malformed');
+    const { origin } = clientOf(request.raw.socket);
+    const path = printable(request.url.split('?')[0] ?? '');
+    const fault = { origin, phase, fields: { path, status } };
     if (status >= 500) {
-      log.error({ err: error }, 'request failed');
+      logFault({ ...fault, level: 'error', what: 'request failed', fields: { ...fault.fields, err: error } });
       return reply.code(status).send({ error: 'internal error' });
     }
-    const path = printable(request.url.split('?')[0] ?? '');
     const message = ERROR_MESSAGES[error.code] ?? error.message;
-    const origin = printable(clientOf(request.raw.socket).origin);
-    if (isAnswered) log.warn({ path, status, origin }, `unreadable request: ${printable(message)}`);
+    if (isAnswered) logFault({ ...fault, level: 'warn', what: 'unreadable request', detail: message });
     if (status === 413) reply.header('connection', 'close');
     return reply.code(status).send({ error: message });
   });

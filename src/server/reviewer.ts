@@ -16,6 +16,7 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { parseBody, type ReceivedBody, type ReviewSubject } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
+import { requestFaultLog } from './throttled-log.ts';
 import { violationLog } from './violation-log.ts';
 
 export interface ReviewerOptions {
@@ -78,6 +79,7 @@ interface Call {
 
 export function createReviewer({ policies, metrics, log, onJudged, onCreation }: ReviewerOptions): Reviewer {
   const logViolations = violationLog(log);
+  const logFault = requestFaultLog(log);
 
   return (body, phase, origin) => {
     const call: Call = { phase, origin, start: performance.now() };
@@ -103,32 +105,32 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
     if (error instanceof MalformedObjectError) {
       countRequest(request, call, 'malformed');
       const level = request.dryRun ? 'debug' : 'warn';
-      log[level](fieldsOf(request, call), `malformed object: ${printable(error.message)}`);
+      logFault({ ...call, level, what: 'malformed object', detail: error.message, fields: fieldsOf(request) });
       return { status: 400, body: badRequest(request.uid, error.message) };
     }
     countRequest(request, call, 'error');
-    log.error({ err: error, ...fieldsOf(request, call) }, 'judging failed');
+    logFault({ ...call, level: 'error', what: 'judging failed', fields: { err: error, ...fieldsOf(request) } });
     return { status: 500, body: internalError(request.uid) };
   }
 
   function refuseReview({ uid, message }: DecodedReview & { readonly ok: false }, call: Call): Reviewed {
     count(call, 'malformed');
-    const fields = { path: `/${call.phase}`, origin: printable(call.origin), uid: uid && printable(uid) };
-    log.warn(fields, `malformed review: ${printable(message)}`);
+    const fields = { uid: uid && printable(uid) };
+    logFault({ ...call, level: 'warn', what: 'malformed review', detail: message, fields });
     return { status: 400, body: uid === undefined ? { error: message } : badRequest(uid, message) };
   }
 
   /** Whether it is a dry run is not known, so it counts as a request. */
   function reviewTooLarge(subject: ReviewSubject & { readonly uid: string }, call: Call): Reviewed {
-    const fields = { path: `/${call.phase}`, origin: printable(call.origin), ...subject };
     try {
       const decision = judgeTooLarge[call.phase](subject, policies());
       count(call, RESULTS[decision.action]);
-      log.warn({ ...fields, allowed: decision.action !== 'deny' }, 'a review is too large');
+      const fields = { ...subject, allowed: decision.action !== 'deny' };
+      logFault({ ...call, level: 'warn', what: 'a review is too large', fields });
       return { status: 200, body: answer(subject.uid, { kind: undefined, decision, patch: [] }) };
     } catch (error) {
       count(call, 'error');
-      log.error({ err: error, ...fields }, 'judging failed');
+      logFault({ ...call, level: 'error', what: 'judging failed', fields: { err: error, ...subject } });
       return { status: 500, body: internalError(subject.uid) };
     }
   }
@@ -156,7 +158,12 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
       }
     } catch (err) {
       // The decision stands: an error would make the API server apply the failurePolicy instead.
-      log.error({ err, ...fieldsOf(request, call) }, 'the decision was not recorded');
+      logFault({
+        ...call,
+        level: 'error',
+        what: 'the decision was not recorded',
+        fields: { err, ...fieldsOf(request) },
+      });
     }
   }
 
@@ -200,13 +207,7 @@ function kept(judged: JudgedRequest): JudgedRequest {
 }
 
 /** Identifies a request in the log. */
-function fieldsOf(
-  { uid, resource, namespace, name, userInfo }: AdmissionRequest,
-  { phase, origin }: Call,
-): Readonly<Record<string, string | undefined>> {
-  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username, origin };
-  return {
-    path: `/${phase}`,
-    ...Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text && printable(text)])),
-  };
+function fieldsOf({ uid, resource, namespace, name, userInfo }: AdmissionRequest): object {
+  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
+  return Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text && printable(text)]));
 }

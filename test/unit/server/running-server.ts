@@ -33,6 +33,8 @@ export interface PostOptions {
   readonly headers?: Record<string, string>;
   /** Sends the body in chunks, without saying how long it is. */
   readonly chunked?: boolean;
+  /** The address of the sender. */
+  readonly localAddress?: string;
 }
 
 export interface ServerOptions {
@@ -104,7 +106,7 @@ function send(
   port: number,
   agent: Agent,
   body: unknown,
-  { path = '/validate', method = 'POST', headers, chunked = false }: PostOptions,
+  { path = '/validate', method = 'POST', headers, chunked = false, localAddress }: PostOptions,
 ): Promise<Answer> {
   const bytes =
     body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
@@ -115,6 +117,7 @@ function send(
       path,
       method,
       agent,
+      ...(localAddress === undefined ? {} : { localAddress }),
       headers: {
         ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
         ...(bytes === undefined || chunked ? {} : { 'content-length': String(Buffer.byteLength(bytes)) }),
