@@ -5,9 +5,9 @@ import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewInstalledDaemonSet } from '../objects/workload-object.ts';
-import type { Rollout } from '../recovery/recovery.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 import { isNodeCritical } from '../scheduling/node-critical.ts';
+import type { Rollout } from '../scheduling/rollout.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
