@@ -16,7 +16,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     cel: 'CEL as data: expressions with their cost',
-    scheduling: 'on which nodes Kubernetes runs pods, and what keeps them off',
+    scheduling: 'on which nodes Kubernetes runs pods, what keeps them off, and when a rollout is done',
   },
   { policy: 'what a user declares: schemas, their checks, the compiled policies' },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
@@ -32,7 +32,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     conditions: 'the same decisions as CEL expressions',
     coverage: 'where the cluster lacks daemon pods, and what closes the gaps',
     'node-pools': 'compares node pools with the taints of policies',
-    recovery: 'which stuck daemon pods are deleted, and when a rollout is done',
+    recovery: 'which stuck daemon pods are deleted',
   },
   {
     webhooks: 'which webhooks the policies need',

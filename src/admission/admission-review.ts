@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { isMapping, type Mapping } from '../kubernetes/json.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/label-selector.ts';
 import { printable, withinBudget } from '../kubernetes/text.ts';
 import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-meta.ts';
@@ -60,10 +61,8 @@ export function decodeReview(value: unknown): DecodedReview {
   }
 }
 
-function asMap(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
+function asMap(value: unknown): Mapping | undefined {
+  return isMapping(value) ? value : undefined;
 }
 
 /** No object of Kubernetes is nested that deep, and the stack allows several times as much. */

@@ -114,7 +114,7 @@ export const COMMAND_RIGHTS = {
 type CommandWithRights = keyof typeof COMMAND_RIGHTS;
 
 /** The error of a command that must not go on, because the user may not read something. @param what such as `which nodes exist` */
-export function notPermitted(command: CommandWithRights, what: string, refusal: ApiError): InputError {
+export function missingRightError(command: CommandWithRights, what: string, refusal: ApiError): InputError {
   return new InputError([`${what} cannot be read: ${refusal.message}. ${rightsText(command)}`]);
 }
 

@@ -99,10 +99,10 @@ async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
       port: options.port,
       dial: async () => {
         const tunnel = await dial(leader);
-        broken.isOver();
+        broken.ended();
         return tunnel;
       },
-      onError: ({ message }) => broken.is(message, message),
+      onError: ({ message }) => broken.occurred(message, message),
     });
     void repeat(find, stopping.signal, (current) => {
       if (current.pod === leader.pod) return;
@@ -135,11 +135,11 @@ async function repeat(
     if (signal.aborted) return;
     try {
       onFound(await orAborted(find(), signal));
-      fault.isOver();
+      fault.ended();
     } catch (error) {
       if (signal.aborted) return;
       const { message } = error as Error;
-      fault.is(message, `cannot find the leader: ${message}`);
+      fault.occurred(message, `cannot find the leader: ${message}`);
     }
   }
 }

@@ -4,10 +4,10 @@ import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
-import { viewPriority, viewScheduling } from '../objects/workload-object.ts';
-import type { Rollout } from '../recovery/recovery.ts';
+import { viewInstalledDaemonSet } from '../objects/workload-object.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 import { isNodeCritical } from '../scheduling/node-critical.ts';
+import type { Rollout } from '../scheduling/rollout.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
@@ -80,13 +80,13 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     };
   };
   const { metadata, spec, status = {} } = daemonSet;
-  const { priorityClass, writes } = viewPriority(object, []);
+  const { priorityClass, pluginDirectories, controller: _, ...scheduling } = viewInstalledDaemonSet(object, [], '');
   return {
-    ...viewScheduling(object, [], ''),
+    ...scheduling,
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
     generation: metadata.generation ?? 0,
     podSelector: spec.selector,
-    isCritical: isNodeCritical(priorityClass, writes),
+    isCritical: isNodeCritical(priorityClass, pluginDirectories),
     onDelete: spec.updateStrategy?.type === 'OnDelete',
     status: {
       observedGeneration: status.observedGeneration ?? 0,

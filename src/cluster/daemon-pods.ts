@@ -1,6 +1,6 @@
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
-import { conditionOf, controllerOf, isFinished, isTerminating, type PodObject } from '../objects/pod-object.ts';
+import { conditionOf, isFinished, isTerminating, type PodObject, podOwner } from '../objects/pod-object.ts';
 import { type PlacedPod, type Placement, type PodState, placementOf } from '../scheduling/placement.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listObjects } from './watch/list-pages.ts';
@@ -32,7 +32,7 @@ export async function listDaemonPods(client: ApiClient, owner: DaemonPodOwner): 
 function projectDaemonPod(object: unknown, ownerUid: string): PlacedPod | undefined {
   const pod = object as PodObject;
   const node = targetNode(pod);
-  return controllerOf(pod)?.uid === ownerUid && node ? { node, state: stateOf(pod) } : undefined;
+  return podOwner(pod)?.uid === ownerUid && node ? { node, state: stateOf(pod) } : undefined;
 }
 
 /** The state of a pod, and the node that it is bound to or intended for. */

@@ -1,6 +1,6 @@
 import type { DaemonPodOnNode } from '../judge/startup/daemon-readiness.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
-import { controllerOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
+import { isFinished, isReady, isTerminating, type PodObject, podOwner } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION, viewPodWrites } from '../objects/workload-object.ts';
 import type { NodePod } from '../scheduling/intolerant-pods.ts';
 import { isCniDirectory } from '../scheduling/node-critical.ts';
@@ -71,7 +71,7 @@ export function viewDaemonPod(object: unknown): DaemonPodOnNode {
   const pod = object as PodObject;
   return {
     namespace: pod.metadata.namespace ?? '',
-    owner: controllerOf(pod)?.uid,
+    owner: podOwner(pod)?.uid,
     createdAt: Date.parse(pod.metadata.creationTimestamp ?? ''),
     isReady: isReady(pod),
     isTerminating: isTerminating(pod),

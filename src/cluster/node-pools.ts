@@ -3,7 +3,7 @@ import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { findApi } from './client/find-object.ts';
-import { howToPermit, OPTIONAL_RIGHTS } from './rights.ts';
+import { howToGrant, OPTIONAL_RIGHTS } from './rights.ts';
 import { listObjects } from './watch/list-pages.ts';
 
 /** An API whose objects are node pools, in the version that is read. */
@@ -70,5 +70,5 @@ export function concernsUs({ right }: PoolApi, clusters: ReadonlySet<string>): b
 
 /** Why pools cannot be read, and who changes that. */
 export function hiddenPools({ right }: PoolApi): string {
-  return `${PRODUCTS[right]} is installed, and taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: ${howToPermit(right)}`;
+  return `${PRODUCTS[right]} is installed, and taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: ${howToGrant(right)}`;
 }

@@ -280,11 +280,11 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
 export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];
 
 /** The missing right and who grants it, in one sentence. `by` is what needs it, such as `existing: Patch`. */
-export function notPermitted(right: OptionalRight, by: string): string {
-  return `${by} needs permission to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToPermit(right)}`;
+export function missingRightText(right: OptionalRight, by: string): string {
+  return `${by} needs permission to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToGrant(right)}`;
 }
 
-export function howToPermit(right: OptionalRight): string {
+export function howToGrant(right: OptionalRight): string {
   return `set ${OPTIONAL_RIGHTS[right].value}: true in the chart's values, or run the commands that taintkeeper doctor prints`;
 }
 

@@ -23,7 +23,7 @@ export interface RightsReview {
   /** What it may not do. */
   readonly lacking: readonly Access[];
   /** The missing rights among those that only some policies need. */
-  readonly notPermitted: readonly OptionalRight[];
+  readonly missingRights: readonly OptionalRight[];
 }
 
 /** The rights that the service account needs with any policies. */
@@ -63,7 +63,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
   const subject = await subjectToAsk({ user, groups });
 
   // Both are awaited together: a rejection that is not awaited yet would end the program.
-  const [lacking, notPermitted] = await Promise.all([
+  const [lacking, missingRights] = await Promise.all([
     lackingOf(needed),
     Promise.all(
       OPTIONAL_RIGHT_NAMES.map(async (name) => {
@@ -72,7 +72,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
       }),
     ),
   ]);
-  return { user, asked: needed.length, lacking, notPermitted: notPermitted.flat() };
+  return { user, asked: needed.length, lacking, missingRights: missingRights.flat() };
 
   async function lackingOf(accesses: readonly Access[]): Promise<Access[]> {
     const allowed = await Promise.all(accesses.map((access) => isAllowed(client, access, subject)));
@@ -95,7 +95,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
 }
 
 /** The command that gives taintkeeper the right. A manifest, because `kubectl create clusterrole` refuses kinds that the API server does not serve. */
-export function howToGrant(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
+export function grantCommand(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
   const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
   if (helmRelease !== undefined) {
     return `helm upgrade ${shellWord(helmRelease)} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;

@@ -16,12 +16,11 @@ import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { describeOwner, lastOtherWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import {
-  controllerOf,
   hasResourceClaims,
   isMirrorPod,
+  viewController,
+  viewInstalledDaemonSet,
   viewPodScheduling,
-  viewPriority,
-  viewScheduling,
   viewTolerator,
 } from '../objects/workload-object.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -109,17 +108,13 @@ export function explainDaemonSet(
   { nodes, policies, placement, ...facts }: DaemonFacts,
 ): DaemonExplanation {
   const { namespace, name } = place;
-  const daemonSet = {
-    ...viewScheduling(object, [], namespace),
-    ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
-  };
-  const controller = controllerOf(object, []);
+  const { controller, priorityClass, pluginDirectories, ...scheduling } = viewInstalledDaemonSet(object, [], namespace);
+  const daemonSet = { ...scheduling, ...viewDaemonSet(asDaemonSet(object, []), namespace, name) };
   const inForce = inForceOf(policies, facts.audit);
   const { compiled } = inForce;
   const explained = policiesOnDaemonSet(daemonSet, nodes, inForce);
-  const { priorityClass, writes } = viewPriority(object, []);
   const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(compiled.taintPolicies) });
-  const remedy = gapRemedy(gaps, compiled.tolerationPolicies, isNodeCritical(priorityClass, writes));
+  const remedy = gapRemedy(gaps, compiled.tolerationPolicies, isNodeCritical(priorityClass, pluginDirectories));
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',
@@ -155,7 +150,7 @@ export function explainPod(
   state: PodState,
   { nodes, policies, ...facts }: Omit<DaemonFacts, 'placement'>,
 ): DaemonExplanation {
-  const controller = controllerOf(object, []);
+  const controller = viewController(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
   const inForce = inForceOf(policies, facts.audit);

@@ -1,3 +1,4 @@
+import { isMapping } from '../kubernetes/json.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { Path } from '../policy/problem.ts';
 import { type SourceDocument, TEMPLATE_ADVICE } from './documents.ts';
@@ -67,7 +68,7 @@ function objectsIn(document: SourceDocument): FoundObject[] {
     value.kind === 'List' ? {} : { apiVersion: value.apiVersion, kind: value.kind.slice(0, -'List'.length) };
   return value.items.map((item, index) => {
     const path = ['items', index];
-    const object = isMap(item) ? { ...inherited, ...item } : item;
+    const object = isMapping(item) ? { ...inherited, ...item } : item;
     if (!isKubernetesObject(object)) {
       throw new InputError([`${document.locate(path)}: expected a Kubernetes object with apiVersion and kind`]);
     }
@@ -76,12 +77,7 @@ function objectsIn(document: SourceDocument): FoundObject[] {
 }
 
 function isKubernetesObject(value: unknown): value is KubernetesObject {
-  return isMap(value) && typeof value.apiVersion === 'string' && typeof value.kind === 'string';
-}
-
-/** True for a JSON object. */
-export function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMapping(value) && typeof value.apiVersion === 'string' && typeof value.kind === 'string';
 }
 
 /** Whether the object is of this kind, which may be served in other versions, too. */

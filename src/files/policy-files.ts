@@ -1,8 +1,9 @@
+import { isMapping } from '../kubernetes/json.ts';
 import { type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
-import { isMap, objectsOf } from './kubernetes-objects.ts';
+import { objectsOf } from './kubernetes-objects.ts';
 import { InputError, listFiles, readText, sourceName } from './text-files.ts';
 
 /** A text with policies, and the name that errors give it. */
@@ -73,7 +74,7 @@ export function policyAt(document: SourceDocument, value: unknown, path: Path): 
 /** The values to read as policies, with their places in the document: the document itself, or the items of a list. */
 function manifestsOf(document: SourceDocument): { value: unknown; path: Path }[] {
   const { value } = document;
-  const isList = isMap(value) && typeof value.kind === 'string' && value.kind.endsWith('List');
+  const isList = isMapping(value) && typeof value.kind === 'string' && value.kind.endsWith('List');
   return isList ? objectsOf(document).map(({ object, path }) => ({ value: object, path })) : [{ value, path: [] }];
 }
 

@@ -1,9 +1,10 @@
 import { type AdmissionRequest, decodeReview } from '../admission/admission-review.ts';
+import { isMapping } from '../kubernetes/json.ts';
 import { objectTitle } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
-import { isMap, objectsOf } from './kubernetes-objects.ts';
+import { objectsOf } from './kubernetes-objects.ts';
 import { InputError } from './text-files.ts';
 
 /** A request to judge, with the places of its parts in the input. */
@@ -121,7 +122,7 @@ const RESOURCES = {
 } as const;
 
 function requestFor(kind: 'Node' | 'DaemonSet', object: Record<string, unknown>, context: RequestContext) {
-  const metadata = isMap(object.metadata) ? object.metadata : {};
+  const metadata = isMapping(object.metadata) ? object.metadata : {};
   const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : context.namespace;
   return {
     uid: 'review',

@@ -63,26 +63,3 @@ export function shorten(text: string, length: number): string {
   const characters = [...text.slice(0, 2 * length + 2)];
   return characters.length <= length ? text : `${characters.slice(0, length - 3).join('')}...`;
 }
-
-/**
- * Eight letters and digits that identify a text; '' for an empty one. Two different texts have the same mark only once in 10^12 pairs, unless they
- * are constructed.
- */
-export function mark(text: string): string {
-  if (text === '') return '';
-  let [a, b] = [0xdeadbeef, 0x41c6ce57];
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    a = Math.imul(a ^ code, 2_654_435_761);
-    b = Math.imul(b ^ code, 1_597_334_677);
-  }
-  const mixed = [mix(a) ^ mix(b ^ a), mix(b) ^ mix(a ^ 0x9e3779b9)];
-  return mixed.map((half) => ((half >>> 0) & 0xfffff).toString(32).padStart(4, '0')).join('');
-}
-
-/** The last step of MurmurHash3: every bit depends on all others. */
-function mix(half: number): number {
-  const once = Math.imul(half ^ (half >>> 16), 0x85ebca6b);
-  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
-  return twice ^ (twice >>> 16);
-}

@@ -81,7 +81,7 @@ export const Nullish = <Schema extends TSchema>(schema: Schema) => Type.Optional
  * Labels, annotations or a selector of labels; null is Go's empty string. A large node has hundreds of them. The check of a Record, which tries a
  * pattern on every key, takes a tenth of the time of a review, so it only runs to report a problem.
  */
-export const StringMap = Type.Union([
+export const StringMapSchema = Type.Union([
   Type.Refine(Type.Unsafe<Record<string, string | null>>({}), isStringMap),
   Type.Record(Type.String({ pattern: '' }), Type.Union([Type.String(), Type.Null()])),
 ]);
@@ -99,7 +99,7 @@ export const ObjectMeta = Type.Object({
   // The API server limits it when an object is created, and not afterwards: anybody who writes the status can make it as long as an object.
   generateName: Nullish(Type.String()),
   uid: Nullish(Type.String()),
-  labels: Nullish(StringMap),
-  annotations: Nullish(StringMap),
+  labels: Nullish(StringMapSchema),
+  annotations: Nullish(StringMapSchema),
   deletionTimestamp: Nullish(Type.String()),
 });

@@ -73,7 +73,7 @@ interface PodCondition {
  * The controller that creates another pod in place of this one. An owner with a longer text does not exist: the API server does not limit these texts,
  * and what is kept of many pods must be small.
  */
-export function controllerOf({ metadata }: Pick<PodObject, 'metadata'>): PodOwner | undefined {
+export function podOwner({ metadata }: Pick<PodObject, 'metadata'>): PodOwner | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   const { apiVersion = '', kind = '', name = '', uid = '' } = owner ?? {};
   return [apiVersion, kind, name, uid].every(({ length }) => length <= QUALIFIED_NAME_LENGTH) ? owner : undefined;
@@ -84,7 +84,7 @@ export function controllerOf({ metadata }: Pick<PodObject, 'metadata'>): PodOwne
  * ReplicaSet: `generateReplicaSetName` of k8s.io/kubernetes/pkg/controller/deployment/sync.go.
  */
 export function isOfDeployment(pod: Pick<PodObject, 'metadata'>, name: string): boolean {
-  const owner = controllerOf(pod);
+  const owner = podOwner(pod);
   if (owner === undefined) return true;
   const suffix = `-${pod.metadata.labels?.[TEMPLATE_HASH_LABEL] ?? ''}`;
   return owner.kind === 'ReplicaSet' && owner.name === name.slice(0, DNS_SUBDOMAIN_LENGTH - suffix.length) + suffix;

@@ -7,8 +7,8 @@ import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 import { isPluginDirectory } from '../scheduling/node-critical.ts';
-import { asDaemonSet, tolerationList, viewDaemonSet } from './daemon-set-object.ts';
-import { Nullish, reader, StringMap } from './object-meta.ts';
+import { tolerationList } from './daemon-set-object.ts';
+import { Nullish, reader, StringMapSchema } from './object-meta.ts';
 
 const Requirements = Type.Array(
   Type.Object({
@@ -18,11 +18,19 @@ const Requirements = Type.Array(
   }),
 );
 
-/** The fields of a pod's spec that decide where it runs; null counts as absent, as in Go. */
+const Containers = Nullish(
+  Type.Array(
+    Type.Object({
+      volumeMounts: Nullish(Type.Array(Type.Object({ name: Type.String(), readOnly: Nullish(Type.Boolean()) }))),
+    }),
+  ),
+);
+
+/** The fields of a pod's spec that are read here; null counts as absent, as in Go. */
 const PodSpecSchema = Type.Object({
   serviceAccountName: Nullish(Type.String()),
   nodeName: Nullish(Type.String()),
-  nodeSelector: Nullish(StringMap),
+  nodeSelector: Nullish(StringMapSchema),
   affinity: Nullish(
     Type.Object({
       nodeAffinity: Nullish(
@@ -43,30 +51,120 @@ const PodSpecSchema = Type.Object({
   // Up to Kubernetes 1.33, the API server does not check the template of a StatefulSet.
   tolerations: tolerationList(() => Type.String()),
   hostNetwork: Nullish(Type.Boolean()),
+  priorityClassName: Nullish(Type.String()),
+  volumes: Nullish(
+    Type.Array(Type.Object({ name: Type.String(), hostPath: Nullish(Type.Object({ path: Nullish(Type.String()) })) })),
+  ),
+  containers: Containers,
+  initContainers: Containers,
+  resourceClaims: Nullish(Type.Array(Type.Object({ name: Type.String() }))),
 });
+type PodSpec = Static<typeof PodSpecSchema>;
 
-/** The fields of a DaemonSet that decide where its pods run. */
-const SchedulingSchema = Type.Object({
-  metadata: Type.Object({ namespace: Nullish(Type.String()), name: Nullish(Type.String()) }),
-  spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }),
+const MetadataSchema = Type.Object({
+  namespace: Nullish(Type.String()),
+  name: Nullish(Type.String()),
+  generateName: Nullish(Type.String()),
+  labels: Nullish(StringMapSchema),
+  annotations: Nullish(StringMapSchema),
+  ownerReferences: Nullish(
+    Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
+  ),
 });
-const asScheduled = reader(SchedulingSchema);
-const asTemplate = reader(Type.Object({ spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }) }));
-const asPod = reader(Type.Object({ spec: PodSpecSchema }));
+type Metadata = Static<typeof MetadataSchema>;
+
+const TemplateSchema = Type.Object({ template: Type.Object({ spec: PodSpecSchema }) });
+const asObject = reader(Type.Object({ metadata: MetadataSchema }));
+const asPod = reader(Type.Object({ metadata: MetadataSchema, spec: PodSpecSchema }));
+const asWorkload = reader(Type.Object({ metadata: MetadataSchema, spec: TemplateSchema }));
+const asCronJob = reader(
+  Type.Object({
+    metadata: MetadataSchema,
+    spec: Type.Object({ jobTemplate: Type.Object({ spec: TemplateSchema }) }),
+  }),
+);
+
+/** An object with pods, and the spec of each of them. */
+interface PodSource {
+  readonly metadata: Metadata;
+  readonly podSpec: PodSpec;
+}
+
+function readPodSource(kind: ToleratorKind, value: unknown, path: Path): PodSource {
+  switch (kind) {
+    case 'Pod': {
+      const { metadata, spec } = asPod(value, path);
+      return { metadata, podSpec: spec };
+    }
+    case 'CronJob': {
+      const { metadata, spec } = asCronJob(value, path);
+      return { metadata, podSpec: spec.jobTemplate.spec.template.spec };
+    }
+    default: {
+      const { metadata, spec } = asWorkload(value, path);
+      return { metadata, podSpec: spec.template.spec };
+    }
+  }
+}
+
+/** The version of each kind that is read. */
+export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
+  DaemonSet: 'apps/v1',
+  Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
+  CronJob: 'batch/v1',
+};
+
+/** The version of each kind with pods. */
+export const TOLERATOR_API_VERSIONS: Readonly<Record<ToleratorKind, string>> = {
+  ...WORKLOAD_API_VERSIONS,
+  Pod: 'v1',
+  Job: 'batch/v1',
+};
 
 /**
- * Where the pods of a DaemonSet, from parsed JSON, run. `path` is its place in its document, and `namespace` is used if it names none.
+ * Where the pods of a workload, from parsed JSON, run. `path` is its place in its document, and `namespace` is used if it names none.
  * @throws MalformedObjectError
  */
-export function viewScheduling(value: unknown, path: Path, namespace = 'default'): SchedulingView {
-  const { metadata, spec } = asScheduled(value, path);
-  const { nodeName, hostNetwork } = spec.template.spec;
+export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
+  const source = readPodSource(kind, value, path);
   return {
-    namespace: metadata.namespace || namespace,
-    name: metadata.name ?? '',
-    nodeName: nodeName ?? '',
-    ...viewRequirementsOf(spec.template.spec),
-    hostNetwork: hostNetwork ?? false,
+    ...schedulingOf(source, namespace),
+    kind,
+    managedBy: managerOf(originOf(source)),
+  };
+}
+
+/**
+ * An installed DaemonSet, from parsed JSON. `path` is its place in its document, and `namespace` is used if it names none.
+ * @throws MalformedObjectError
+ */
+export function viewInstalledDaemonSet(value: unknown, path: Path, namespace: string): InstalledDaemonSet {
+  const source = readPodSource('DaemonSet', value, path);
+  return {
+    ...schedulingOf(source, namespace),
+    ...originOf(source),
+    priorityClass: source.podSpec.priorityClassName ?? '',
+    pluginDirectories: writtenDirectories(source.podSpec).filter(isPluginDirectory),
+  };
+}
+
+/**
+ * The fields of a pod, or of the pods of a workload, from parsed JSON, that decide about its authorization. `path` is its place in its document, and
+ * `namespace` is used if it names none.
+ * @throws MalformedObjectError
+ */
+export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, namespace = 'default'): Tolerator {
+  const { metadata, podSpec } = readPodSource(kind, value, path);
+  return {
+    kind,
+    name: metadata.name || (metadata.generateName ?? ''),
+    pod: {
+      namespace: metadata.namespace || namespace,
+      serviceAccount: podSpec.serviceAccountName ?? '',
+      nodeName: podSpec.nodeName ?? '',
+      tolerations: podSpec.tolerations ?? [],
+    },
   };
 }
 
@@ -78,34 +176,7 @@ export function viewPodScheduling(
   value: unknown,
   path: Path,
 ): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
-  return viewRequirementsOf(asPod(value, path).spec);
-}
-
-const Containers = Nullish(
-  Type.Array(
-    Type.Object({
-      volumeMounts: Nullish(Type.Array(Type.Object({ name: Type.String(), readOnly: Nullish(Type.Boolean()) }))),
-    }),
-  ),
-);
-const MountingSchema = Type.Object({
-  priorityClassName: Nullish(Type.String()),
-  volumes: Nullish(
-    Type.Array(Type.Object({ name: Type.String(), hostPath: Nullish(Type.Object({ path: Nullish(Type.String()) })) })),
-  ),
-  containers: Containers,
-  initContainers: Containers,
-});
-const asPrioritized = reader(Type.Object({ spec: Type.Object({ template: Type.Object({ spec: MountingSchema }) }) }));
-const asMounting = reader(Type.Object({ spec: MountingSchema }));
-
-/**
- * The priority class of a DaemonSet's pods, and the directories of the node that they mount to write to.
- * @throws MalformedObjectError
- */
-export function viewPriority(value: unknown, path: Path): { priorityClass: string; writes: readonly string[] } {
-  const { spec } = asPrioritized(value, path).spec.template;
-  return { priorityClass: spec.priorityClassName ?? '', writes: writtenDirectories(spec) };
+  return requirementsOf(asPod(value, path).spec);
 }
 
 /**
@@ -113,16 +184,47 @@ export function viewPriority(value: unknown, path: Path): { priorityClass: strin
  * @throws MalformedObjectError
  */
 export function viewPodWrites(value: unknown, path: Path): readonly string[] {
-  return writtenDirectories(asMounting(value, path).spec);
+  return writtenDirectories(asPod(value, path).spec);
 }
 
-function writtenDirectories({ volumes, containers, initContainers }: Static<typeof MountingSchema>): string[] {
-  const mounts = [...(containers ?? []), ...(initContainers ?? [])].flatMap(({ volumeMounts }) => volumeMounts ?? []);
-  const written = new Set(mounts.filter(({ readOnly }) => !readOnly).map(({ name }) => name));
-  return (volumes ?? []).flatMap(({ name, hostPath }) => (written.has(name) && hostPath?.path ? [hostPath.path] : []));
+/**
+ * Whether a pod uses devices of Dynamic Resource Allocation.
+ * @throws MalformedObjectError
+ */
+export function hasResourceClaims(value: unknown, path: Path): boolean {
+  return (asPod(value, path).spec.resourceClaims ?? []).length > 0;
 }
 
-function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<typeof PodSpecSchema>) {
+/** Kubelets set it on the mirror of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+/**
+ * Whether a pod is the mirror of a static pod.
+ * @throws MalformedObjectError
+ */
+export function isMirrorPod(value: unknown, path: Path): boolean {
+  return own(asObject(value, path).metadata.annotations ?? {}, MIRROR_ANNOTATION) !== undefined;
+}
+
+/**
+ * The controller that manages an object of any kind.
+ * @throws MalformedObjectError
+ */
+export function viewController(value: unknown, path: Path): InstalledDaemonSet['controller'] {
+  return controllerIn(asObject(value, path).metadata);
+}
+
+function schedulingOf({ metadata, podSpec }: PodSource, namespace: string): SchedulingView {
+  return {
+    namespace: metadata.namespace || namespace,
+    name: metadata.name ?? '',
+    nodeName: podSpec.nodeName ?? '',
+    ...requirementsOf(podSpec),
+    hostNetwork: podSpec.hostNetwork ?? false,
+  };
+}
+
+function requirementsOf({ nodeSelector, affinity, tolerations }: PodSpec) {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {
     nodeSelector: nodeSelector ?? {},
@@ -136,135 +238,26 @@ function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<type
   };
 }
 
-const asClaiming = reader(
-  Type.Object({ spec: Type.Object({ resourceClaims: Nullish(Type.Array(Type.Object({ name: Type.String() }))) }) }),
-);
-
-/**
- * Whether a pod uses devices of Dynamic Resource Allocation.
- * @throws MalformedObjectError
- */
-export function hasResourceClaims(value: unknown, path: Path): boolean {
-  return (asClaiming(value, path).spec.resourceClaims ?? []).length > 0;
-}
-
 function viewRequirements(requirements: Static<typeof Requirements>): NodeSelectorRequirement[] {
   return requirements.map(({ key, operator, values }) => ({ key, operator, values: values ?? [] }));
 }
 
-const OwnedSchema = Type.Object({
-  metadata: Type.Object({
-    namespace: Nullish(Type.String()),
-    name: Nullish(Type.String()),
-    generateName: Nullish(Type.String()),
-    labels: Nullish(StringMap),
-    annotations: Nullish(StringMap),
-    ownerReferences: Nullish(
-      Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
-    ),
-  }),
-});
-const asOwned = reader(OwnedSchema);
+function writtenDirectories({ volumes, containers, initContainers }: PodSpec): string[] {
+  const mounts = [...(containers ?? []), ...(initContainers ?? [])].flatMap(({ volumeMounts }) => volumeMounts ?? []);
+  const written = new Set(mounts.filter(({ readOnly }) => !readOnly).map(({ name }) => name));
+  return (volumes ?? []).flatMap(({ name, hostPath }) => (written.has(name) && hostPath?.path ? [hostPath.path] : []));
+}
 
-const CronJobSchema = Type.Object({
-  metadata: Type.Unknown(),
-  spec: Type.Object({ jobTemplate: Type.Object({ spec: Type.Unknown() }) }),
-});
-const asCronJob = reader(CronJobSchema);
+/** The fields that show the source of an object. */
+function originOf({ metadata }: PodSource): Pick<InstalledDaemonSet, 'labels' | 'annotations' | 'controller'> {
+  return {
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    controller: controllerIn(metadata),
+  };
+}
 
-/**
- * The object that owns an object, and whose controller manages it.
- * @throws MalformedObjectError
- */
-export function controllerOf(value: unknown, path: Path): { kind: string; name: string } | undefined {
-  const owner = asOwned(value, path).metadata.ownerReferences?.find(({ controller }) => controller);
+function controllerIn({ ownerReferences }: Metadata): InstalledDaemonSet['controller'] {
+  const owner = ownerReferences?.find(({ controller }) => controller);
   return owner && { kind: owner.kind, name: owner.name };
-}
-
-/** The version of each kind that is read. */
-export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
-  DaemonSet: 'apps/v1',
-  Deployment: 'apps/v1',
-  StatefulSet: 'apps/v1',
-  CronJob: 'batch/v1',
-};
-
-/**
- * Where the pods of a workload, from parsed JSON, run. `path` is its place in its document, and `namespace` is used if it names none.
- * @throws MalformedObjectError
- */
-export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
-  const { labels, annotations } = asOwned(value, path).metadata;
-  return {
-    ...viewScheduling(kind === 'CronJob' ? withoutJob(value, path) : value, path, namespace),
-    kind,
-    managedBy: managerOf({
-      labels: labels ?? {},
-      annotations: annotations ?? {},
-      controller: controllerOf(value, path),
-    }),
-  };
-}
-
-/**
- * An installed DaemonSet, from parsed JSON. `path` is its place in its document, and `namespace` is used if it names none.
- * @throws MalformedObjectError
- */
-export function viewInstalledDaemonSet(value: unknown, path: Path, namespace: string): InstalledDaemonSet {
-  const { annotations, labels } = viewDaemonSet(asDaemonSet(value, path), namespace, '');
-  const { priorityClass, writes } = viewPriority(value, path);
-  return {
-    ...viewScheduling(value, path, namespace),
-    annotations,
-    labels,
-    controller: controllerOf(value, path),
-    priorityClass,
-    pluginDirectories: writes.filter(isPluginDirectory),
-  };
-}
-
-/** The version of each kind with pods. */
-export const TOLERATOR_API_VERSIONS: Readonly<Record<ToleratorKind, string>> = {
-  ...WORKLOAD_API_VERSIONS,
-  Pod: 'v1',
-  Job: 'batch/v1',
-};
-
-/**
- * The fields of a pod, or of the pods of a workload, from parsed JSON, that decide about its authorization. `path` is its place in its document, and
- * `namespace` is used if it names none.
- * @throws MalformedObjectError
- */
-export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, namespace = 'default'): Tolerator {
-  const { metadata } = asOwned(value, path);
-  const template = kind === 'CronJob' ? withoutJob(value, path) : value;
-  const { serviceAccountName, nodeName, tolerations } =
-    kind === 'Pod' ? asPod(value, path).spec : asTemplate(template, path).spec.template.spec;
-  return {
-    kind,
-    name: metadata.name || (metadata.generateName ?? ''),
-    pod: {
-      namespace: metadata.namespace || namespace,
-      serviceAccount: serviceAccountName ?? '',
-      nodeName: nodeName ?? '',
-      tolerations: tolerations ?? [],
-    },
-  };
-}
-
-/** Kubelets set it on the mirror of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
-export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
-
-/**
- * Whether a pod is the mirror of a static pod.
- * @throws MalformedObjectError
- */
-export function isMirrorPod(value: unknown, path: Path): boolean {
-  return own(asOwned(value, path).metadata.annotations ?? {}, MIRROR_ANNOTATION) !== undefined;
-}
-
-/** A CronJob's pod template is two levels further down. */
-function withoutJob(value: unknown, path: Path): unknown {
-  const { metadata, spec } = asCronJob(value, path);
-  return { metadata, spec: spec.jobTemplate.spec };
 }

@@ -1,5 +1,5 @@
 import jsonPatch from 'fast-json-patch';
-import { isMap } from '../files/kubernetes-objects.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { type Operation, pointerNames } from '../kubernetes/json-patch.ts';
 import type { DecidedChange } from './state.ts';
 
@@ -55,20 +55,13 @@ function boundedJson(value: unknown): string | undefined {
 
 /** Copies the value at the path, and the maps that lead to it. */
 function copyPlace(from: unknown, to: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
-  if (key === undefined || !isMap(from) || !Object.hasOwn(from, key)) return;
+  if (key === undefined || !isMapping(from) || !Object.hasOwn(from, key)) return;
   const value = from[key];
-  if (rest.length === 0 || !isMap(value)) {
+  if (rest.length === 0 || !isMapping(value)) {
     to[key] = value;
     return;
   }
-  const inner = isMap(to[key]) ? to[key] : {};
+  const inner = isMapping(to[key]) ? to[key] : {};
   to[key] = inner;
   copyPlace(value, inner, rest);
-}
-
-function valueAt(document: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) => (isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined),
-    document,
-  );
 }

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Settings } from 'typebox/system';
 import * as Value from 'typebox/value';
+import { valueAt } from '../kubernetes/json.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import {
   DNS_SUBDOMAIN,
@@ -177,10 +178,6 @@ function fromPointer(pointer: string, root: unknown): Path {
     at = child(at, name);
   }
   return path;
-}
-
-function valueAt(root: unknown, path: Path): unknown {
-  return path.reduce<unknown>((at, part) => child(at, String(part)), root);
 }
 
 function child(value: unknown, name: string): unknown {

@@ -7,19 +7,19 @@ export interface FaultLog {
 /** A fault that lasts over several attempts. It is logged when it begins, changes and ends. */
 export interface RepeatedFault {
   /** `kind` identifies the fault: messages may differ in numbers and addresses. */
-  is(kind: string, message: string): void;
-  isOver(): void;
+  occurred(kind: string, message: string): void;
+  ended(): void;
 }
 
 /** @param over the log message when the fault has ended */
 export function followFault(log: FaultLog, over: string): RepeatedFault {
   let current: string | undefined;
   return {
-    is(kind, message) {
+    occurred(kind, message) {
       if (kind !== current) log.warn(message);
       current = kind;
     },
-    isOver() {
+    ended() {
       if (current !== undefined) log.info(over);
       current = undefined;
     },

@@ -15,11 +15,11 @@ export async function retry<T>(name: string, log: FaultLog, work: () => Promise<
   for (;;) {
     try {
       const result = await work();
-      fault.isOver();
+      fault.ended();
       return result;
     } catch (error) {
       const { message } = error as Error;
-      fault.is(message, `${name}: ${message}`);
+      fault.occurred(message, `${name}: ${message}`);
       await delay(backOff.next(retryAfterOf(error)));
     }
   }

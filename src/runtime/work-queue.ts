@@ -52,8 +52,8 @@ export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue
     ...options,
     pauseMs: 0,
     // If one key fails, a thousand others may fail for the same reason.
-    onFailure: (key, message) => fault.is('it fails', `${name}: ${key}: ${message}`),
-    onRecovered: fault.isOver,
+    onFailure: (key, message) => fault.occurred('it fails', `${name}: ${key}: ${message}`),
+    onRecovered: fault.ended,
   });
 }
 
@@ -86,8 +86,8 @@ export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: Rec
     work: reconcile,
     concurrency: 1,
     pauseMs,
-    onFailure: (_key, message) => fault.is(message, `${name}: ${message}`),
-    onRecovered: fault.isOver,
+    onFailure: (_key, message) => fault.occurred(message, `${name}: ${message}`),
+    onRecovered: fault.ended,
   });
   // Always by a timer, so that several triggers of one moment result in one run.
   const trigger = (inMs = 0) => queue.add('', inMs);

@@ -67,9 +67,9 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
       const [arrival] = queue;
       if (!arrival?.waiting) continue;
       const { bytes: size, read } = arrival.waiting;
+      if (exceedsShare(from, size)) continue;
       // A large body must not wait for ever behind small ones.
       if (held + size > bytes) return;
-      if (exceedsShare(from, size)) continue;
       queue.delete(arrival);
       queues.delete(from);
       if (queue.size > 0) queues.set(from, queue);

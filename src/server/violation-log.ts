@@ -1,12 +1,10 @@
-import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type AdmissionRequest, shownUser } from '../admission/admission-review.ts';
 import type { Judgement } from '../admission/judge-request.ts';
 import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
 import { isWarning, type Outcome, outcomeText } from '../judge/outcomes.ts';
 import { printable } from '../kubernetes/text.ts';
-import { createFairMap } from '../runtime/fair-map.ts';
-import { throttle } from '../runtime/rate-limit.ts';
+import { type LogLine, throttledLog } from './throttled-log.ts';
 
 export interface FoundViolations {
   readonly request: AdmissionRequest;
@@ -19,16 +17,13 @@ export interface FoundViolations {
 /** With hundreds of taints and hundreds of policies, a line lists as many as an entry of the audit log does. */
 const MAX_LISTED = 32;
 
-/** How many different refusals are throttled. One more is logged each time, as if it were new. */
-const MAX_THROTTLED = 256;
-
 /**
  * Logs violations: one line for each policy and outcome. The message lists some of the subjects, and the fields list more: `subjectsLeftOut` counts
- * the others. Dry runs are logged only at level debug. A refusal that is repeated (the same sender, user, object, policy and subjects) is logged at
- * most every ten seconds, and `repeated` counts the refusals since the last line: Talos repeats a refused update three times a second.
+ * the others. Dry runs are logged only at level debug. A refusal that is repeated (the same sender, user, object, policy and subjects) is throttled:
+ * Talos repeats a refused update three times a second.
  */
 export function violationLog(log: Logger): (found: FoundViolations) => void {
-  const refusals = createFairMap<(line: Line) => void>(MAX_THROTTLED);
+  const logRefusal = throttledLog(log);
   return (found) => {
     for (const violations of found.groups) {
       const line = lineOf(found, violations);
@@ -39,15 +34,7 @@ export function violationLog(log: Logger): (found: FoundViolations) => void {
       }
       const { origin, user, kind, name, policy } = fields;
       const subjects = violations.map(({ subject }) => subject);
-      // Hashed, because a request may have hundreds of taints.
-      const key = hash('sha256', JSON.stringify([origin, user, kind, name, policy, subjects]));
-      const say =
-        refusals.get(key) ??
-        throttle((times, latest: Line) =>
-          log[latest.level]({ ...latest.fields, ...(times > 1 ? { repeated: times } : {}) }, latest.message),
-        );
-      refusals.set(key, say, { origin, part: name });
-      say(line);
+      logRefusal(line, { origin, part: name }, user, kind, policy, subjects);
     }
   };
 }
@@ -56,8 +43,6 @@ function isRefusal({ result, audit }: Outcome): boolean {
   return result === 'Denied' && !audit;
 }
 
-type Line = ReturnType<typeof lineOf>;
-
 function lineOf({ request, kind, origin }: FoundViolations, violations: ViolationGroup) {
   const [first] = violations;
   const { policyKind, policy, mode, change, result, audit } = first;
@@ -65,7 +50,7 @@ function lineOf({ request, kind, origin }: FoundViolations, violations: Violatio
   const user = shownUser(request);
   const listed = violations.slice(0, MAX_LISTED);
   const leftOut = violations.length - listed.length;
-  const level: 'debug' | 'warn' | 'info' = request.dryRun ? 'debug' : isWarning(first) ? 'warn' : 'info';
+  const level: LogLine['level'] = request.dryRun ? 'debug' : isWarning(first) ? 'warn' : 'info';
   return {
     level,
     fields: {

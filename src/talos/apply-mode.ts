@@ -1,6 +1,7 @@
 import type { SourceDocument } from '../files/documents.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
-import { booleanAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
+import { booleanAt, kindOf, textAt } from './tree.ts';
 
 /** The differences between a new configuration and the one that it replaces, and their effect in Talos. */
 export interface Change {

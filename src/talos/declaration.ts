@@ -1,5 +1,6 @@
 import { locateField } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
+import { valueAt } from '../kubernetes/json.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
@@ -7,7 +8,7 @@ import { kubeletWrongTypes } from './lint/kubelet-configuration.ts';
 import { wrongTypes } from './lint/wrong-type.ts';
 import { type MachineConfiguration, readMachineConfigurations } from './machine-configuration.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
-import { kindOf, valueAt } from './tree.ts';
+import { kindOf } from './tree.ts';
 
 /** The taint that keeps ordinary pods off control-plane nodes. */
 export const CONTROL_PLANE_TAINT: DeclaredTaint = {

@@ -1,9 +1,10 @@
 import type { SourceDocument } from '../files/documents.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { isLabelValue, isQualifiedName } from '../kubernetes/label-selector.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { Path } from '../policy/problem.ts';
 import { checkTaint, type DeclaredTaint, type ReadTaint, readKubeletTaint, readTalosTaint } from './taint-notation.ts';
-import { entriesAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
+import { entriesAt, kindOf, textAt } from './tree.ts';
 
 /** A place in a machine configuration or a patch of one. */
 export interface FieldLocation {

@@ -1,6 +1,7 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
-import { isMapping, type Mapping, parseTalosDocuments, valueAt } from './tree.ts';
+import { isMapping, type Mapping, valueAt } from '../kubernetes/json.ts';
+import { parseTalosDocuments } from './tree.ts';
 
 /** The output of `talosctl get machineconfig -o yaml`: a resource, whose spec is the configuration as text. */
 const RESOURCE_TYPE = 'MachineConfigs.config.talos.dev';

@@ -1,5 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { InputError, readBoundedText } from '../files/text-files.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
 import {
   type Declared,
@@ -17,7 +18,7 @@ import { unwrapped } from './live-configuration.ts';
 import { declaring, directives, isPatchOnly } from './patches.ts';
 import { tabs } from './tabs.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
-import { booleanAt, isMapping, kindOf, parseTalosDocuments, textAt, valueAt } from './tree.ts';
+import { booleanAt, kindOf, parseTalosDocuments, textAt } from './tree.ts';
 
 /** The fields of the document without a kind. */
 const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;

@@ -1,10 +1,10 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import type { FieldLocation } from './declared.ts';
 import { documentEntry, entryAt, typeIn } from './fields.ts';
-import { isMapping, valueAt } from './tree.ts';
 
 /**
  * The declarations of a document. For a strategic-merge patch, what it does not delete (`$patch: delete`). For a JSON patch (RFC 6902), one document

@@ -1,5 +1,6 @@
+import { valueAt } from '../kubernetes/json.ts';
 import type { MachineConfiguration, MachineRole } from './machine-configuration.ts';
-import { kindOf, textAt, valueAt } from './tree.ts';
+import { kindOf, textAt } from './tree.ts';
 
 /** A configuration that gives a machine another role. */
 export interface RoleChange {

@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { readablePrivateKey } from '../files/private-key.ts';
 import { InputError } from '../files/text-files.ts';
-import { isMapping, parseTalosDocuments, textAt } from './tree.ts';
+import { isMapping } from '../kubernetes/json.ts';
+import { parseTalosDocuments, textAt } from './tree.ts';
 
 /** The fields of one context of a talosconfig that say how to reach a cluster (`Context` of Talos' client). */
 export interface TalosContext {

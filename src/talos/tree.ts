@@ -1,5 +1,6 @@
 import { locateField, parseDocuments, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
 
 /**
@@ -9,23 +10,6 @@ import type { Path } from '../policy/problem.ts';
  */
 export function parseTalosDocuments(text: string, source: string): SourceDocument[] {
   return parseDocuments(text, source, { secret: true, asWritten: true });
-}
-
-/** A mapping of YAML or JSON. */
-export type Mapping = Readonly<Record<string, unknown>>;
-
-export function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The value at the path. Undefined if there is none. */
-export function valueAt(value: unknown, path: Path): unknown {
-  let below = value;
-  for (const part of path) {
-    if (typeof below !== 'object' || below === null || !Object.hasOwn(below, part)) return undefined;
-    below = (below as Record<string | number, unknown>)[part];
-  }
-  return below;
 }
 
 /** The kind of a document; undefined for the one with `machine` and `cluster`, which has none. */

@@ -1,9 +1,9 @@
 import Schema, { type XSchema } from 'typebox/schema';
 import { Settings } from 'typebox/system';
+import { valueAt } from '../kubernetes/json.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import { type Entry, type FieldLife, typeIn } from './fields.ts';
-import { valueAt } from './tree.ts';
 
 /** A field that Go does not decode. */
 export type TypeFault = { readonly path: Path } & (

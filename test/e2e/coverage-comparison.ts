@@ -1,5 +1,5 @@
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
-import { viewScheduling } from '../../src/objects/workload-object.ts';
+import { viewInstalledDaemonSet } from '../../src/objects/workload-object.ts';
 import { type Coverage, compileCoverage } from '../../src/scheduling/coverage.ts';
 import { formatObstacle } from '../../src/scheduling/obstacle.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
@@ -61,7 +61,10 @@ async function compare(
 ): Promise<string[]> {
   const nodes = (await list(cp, '/api/v1/nodes')).map((node, index) => viewNode(asNode(node, [index]), ''));
   const objects = await list<DaemonSet>(cp, `/apis/apps/v1/namespaces/${namespace}/daemonsets`);
-  const daemonSets = objects.map((object, index) => ({ ...viewScheduling(object, [index]), object }));
+  const daemonSets = objects.map((object, index) => ({
+    ...viewInstalledDaemonSet(object, [index], 'default'),
+    object,
+  }));
   const rows = daemonSets.flatMap((daemonSet) => {
     const coverageOn = compileCoverage(daemonSet);
     return nodes.map((node) => ({ daemonSet, name: pair(daemonSet.name, node.name), coverage: coverageOn(node) }));

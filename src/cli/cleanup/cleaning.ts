@@ -5,9 +5,9 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/text.ts';
-import { isHealthy } from '../../recovery/recovery.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 import { countCovered } from '../../scheduling/coverage.ts';
+import { isHealthy } from '../../scheduling/rollout.ts';
 import {
   type LeftOnDaemonSet,
   type LeftOnNode,

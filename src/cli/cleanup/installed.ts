@@ -5,7 +5,7 @@ import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../../cluster/webhook-configurations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import { notPermitted } from '../command-rights.ts';
+import { missingRightError } from '../command-rights.ts';
 import { tell } from '../output/stderr.ts';
 
 /** Native policies that a message names. */
@@ -59,6 +59,6 @@ async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
     return natives.filter(({ kind }) => kind.endsWith('Binding'));
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    throw notPermitted('cleanup', 'whether native policies of taintkeeper are in force', error);
+    throw missingRightError('cleanup', 'whether native policies of taintkeeper are in force', error);
   }
 }

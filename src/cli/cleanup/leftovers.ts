@@ -16,7 +16,7 @@ import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
-import { notPermitted } from '../command-rights.ts';
+import { missingRightError } from '../command-rights.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
@@ -95,7 +95,7 @@ async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[]> {
     // RBAC also refuses lists of kinds that are not served.
     if ((await undefinedKinds(client)).includes('TaintPolicy')) return [];
     if (!isForbidden(error)) throw error;
-    throw notPermitted('cleanup', 'which startup taints are left', error);
+    throw missingRightError('cleanup', 'which startup taints are left', error);
   }
 }
 

@@ -54,8 +54,11 @@ function readObjects(document: SourceDocument, namespace: string): FileObject[] 
       const workload = readWorkload(document, object, path, namespace);
       return workload ? [{ workload }] : [];
     }
-    const daemonSet = readNamed(document, path, () => viewInstalledDaemonSet(object, path, namespace));
-    const problems = refusedTolerations(asDaemonSet(object, path)).map(
+    const { refused, ...daemonSet } = readNamed(document, path, () => ({
+      ...viewInstalledDaemonSet(object, path, namespace),
+      refused: refusedTolerations(asDaemonSet(object, path)),
+    }));
+    const problems = refused.map(
       (problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`,
     );
     return [{ daemonSet, place, problems }];

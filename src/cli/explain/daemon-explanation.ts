@@ -12,7 +12,7 @@ import type { Facts } from '../../explain/sections.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
-import { controllerOf } from '../../objects/workload-object.ts';
+import { viewController } from '../../objects/workload-object.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import type { Placement } from '../../scheduling/placement.ts';
 import { installedPolicies } from '../cluster-options.ts';
@@ -58,7 +58,7 @@ export async function readPodExplanation(client: ApiClient, place: NamespacedNam
     listNodes(client),
     readDaemonFacts(client, { kind: 'Pod', ...place }, 'TolerationRestriction'),
   ]);
-  const controller = controllerOf(object, []);
+  const controller = viewController(object, []);
   const owner =
     controller?.kind === 'DaemonSet' ? await readOwner(client, { ...place, name: controller.name }) : undefined;
   return explainPod(object, place, owner, podStateOf(object), { ...facts, nodes });

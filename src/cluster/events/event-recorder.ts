@@ -99,7 +99,7 @@ export function createEventRecorder(options: {
     series.attempts++;
     switch (write.outcome) {
       case 'written':
-        fault.isOver();
+        fault.ended();
         dropped += store.wrote(series, write.count);
         break;
       case 'again':
@@ -109,7 +109,7 @@ export function createEventRecorder(options: {
         if (store.forget(series) > 0) tellUnconfirmed();
         break;
       case 'failed':
-        if (!stopping.signal.aborted) fault.is('failed', `Events are not written: ${messageOf(write.error)}`);
+        if (!stopping.signal.aborted) fault.occurred('failed', `Events are not written: ${messageOf(write.error)}`);
         if (series.attempts >= MAX_ATTEMPTS) dropped += store.forget(series);
         else tryLater(series);
         break;
@@ -129,12 +129,12 @@ export function createEventRecorder(options: {
     if (isNotFound(error) || causes.includes('NamespaceTerminating')) {
       log.debug(`an Event was not written: ${message}`);
     } else if (status === 403) {
-      fault.is(
+      fault.occurred(
         'forbidden',
         `Events are not written: allow create and patch of events in group events.k8s.io, and get of what they are about (${message})`,
       );
     } else {
-      fault.is(String(status), `an Event was refused: ${message}`);
+      fault.occurred(String(status), `an Event was refused: ${message}`);
     }
   }
 

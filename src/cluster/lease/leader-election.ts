@@ -74,10 +74,10 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
   async function attempt<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     try {
       const answer = await ask(signal);
-      fault.isOver();
+      fault.ended();
       return answer;
     } catch (error) {
-      if (!signal.aborted) fault.is(...leaseFault(error, options));
+      if (!signal.aborted) fault.occurred(...leaseFault(error, options));
       return undefined;
     }
   }
@@ -87,7 +87,7 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     try {
       await contender.release();
     } catch (error) {
-      if (!signal.aborted) fault.is(...leaseFault(error, options));
+      if (!signal.aborted) fault.occurred(...leaseFault(error, options));
     }
   }
 

@@ -132,7 +132,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     relistAt = performance.now() + relistMs;
     inDoubt = false;
     fruitless = 0;
-    isCurrent();
+    markCurrent();
     guard('onListed', () => options.onListed?.());
     report({ connected: true }, true);
     synced.resolve();
@@ -184,7 +184,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
         idleMs: boundMs,
         onOpen() {
           openedAt = performance.now();
-          fault.isOver();
+          fault.ended();
           if (!listed) report({ connected: true });
         },
       });
@@ -207,7 +207,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
           return;
         }
         version = takeEvent(event, path, objects);
-        isCurrent();
+        markCurrent();
         backOff.reset();
       }
       if (listed) throw new Error(`GET ${path}: the watch ended before it had sent all objects`);
@@ -217,7 +217,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       if (isFruitless) {
         throw new Error(`GET ${path}: the watch ended as soon as it began`);
       }
-      isCurrent();
+      markCurrent();
       fruitless = 0;
     } catch (error) {
       if (openedAt !== undefined && version === from) fruitless++;
@@ -244,7 +244,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     } else {
       if (isNotServed(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
       const [kind, message] = watchFault(error, path);
-      fault.is(kind, message);
+      fault.occurred(kind, message);
       report({
         connected: false,
         error: (error as Error).message,
@@ -255,7 +255,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     await pause(backOff.next(retryAfterOf(error)), signal);
   }
 
-  function isCurrent(): void {
+  function markCurrent(): void {
     current = { at: Date.now(), tick: performance.now() };
   }
 

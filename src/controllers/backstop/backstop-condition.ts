@@ -1,6 +1,6 @@
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
-import { howToPermit, notPermitted } from '../../cluster/rights.ts';
+import { howToGrant, missingRightText } from '../../cluster/rights.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
@@ -71,7 +71,11 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
         message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}; ${removal(kind)}change these fields`,
       };
     case 'NotPermitted':
-      return { status: 'False', reason: state.what, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[kind]) };
+      return {
+        status: 'False',
+        reason: state.what,
+        message: missingRightText('nativePolicies', NATIVE_ASKED_BY[kind]),
+      };
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
       // Bindings first: without them, policies do nothing.
@@ -81,7 +85,7 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
         reason: state.what,
         message:
           `taintkeeper may no longer write native policies. These stay in force as last written, whatever changes in the ${kind}: ` +
-          `${names.join(', ')}. To let taintkeeper update or remove them: ${howToPermit('nativePolicies')}. To remove the native ` +
+          `${names.join(', ')}. To let taintkeeper update or remove them: ${howToGrant('nativePolicies')}. To remove the native ` +
           `policies of all policies: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`,
       };
     }

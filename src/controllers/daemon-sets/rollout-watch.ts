@@ -1,6 +1,6 @@
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
-import { isHealthy, isRolledOut, type Rollout } from '../../recovery/recovery.ts';
 import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts';
+import { isHealthy, isRolledOut, type Rollout } from '../../scheduling/rollout.ts';
 
 type Rolling = Rollout & SchedulingView;
 type Unready = ReadonlyMap<string, ClusterNode>;

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { isPermitted, notPermitted } from '../../cluster/rights.ts';
+import { isPermitted, missingRightText } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
@@ -71,7 +71,7 @@ export function startPermissions(run: Run, options: PermissionsOptions): Rights 
     return askedByPolicies()
       .filter(({ right }) => permitted.get(right) === false)
       .map(({ kind, policy, right, by }) => {
-        const message = notPermitted(right, by);
+        const message = missingRightText(right, by);
         const problem: ReportedProblem = { kind, policy, reason: 'NotPermitted', message };
         return { right, problem, message: `${kind} ${policy}: ${message}` };
       });

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { watchResource } from '../../cluster/watch/watch-cache.ts';
 import type { WatchState } from '../../cluster/watch/watch-options.ts';
-import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-object.ts';
+import { isTerminating, type PodObject, podOwner } from '../../objects/pod-object.ts';
 
 /** The message of the kubelet (pkg/kubelet/eviction). A pod that exceeded its own limit has another message. */
 const NODE_EVICTION = /^(?:Pod was rejected: )?The node (?:was low on resource|had condition)/;
@@ -117,7 +117,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
 function projectFailedPod(object: unknown): FailedPod | undefined {
   const pod = object as PodObject;
   const { spec, status } = pod;
-  const owner = controllerOf(pod);
+  const owner = podOwner(pod);
   if (owner?.kind !== 'DaemonSet' || !owner.apiVersion?.startsWith('apps/') || !spec?.nodeName) return undefined;
   const { reason = '' } = status ?? {};
   return {

@@ -1,14 +1,14 @@
 import type { Access } from '../../cluster/access-review.ts';
 import { shortName } from '../../cluster/own-names.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
-import { notPermitted } from '../../cluster/rights.ts';
+import { missingRightText } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
 import { leaderLog, replicaLogs } from '../leader-log.ts';
-import { howToGrant } from '../rights-review.ts';
+import { grantCommand } from '../rights-review.ts';
 import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
@@ -46,8 +46,8 @@ export function checkPermissions({
   installation,
   policies,
 }: Pick<Facts, 'rights' | 'installation' | 'policies'>): readonly Finding[] {
-  return needs({ rights, policies }, ({ rights: { notPermitted: missing }, policies: all }) =>
-    all.flatMap((policy) => checkPolicy(policy, missing, installation)),
+  return needs({ rights, policies }, ({ rights: { missingRights }, policies: all }) =>
+    all.flatMap((policy) => checkPolicy(policy, missingRights, installation)),
   );
 }
 
@@ -60,7 +60,7 @@ function checkPolicy(
   return asked
     .filter(({ right }) => missing.includes(right))
     .map(({ right, by }) =>
-      finding('problem', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
+      finding('problem', `${kind} ${name}: ${missingRightText(right, by)}`, grantCommand(right, installation)),
     );
 }
 

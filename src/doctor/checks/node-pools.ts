@@ -18,7 +18,7 @@ import { type Finding, finding, needs } from '../check.ts';
 import type { NodePoolFacts } from '../cluster-facts.ts';
 import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
-import { howToGrant } from '../rights-review.ts';
+import { grantCommand } from '../rights-review.ts';
 
 interface Known {
   readonly policies: readonly PolicyObject[];
@@ -51,11 +51,11 @@ function checkPools(
   );
   const hasMachines = apis.some(({ right }) => right === 'listMachineDeployments');
   const forClusterAutoscaler = hasMachines ? [...keysForClusterAutoscaler(seen)].map(noteOfKey) : [];
-  const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.notPermitted.includes(right)) : [];
+  const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.missingRights.includes(right)) : [];
   const unseen = taintPolicies.some(({ ensured }) => ensured.length > 0) ? mayNot : [];
   const notes = unseen.map(({ right }) => {
     const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies does not say what this check says`;
-    return finding('note', evidence, howToGrant(right, installation));
+    return finding('note', evidence, grantCommand(right, installation));
   });
   const all = [...results, ...unknown, ...forClusterAutoscaler, ...notes];
   return all.length > 0 ? all : [finding('ok', `${count(pools.length, 'pool')}, each with all required taints`)];

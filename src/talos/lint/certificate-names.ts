@@ -1,6 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
+import { valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
-import { kindOf, valueAt } from '../tree.ts';
+import { kindOf } from '../tree.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { misplacedCertificateNames } from './unknown-field.ts';
 

@@ -1,8 +1,9 @@
 import type { SourceDocument } from '../../files/documents.ts';
+import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath } from '../../policy/problem.ts';
 import type { FieldLocation } from '../declared.ts';
 import { documentEntry, type Entry, entryAt, type FieldLife } from '../fields.ts';
-import { isMapping, kindOf, valueAt } from '../tree.ts';
+import { kindOf } from '../tree.ts';
 import { typeFaults } from '../type-check.ts';
 import type { LintSubject } from './finding.ts';
 

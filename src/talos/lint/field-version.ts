@@ -1,7 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
+import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
 import { documentEntry, documentLife, type Entry, entryAt, FIRST_VERSION, type FieldLife } from '../fields.ts';
-import { isMapping, kindOf, valueAt } from '../tree.ts';
+import { kindOf } from '../tree.ts';
 import { fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 

@@ -1,7 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
+import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
 import { documentEntry, type Entry, typeIn } from '../fields.ts';
-import { isMapping, kindOf, valueAt } from '../tree.ts';
+import { kindOf } from '../tree.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 // Talos decodes each document by go-yaml, which merges, and then compares the keys of the text with those of its types (CheckUnknownKeys of

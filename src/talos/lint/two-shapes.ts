@@ -1,8 +1,9 @@
 import type { SourceDocument } from '../../files/documents.ts';
+import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
 import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { allConflicts, type Conflict, documentLife, holdsIn, isForControlPlanes, namesakeVersions } from '../fields.ts';
-import { booleanAt, isMapping, kindOf, textAt, valueAt } from '../tree.ts';
+import { booleanAt, kindOf, textAt } from '../tree.ts';
 import { insteadOf } from './field-version.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 

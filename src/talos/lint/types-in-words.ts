@@ -1,4 +1,4 @@
-import { isMapping } from '../tree.ts';
+import { isMapping } from '../../kubernetes/json.ts';
 
 /** Each type of the table as what it takes, and how to write that. */
 const SCALARS: Readonly<Record<string, readonly [takes: string, write: string]>> = {

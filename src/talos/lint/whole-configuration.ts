@@ -1,5 +1,6 @@
+import { valueAt } from '../../kubernetes/json.ts';
 import { MULTI_DOCUMENT_VERSION } from '../refused-taints.ts';
-import { booleanAt, kindOf, valueAt } from '../tree.ts';
+import { booleanAt, kindOf } from '../tree.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 
 export const INCOMPLETE: Rule = {

@@ -51,10 +51,10 @@ export function keepLeases(
           ...{ body, contentType: APPLY_PATCH },
           ...{ query: APPLY, timeoutMs },
         });
-        fault.isOver();
+        fault.ended();
         return jittered(renewMs);
       } catch (error) {
-        fault.is('renewal', `a lease was not renewed: ${messageOf(error)}`);
+        fault.occurred('renewal', `a lease was not renewed: ${messageOf(error)}`);
         return jittered(renewMs / RETRIES_PER_RENEWAL);
       }
     },

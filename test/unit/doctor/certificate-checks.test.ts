@@ -305,7 +305,7 @@ describe('who repairs a caBundle', () => {
       user: 'u',
       asked: 50,
       lacking: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
-      notPermitted: [],
+      missingRights: [],
     });
 
   it.each<{ why: string; facts: Partial<Facts>; remedy: RegExp; problems?: string[] }>([

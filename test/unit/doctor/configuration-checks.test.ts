@@ -39,9 +39,9 @@ const LACKING = known({
       verb: 'update',
     },
   ],
-  notPermitted: [],
+  missingRights: [],
 });
-const NOT_PERMITTED = known({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods' as const] });
+const NOT_PERMITTED = known({ user: 'u', asked: 50, lacking: [], missingRights: ['deletePods' as const] });
 const RECOVERY = policyObject(
   'RecoveryPolicy',
   'reboots',

@@ -145,7 +145,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodePools: known({ apis: [], pools: [] }),
     metadataProtection: known(storedProtection()),
     configurations: known([]),
-    rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
+    rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], missingRights: [] }),
     lease: known({
       holder: 'taintkeeper-0',
       renewed: true,

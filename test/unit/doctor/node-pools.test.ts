@@ -16,7 +16,7 @@ const CLUSTER_API = { right: 'listMachineDeployments', version: 'v1beta2' } as c
 const CSI = { key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' };
 const PREFIXED = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/csi', effect: 'NoSchedule' };
 const inPool = node('n2', { 'karpenter.sh/nodepool': 'gpu' }, [CSI]);
-const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], notPermitted: ['listNodePools'] as const });
+const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], missingRights: ['listNodePools'] as const });
 
 it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
   { what: 'no autoscaler', facts: {}, expected: [['ok', /neither NodePools of Karpenter nor/]] },

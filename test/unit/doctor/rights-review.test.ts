@@ -106,7 +106,7 @@ describe('the review', () => {
       'list daemonsets',
       'watch daemonsets',
     ]);
-    expect(result.notPermitted).toEqual(['watchPods', 'listPods']);
+    expect(result.missingRights).toEqual(['watchPods', 'listPods']);
     const bodies = received.map(({ body }) => (JSON.parse(body) as Asked).spec.user);
     expect(new Set(bodies)).toEqual(new Set([USER]));
     const optional = Object.values(OPTIONAL_RIGHTS).flatMap(accessesOf).length;
@@ -130,7 +130,12 @@ describe('the check', () => {
     { verb: 'delete', group: '', resource: 'pods' },
     { verb: 'update', group: 'coordination.k8s.io', ...lease },
   ];
-  const rights = known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking, notPermitted: [] });
+  const rights = known({
+    user: 'system:serviceaccount:taintkeeper:taintkeeper',
+    asked: 50,
+    lacking,
+    missingRights: [],
+  });
 
   it.each([
     { differs: {}, remedy: 'kubectl apply -f install.yaml' },
@@ -164,7 +169,7 @@ describe('the check', () => {
   ])('names the policy that needs a permission that was not granted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };
     const facts = healthyFacts({
-      rights: known({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods', 'nativePolicies'] }),
+      rights: known({ user: 'u', asked: 50, lacking: [], missingRights: ['deletePods', 'nativePolicies'] }),
       policies: known([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
       installation: { ...INSTALLATION, ...differs },
     });

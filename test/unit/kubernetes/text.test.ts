@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   count,
-  mark,
   objectTitle,
   presentableWarnings,
   printable,
@@ -80,18 +79,6 @@ it.each([
   { object: { resource: 'daemonsets', namespace: 'kube-system', name: undefined }, title: 'daemonsets/kube-system' },
 ])('objectTitle: $title', ({ object, title }) => {
   expect(objectTitle(object)).toBe(title);
-});
-
-it('mark has eight letters and digits for each text except the empty one, and differs between texts', () => {
-  const texts = Array.from({ length: 5_000 }, (_, index) => index.toString(36));
-  const marks = texts.map(mark);
-  expect(mark('')).toBe('');
-  expect(marks.filter((one) => !/^[0-9a-v]{8}$/.test(one))).toEqual([]);
-  expect(new Set(marks).size).toBe(texts.length);
-});
-
-it('mark is the same in every version, because a report with another name would be written in addition', () => {
-  expect(mark('taintpolicy')).toBe('torgqfgv');
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { viewScheduling } from '../../../src/objects/workload-object.ts';
+import { viewInstalledDaemonSet } from '../../../src/objects/workload-object.ts';
 
 const daemonSet = (spec: object, metadata: object = { namespace: 'kube-system', name: 'agent' }) => ({
   metadata,
@@ -56,11 +56,11 @@ it.each<{ why: string; spec: object; view: object }>([
     view: { nodeName: 'w1', nodeSelector: { pool: 'gpu' }, tolerations: [{ operator: 'Exists' }], hostNetwork: true },
   },
 ])('reads $why', ({ spec, view }) => {
-  expect(viewScheduling(daemonSet(spec), [])).toEqual({ ...BARE, ...view });
+  expect(viewInstalledDaemonSet(daemonSet(spec), [], 'default')).toMatchObject({ ...BARE, ...view });
 });
 
 it('a DaemonSet that names no namespace is in the given one', () => {
-  expect(viewScheduling(daemonSet({}, { name: 'agent' }), [], 'cilium')).toMatchObject({ namespace: 'cilium' });
+  expect(viewInstalledDaemonSet(daemonSet({}, { name: 'agent' }), [], 'cilium')).toMatchObject({ namespace: 'cilium' });
 });
 
 it.each<{ why: string; value: unknown; error: string }>([
@@ -79,5 +79,5 @@ it.each<{ why: string; value: unknown; error: string }>([
   },
   { why: 'a number as nodeName', value: daemonSet({ nodeName: 5 }), error: 'nodeName: expected a string, got 5' },
 ])('refuses $why', ({ value, error }) => {
-  expect(() => viewScheduling(value, ['items', 3])).toThrow(error);
+  expect(() => viewInstalledDaemonSet(value, ['items', 3], 'default')).toThrow(error);
 });

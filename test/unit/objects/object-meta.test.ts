@@ -1,8 +1,8 @@
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { StringMap } from '../../../src/objects/object-meta.ts';
+import { StringMapSchema } from '../../../src/objects/object-meta.ts';
 
-const check = Compile(StringMap);
+const check = Compile(StringMapSchema);
 
 describe('a map of strings', () => {
   it.each([

@@ -1,7 +1,7 @@
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
-import type { JudgedRequest } from '../../../src/server/admission-server.ts';
+import type { JudgedRequest } from '../../../src/server/reviewer.ts';
 import { policySet } from '../policy/policies.ts';
 
 const POLICIES = policySet({

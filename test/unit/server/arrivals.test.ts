@@ -86,6 +86,18 @@ describe('a body', () => {
     expect(read).toEqual(['a', 'other', 'b', 'third sender']);
   });
 
+  it('of a sender that has used its half keeps no other waiting, however large it is', () => {
+    const { request, read } = start();
+    const half = request('half', 10);
+    request('other', 4, 'pod');
+    request('large', 8);
+    request('small', 2, 'pod 2');
+    expect(read).toEqual(['half', 'other', 'small']);
+
+    half.emit('end');
+    expect(read).toEqual(['half', 'other', 'small', 'large']);
+  });
+
   it('whose connection ends while it waits takes no room', () => {
     const { request, read } = start();
     const first = request('first', 10);

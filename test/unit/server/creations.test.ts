@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { JudgedCreation } from '../../../src/server/admission-server.ts';
+import type { JudgedCreation } from '../../../src/server/reviewer.ts';
 import { nodeRequest } from '../admission/requests.ts';
 import { startServer } from './running-server.ts';
 

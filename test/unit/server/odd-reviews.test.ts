@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
-import type { JudgedRequest } from '../../../src/server/admission-server.ts';
 import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
+import type { JudgedRequest } from '../../../src/server/reviewer.ts';
 import {
   CONTROL_PLANE_TAINT,
   daemonSetCreationReview,

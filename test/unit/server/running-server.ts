@@ -4,13 +4,10 @@ import { onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import {
-  createAdmissionServer,
-  type JudgedCreation,
-  type JudgedRequest,
-} from '../../../src/server/admission-server.ts';
+import { createAdmissionServer } from '../../../src/server/admission-server.ts';
 import type { ClientTimeouts } from '../../../src/server/connections.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
+import type { JudgedCreation, JudgedRequest } from '../../../src/server/reviewer.ts';
 import { captureLog } from '../captured-log.ts';
 import { harmlessReview, TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
 
@@ -36,6 +33,8 @@ export interface PostOptions {
   readonly headers?: Record<string, string>;
   /** Sends the body in chunks, without saying how long it is. */
   readonly chunked?: boolean;
+  /** The address of the sender. */
+  readonly localAddress?: string;
 }
 
 export interface ServerOptions {
@@ -107,7 +106,7 @@ function send(
   port: number,
   agent: Agent,
   body: unknown,
-  { path = '/validate', method = 'POST', headers, chunked = false }: PostOptions,
+  { path = '/validate', method = 'POST', headers, chunked = false, localAddress }: PostOptions,
 ): Promise<Answer> {
   const bytes =
     body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
@@ -118,6 +117,7 @@ function send(
       path,
       method,
       agent,
+      ...(localAddress === undefined ? {} : { localAddress }),
       headers: {
         ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
         ...(bytes === undefined || chunked ? {} : { 'content-length': String(Buffer.byteLength(bytes)) }),

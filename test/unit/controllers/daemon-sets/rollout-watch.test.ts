@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import { watchRollouts } from '../../../../src/controllers/daemon-sets/rollout-watch.ts';
-import type { Rollout } from '../../../../src/recovery/recovery.ts';
 import type { SchedulingView } from '../../../../src/scheduling/coverage.ts';
+import type { Rollout } from '../../../../src/scheduling/rollout.ts';
 
 const SECOND = 1_000;
 const rollout = (status: Partial<Rollout['status']> = {}, generation = 2): Rollout & SchedulingView => ({

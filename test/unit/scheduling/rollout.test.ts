@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isHealthy, isRolledOut, type Rollout } from '../../../src/recovery/recovery.ts';
+import { isHealthy, isRolledOut, type Rollout } from '../../../src/scheduling/rollout.ts';
 
 const DONE = { observedGeneration: 2, desired: 5, updated: 5, unavailable: 0 };
 

@@ -1,0 +1,27 @@
+/** How far the pods of a DaemonSet have got, by its own status. */
+export interface Rollout {
+  readonly generation: number;
+  /** True if its pods are replaced only when a user deletes them. */
+  readonly onDelete: boolean;
+  readonly status: {
+    readonly observedGeneration: number;
+    readonly desired: number;
+    /** Pods of the current template. */
+    readonly updated: number;
+    readonly unavailable: number;
+  };
+}
+
+/**
+ * Whether every pod has the current template, except for as many as there are nodes that are not Ready, of those where it runs: a dead node must not
+ * block the others forever. With OnDelete there is nothing to wait for.
+ */
+export function isRolledOut({ generation, onDelete, status }: Rollout, unreadyNodes: number): boolean {
+  const { observedGeneration, desired, updated } = status;
+  return observedGeneration >= generation && (onDelete || desired - updated <= unreadyNodes);
+}
+
+/** Whether it is rolled out, and its pods are available, with the same exception. */
+export function isHealthy(rollout: Rollout, unreadyNodes: number): boolean {
+  return isRolledOut(rollout, unreadyNodes) && rollout.status.unavailable <= unreadyNodes;
+}
