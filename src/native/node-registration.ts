@@ -14,7 +14,7 @@ import { EMPTY, each, isEmpty, KEPT_ITEM_COST, listOf, overItems, together } fro
 import { conditionsOf } from '../conditions/node-policies.ts';
 import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
 import { LABELS } from '../conditions/selection.ts';
-import { IDENTITY, lacksRequired, presentLiteral, taintsOf } from '../conditions/taints.ts';
+import { declaredLiteral, IDENTITY, lacksRequired, taintsOf } from '../conditions/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
@@ -121,7 +121,7 @@ function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly Comp
 }
 
 function listOfRequired(taints: readonly EnsuredTaint[]): Expression {
-  return cel(LIST_COST + taints.length * MAP_COST)`${listOf(taints.map(presentLiteral))}`;
+  return cel(LIST_COST + taints.length * MAP_COST)`${listOf(taints.map(declaredLiteral))}`;
 }
 
 const NODE_CREATIONS: readonly ResourceRule[] = [
