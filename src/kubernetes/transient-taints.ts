@@ -19,15 +19,20 @@ function removedBy(program: string, keys: readonly string[], phase?: TransientTa
   return keys.map((key) => ({ key, removedBy: program, ...(phase ? { phase } : {}) }));
 }
 
+/** On a node with one of these, the kubelet evicts pods, also those of DaemonSets, and rejects new ones. */
+const PRESSURE_TAINT_KEYS: readonly string[] = [
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/pid-pressure',
+];
+
 /** k8s.io/api/core/v1/well_known_taints.go. Users set other keys of this domain, such as node.kubernetes.io/instance-type, and these stay. */
 const OF_KUBERNETES: readonly TransientTaint[] = [
   ...removedBy('Kubernetes', [
     'node.kubernetes.io/not-ready',
     'node.kubernetes.io/unreachable',
     'node.kubernetes.io/unschedulable',
-    'node.kubernetes.io/memory-pressure',
-    'node.kubernetes.io/disk-pressure',
-    'node.kubernetes.io/pid-pressure',
+    ...PRESSURE_TAINT_KEYS,
     'node.kubernetes.io/network-unavailable',
   ]),
   ...removedBy('an administrator', ['node.kubernetes.io/out-of-service'], 'departure'),
@@ -190,6 +195,11 @@ export function isStartupTaintKey(key: string): boolean {
 /** True if the taints say that the node will soon be deleted or restarted. */
 export function isDeparting(taints: readonly Taint[]): boolean {
   return taints.some(({ key }) => transientTaint(key)?.phase === 'departure');
+}
+
+/** True if the taints say that the node lacks memory, disk space or process IDs. */
+export function isUnderPressure(taints: readonly Taint[]): boolean {
+  return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
 /** Who removes the taint, as the subject of a sentence, for example `Cilium's agent`. Undefined for a permanent taint. */

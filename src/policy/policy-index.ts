@@ -44,17 +44,7 @@ export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies 
 });
 
 const selectionFrom = oncePer((policies: Policies) => {
-  const byLabel = new Map<string, Map<string, number[]>>();
-  const others: number[] = [];
-  for (const [place, { nodeSelector }] of policies.entries()) {
-    const required = requiredLabel(nodeSelector);
-    if (!required) others.push(place);
-    for (const value of required?.values ?? []) {
-      const byValue = byLabel.get(required?.key ?? '') ?? new Map<string, number[]>();
-      byLabel.set(required?.key ?? '', byValue);
-      add(byValue, value, place);
-    }
-  }
+  const { byLabel, others } = indexByLabel(policies);
   const lists = new Map<string, Policies>();
 
   return (labels: StringMap): Policies => {
@@ -71,6 +61,42 @@ const selectionFrom = oncePer((policies: Policies) => {
     return list;
   };
 });
+
+type Selecting = Pick<CompiledTaintPolicy, 'nodeSelector'>;
+
+/** The places of those that require a label with one of some values, by its key and each value, and the places of the others. */
+function indexByLabel(selecting: readonly Selecting[]) {
+  const byLabel = new Map<string, Map<string, number[]>>();
+  const others: number[] = [];
+  for (const [place, { nodeSelector }] of selecting.entries()) {
+    const required = requiredLabel(nodeSelector);
+    if (!required) others.push(place);
+    for (const value of required?.values ?? []) {
+      const byValue = byLabel.get(required?.key ?? '') ?? new Map<string, number[]>();
+      byLabel.set(required?.key ?? '', byValue);
+      add(byValue, value, place);
+    }
+  }
+  return { byLabel, others };
+}
+
+/**
+ * The pairs that may select one node, in their order. Those that require different values of a label are left out: there may be a policy for each
+ * node, and each pair of thousands would be compared.
+ */
+export function possiblePairs<T extends Selecting>(selecting: readonly T[]): [T, T][] {
+  const { byLabel, others } = indexByLabel(selecting);
+  return selecting.flatMap((first, place) => {
+    const required = requiredLabel(first.nodeSelector);
+    const places = [...others];
+    for (const [key, byValue] of byLabel) {
+      const values = key === required?.key ? required.values : [...byValue.keys()];
+      places.push(...values.flatMap((value) => byValue.get(value) ?? []));
+    }
+    const later = inOrder(places.filter((other) => other > place));
+    return at(selecting, later).map((second): [T, T] => [first, second]);
+  });
+}
 
 /** The policies with a rule that may match taints of the key, in their order. The policy itself decides which taints it matches. */
 export function policiesFor(policies: Policies, key: string): Policies {
@@ -131,6 +157,6 @@ function inOrder(places: readonly number[]): number[] {
   return [...new Set(places)].sort((a, b) => a - b);
 }
 
-function at(policies: Policies, places: readonly number[]): Policies {
+function at<T>(policies: readonly T[], places: readonly number[]): T[] {
   return places.flatMap((place) => policies[place] ?? []);
 }

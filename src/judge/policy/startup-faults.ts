@@ -1,10 +1,12 @@
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
+import { policiesFor } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { oncePer } from '../../runtime/once-per.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { meetingOf } from './contradictions.ts';
+import { isEnforced, meetingOf } from './contradictions.ts';
 
 /** What keeps a startup taint from being removed. */
 export interface StartupFault {
@@ -20,8 +22,8 @@ export interface StartupFault {
 }
 
 export interface StartupSurroundings {
-  /** Compiled together with the policy. */
-  readonly others: readonly CompiledTaintPolicy[];
+  /** The policy and all others, compiled together. */
+  readonly policies: readonly CompiledTaintPolicy[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
   ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | undefined;
@@ -31,10 +33,10 @@ export interface StartupSurroundings {
 
 /** The problems of a policy that sets startup taints, or protects those of another one. Also with `--audit`, so that a trial finds them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
-  if (policy.declared === 'Audit') return [];
+  if (!isEnforced(policy)) return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
-    ...[policy, ...surroundings.others].flatMap((other) => conflictsBetween(policy, other)),
+    ...conflictsAmong(surroundings.policies).flatMap((conflict) => conflictFaults(policy, conflict)),
   ];
 }
 
@@ -113,37 +115,39 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
     .sort();
 }
 
-/** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */
-function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
-  if (other.declared === 'Audit') return [];
-  const own = startupTaintsProtectedBy(other, policy);
-  const theirs = policy === other ? [] : startupTaintsProtectedBy(policy, other);
-  // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
-  if ([...own, ...theirs].length === 0 || meetingOf(policy, other, []) === undefined) return [];
-  const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
-    const what = `startup taint ${formatTaint(one.taint)}`;
-    const warning =
-      by === policy
-        ? `${one.by} protects ${what} of TaintPolicy ${of.name}, which stays`
-        : `TaintPolicy ${by.name} (${one.by}) protects ${what}, which stays`;
-    const message = `${one.by} of TaintPolicy ${by.name} protects ${what} (${one.field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${one.by}`;
-    return { reason: 'StartupTaintProtected', message, warning };
-  };
-  return [...own.map((one) => conflict(one, policy, other)), ...theirs.map((one) => conflict(one, other, policy))];
-}
-
-/** A startup taint with its field, and the field of the policy that protects it. */
-interface Protected {
+/** A startup taint with its field and its policy, and the field of the policy that protects it. */
+interface Conflict {
   readonly taint: Taint;
   readonly field: string;
-  readonly by: string;
+  readonly of: CompiledTaintPolicy;
+  readonly protectedBy: string;
+  readonly by: CompiledTaintPolicy;
 }
 
-function startupTaintsProtectedBy({ protectedBy }: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
-  return startup.flatMap(({ value: { taint }, field }) => {
-    const by = protectedBy(taint);
-    return by === undefined ? [] : [{ taint, field, by }];
-  });
+/** The startup taints that a policy protects by their exact key, on nodes that both policies select. */
+const conflictsAmong = oncePer((policies: readonly CompiledTaintPolicy[]): Conflict[] =>
+  policies.filter(isEnforced).flatMap((of) =>
+    of.startup.flatMap(({ value: { taint }, field }) =>
+      policiesFor(policies, taint.key).flatMap((by) => {
+        const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
+        // Whether two selectors can meet takes longest to find out.
+        if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
+        return [{ taint, field, of, protectedBy, by }];
+      }),
+    ),
+  ),
+);
+
+/** A fault of both policies of the conflict. */
+function conflictFaults(policy: CompiledTaintPolicy, { taint, field, of, protectedBy, by }: Conflict): StartupFault[] {
+  if (policy !== of && policy !== by) return [];
+  const what = `startup taint ${formatTaint(taint)}`;
+  const warning =
+    by === policy
+      ? `${protectedBy} protects ${what} of TaintPolicy ${of.name}, which stays`
+      : `TaintPolicy ${by.name} (${protectedBy}) protects ${what}, which stays`;
+  const message = `${protectedBy} of TaintPolicy ${by.name} protects ${what} (${field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${protectedBy}`;
+  return [{ reason: 'StartupTaintProtected', message, warning }];
 }
 
 function tolerate(tolerations: readonly Toleration[], taint: Taint): boolean {

@@ -4,6 +4,7 @@ import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
   policiesFor,
+  possiblePairs,
   selectingPolicies,
 } from '../../../src/policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
@@ -66,6 +67,30 @@ it('every policy that matches a taint is found, in order', () => {
       expect(new Set(found).size).toBe(found.length);
     }),
   );
+});
+
+it('no pair is left out that selects a node, and each pair is found once, in their order', () => {
+  fc.assert(
+    fc.property(policies, labels, (all, ofNode) => {
+      const found = possiblePairs(all).map(namesOf);
+      const selecting = all.filter((policy) => policy.selectsNode(ofNode));
+      const expected = selecting.flatMap((first, place) =>
+        selecting.slice(place + 1).map((second) => namesOf([first, second])),
+      );
+      const isExpected = new Set(expected.map(String));
+      expect(found.filter((pair) => isExpected.has(String(pair)))).toEqual(expected);
+      expect(new Set(found.map(String)).size).toBe(found.length);
+    }),
+  );
+});
+
+it('policies that require different values of a label are no pair', () => {
+  const taints: TaintPolicySpec['taints'] = [{ key: 'a' }];
+  const among = (...values: string[]) => ({ matchExpressions: [{ key: 'pool', operator: 'In' as const, values }] });
+  const selectors = [among('a'), among('b', 'c'), among('c', 'd'), { matchLabels: { zone: 'a' } }, {}];
+  const all = compiled(selectors.map((one) => ({ mode: 'Deny', nodeSelector: one, taints })));
+  const found = possiblePairs(all).map((pair) => namesOf(pair).join(' '));
+  expect(found).toEqual(['p0 p3', 'p0 p4', 'p1 p2', 'p1 p3', 'p1 p4', 'p2 p3', 'p2 p4', 'p3 p4']);
 });
 
 /** Of ten labels, those at the places of the bits: a thousand combinations. */

@@ -14,7 +14,7 @@ const STARTUP: TaintRule = {
 const EVERYTHING: Toleration[] = [{ operator: 'Exists' }];
 const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
 
-interface Surroundings extends Partial<Omit<StartupSurroundings, 'others'>> {
+interface Surroundings extends Partial<Omit<StartupSurroundings, 'policies'>> {
   readonly others?: Readonly<Record<string, Partial<TaintPolicySpec>>>;
   readonly audit?: boolean;
 }
@@ -32,7 +32,7 @@ function faults(
   const policy = all.find(({ name }) => name === 'p');
   if (!policy) throw new Error('policy p was not compiled');
   return startupFaults(policy, {
-    others: all.filter((one) => one !== policy),
+    policies: all,
     daemonSetOf,
     replicas: [{ tolerations: EVERYTHING }],
     ...surroundings,
@@ -92,7 +92,7 @@ describe('a problem that keeps a startup taint on new nodes', () => {
 it('a part of readyWhen that this version does not know keeps the taint', () => {
   const readyWhen = { daemonSets: [CNI], future: 1, next: 1 };
   const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] } });
-  expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
+  expect(policy && startupFaults(policy, { policies: [policy], daemonSetOf, replicas: [] })).toEqual(
     ['future', 'next'].map((part) => {
       const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;
       const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
@@ -153,6 +153,14 @@ describe('a policy that protects a startup taint by its key', () => {
     { why: 'it protects another value', other: { mode: 'Deny', taints: [{ key: STARTUP.key, value: 'x' }] } },
   ])('is not reported if $why', ({ other }) => {
     expect(faults({}, { others: { other } })).toEqual([]);
+  });
+
+  it('is none where the policy of the startup taint only reports', () => {
+    expect(faults(protecting(), { others: { network: { mode: 'Audit' } } })).toEqual([]);
+  });
+
+  it('is none of a third policy', () => {
+    expect(faults({ taints: [{ key: 'a' }] }, { others: { network: {}, exact: protecting() } })).toEqual([]);
   });
 
   it('is none where no node has the labels of both', () => {
