@@ -74,32 +74,45 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
     return finding('skipped', 'the API server does not report its time');
   }
   const apiServer: Clock = { whose: 'the API server', aheadMs: apiServerAheadMs };
-  const clocks: Clock[] = [
-    apiServer,
-    ...replicas.flatMap(({ name, dialled }) => {
-      const aheadMs = dialled.outcome === 'greeted' ? dialled.greeting.clockAheadMs : undefined;
-      return aheadMs === undefined ? [] : [{ whose: name, aheadMs }];
-    }),
-    { whose: 'this machine', aheadMs: 0 },
-  ];
-  const wrong = clocks.filter((clock) => Math.abs(clock.aheadMs - apiServer.aheadMs) > TOLERATED_MS);
+  const own: Clock = { whose: 'this machine', aheadMs: 0 };
+  const ofReplicas: Clock[] = replicas.flatMap(({ name, dialled }) => {
+    const aheadMs = dialled.outcome === 'greeted' ? dialled.greeting.clockAheadMs : undefined;
+    return aheadMs === undefined ? [] : [{ whose: name, aheadMs }];
+  });
+  const clocks = [apiServer, ...ofReplicas, own];
+  const wrong = differingFrom(apiServer, clocks);
   if (wrong.length === 0) {
     const widest = Math.max(...clocks.map((clock) => Math.abs(clock.aheadMs - apiServer.aheadMs)));
     const seconds = Math.ceil(widest / 1000);
     return finding('ok', `${clocks.length} agree within ${seconds} s: ${clocks.map(({ whose }) => whose).join(', ')}`);
   }
-  // If all others agree, the API server's clock is wrong.
-  const isApiServer = wrong.length === clocks.length - 1;
-  const odd = isApiServer ? [apiServer] : wrong;
-  const base = isApiServer ? 0 : apiServer.aheadMs;
-  const evidence = `it is ${new Date(now.getTime() + base).toISOString()} by ${isApiServer ? 'this machine' : 'the API server'}, and the clock of ${odd
-    .map(({ whose, aheadMs }) => `${whose} is ${difference(aheadMs - base)}`)
-    .join(', that of ')}`;
+  const timeBy = ({ whose, aheadMs }: Clock) => `${new Date(now.getTime() + aheadMs).toISOString()} by ${whose}`;
+  // The API server's clock is wrong only if two others agree that it is.
+  const right = [apiServer, own, ...ofReplicas].find(
+    (clock) => differingFrom(clock, clocks).length < clocks.length - 1,
+  );
+  if (right === undefined) {
+    return finding(
+      'problem',
+      `the clocks differ: it is ${clocks.map(timeBy).join(', ')}`,
+      `compare them with a clock that is right, and correct the others: ${SYNCHRONISED}`,
+    );
+  }
+  const odd = differingFrom(right, clocks).map(
+    ({ whose, aheadMs }) => `${whose} is ${difference(aheadMs - right.aheadMs)}`,
+  );
   return finding(
     'problem',
-    evidence,
-    `correct the clock there, and check that it is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on it`,
+    `it is ${timeBy(right)}, and the clock of ${odd.join(', that of ')}`,
+    `correct the clock there, and ${SYNCHRONISED}`,
   );
+}
+
+const SYNCHRONISED =
+  'check that it is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on it';
+
+function differingFrom(one: Clock, clocks: readonly Clock[]): Clock[] {
+  return clocks.filter(({ aheadMs }) => Math.abs(aheadMs - one.aheadMs) > TOLERATED_MS);
 }
 
 function difference(ms: number): string {
