@@ -370,7 +370,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
       async () => {
         const { admission: tried } = await look();
         last = tried;
-        return tried.ok && tried.value.outcome === 'refused natively' ? tried : undefined;
+        return tried.ok && tried.value.outcome === 'answered natively' ? tried : undefined;
       },
       { timeoutMs: 20_000, otherwise: () => `the trial resulted in ${JSON.stringify(last)}` },
     );

@@ -468,10 +468,27 @@ describe('the network', () => {
       facts: wellFacts(its, {
         webhooks: known([]),
         policies: known([]),
-        admission: known({ outcome: 'refused natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
+        admission: known({ outcome: 'answered natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
       }),
       found: {},
     },
+    ...[
+      {
+        policy: 'gpu.protect.taintkeeper.dev',
+        says: /^x \(a dry run\) is refused by the API server itself: Validating/,
+      },
+      {
+        policy: undefined,
+        says: /^x \(a dry run\) is answered by the API server itself \(backstop: Native\); that does not show/,
+      },
+    ].map(({ policy, says }) => ({
+      why: `a native policy that decides before the webhook: ${says}`,
+      facts: wellFacts(its, {
+        admission: known({ outcome: 'answered natively', what: 'x', ...(policy ? { policy } : {}) } as const),
+      }),
+      found: { admission: 'skipped' as const },
+      says,
+    })),
     {
       why: 'nothing is registered',
       facts: wellFacts(its, { webhooks: known([]), admission: known({ outcome: 'passed', what: 'x' }) }),
