@@ -293,8 +293,14 @@ describe('a problem of nodes', () => {
       says: 'Sets it on 1 node, and evicts the pods there that do not tolerate it.',
     },
     {
+      why: 'another policy protects the value in its place',
+      note: { blockedBy: 'OtherValuePresent', carries: 'a=x:NoSchedule' },
+      cells: ['dk'],
+      command: 'kubectl taint --overwrite node n0 a:NoSchedule',
+    },
+    {
       why: 'policies contradict each other',
-      note: { blockedBy: 'OtherValuePresent' },
+      note: { blockedBy: 'ValuesDiffer' },
       command: 'taintkeeper explain node n0',
     },
     {
