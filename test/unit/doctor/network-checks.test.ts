@@ -5,7 +5,7 @@ import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../sr
 import { diagnose } from '../../../src/doctor/diagnosis.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import type { Workload } from '../../../src/doctor/installation.ts';
+import type { InstalledDeployment } from '../../../src/doctor/installation.ts';
 import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
@@ -52,7 +52,7 @@ const serviceWith = (spec: object) =>
 const policy = (ingress: object[]) =>
   known([{ metadata: { name: 'default-deny' }, spec: { podSelector: {}, ingress } }]);
 
-const deployed = (changes: Partial<Workload>) => ({
+const deployed = (changes: Partial<InstalledDeployment>) => ({
   ...INSTALLATION,
   deployment: {
     name: 'taintkeeper',
