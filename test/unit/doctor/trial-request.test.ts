@@ -113,7 +113,7 @@ describe('a request that native policies decide', () => {
     },
     { why: 'the webhook has warned', policies: [native], warning: WARNING, outcome: 'answered' },
     { why: 'no policy is native', policies: [restores('a', 'dedicated')], outcome: 'answered' },
-    { why: 'the taint is gone', policies: [native], taints: [], outcome: 'passed' },
+    { why: 'the taint was removed', policies: [native], taints: [], outcome: 'passed' },
   ])('is $outcome where $why', async ({ policies, warning, taints = [taint], outcome }) => {
     const trial = findTrial(material({ policies }));
     const api = await startFakeApi((_, response) => {
