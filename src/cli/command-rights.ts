@@ -75,7 +75,7 @@ export const COMMAND_RIGHTS = {
       core('list', 'nodes', 'pods'),
       apps('list', 'daemonsets', 'deployments', 'statefulsets'),
       batch('list', 'cronjobs'),
-      own('list', TaintPolicy),
+      own('list', TaintPolicy, TolerationPolicy),
     ],
   },
   'coverage fix': {

@@ -2,10 +2,11 @@ import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
 import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
-import { fixGaps } from './gap-policies.ts';
+import { fixGaps, type LeftGap } from './gap-policies.ts';
 import { findGaps } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup, type Passes } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
@@ -23,8 +24,10 @@ export interface CoverageReport {
   readonly nodeGroups: readonly ReportedGroup[];
   readonly daemonSets: readonly ReportedDaemonSet[];
   readonly gaps: readonly ReportedGap[];
-  /** How many of the gaps a TolerationPolicy for the control plane's taints closes. */
+  /** How many of the gaps another TolerationPolicy for the control plane's taints closes. */
   readonly closable: number;
+  /** The DaemonSets with gaps that their next rollout closes. */
+  readonly rollouts: readonly ReportedRollout[];
   /** Keys of other taints: policies that tolerate them as well would close more gaps. */
   readonly askable: readonly string[];
 }
@@ -92,6 +95,15 @@ export interface ReportedGap {
   readonly deadlocks?: readonly StartupDeadlock[];
 }
 
+/** A DaemonSet to which the next rollout adds tolerations, because TolerationPolicies already require them. */
+export interface ReportedRollout {
+  readonly namespace: string;
+  readonly name: string;
+  readonly requiredBy: readonly string[];
+  /** How many gaps that closes. */
+  readonly gaps: number;
+}
+
 export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
   readonly daemonSets: readonly DaemonSet[];
   readonly nodes: readonly Node[];
@@ -99,6 +111,8 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
   /** The startup taints that the leader removes, if the policies are known. */
   readonly startup?: StartupRules;
+  /** Those in force, as `coverage fix` has them. */
+  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */
@@ -113,7 +127,7 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   const gaps = findGaps(options.daemonSets, groupsOfAll, startup).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
-  const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS);
+  const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS, options.tolerationPolicies);
   const groupsOfShown = () => (onlyGaps ? groupNodes(daemonSets, nodes, startup) : groupsOfAll);
   const groups = grouped ? groupsOfShown() : eachNode(daemonSets, nodes);
   return {
@@ -159,8 +173,21 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
       };
     }),
     closable: closed.length,
+    rollouts: rolloutsOf(left),
     askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'notAsked' ? because.keys : [])))],
   };
+}
+
+function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]): ReportedRollout[] {
+  const asked = left.flatMap(({ gap: { daemonSet }, because }) =>
+    because.kind === 'asked' ? [{ daemonSet, by: because.by }] : [],
+  );
+  return [...Map.groupBy(asked, ({ daemonSet }) => daemonSet)].map(([{ namespace, name }, own]) => ({
+    namespace,
+    name,
+    requiredBy: [...new Set(own.flatMap(({ by }) => by))],
+    gaps: own.length,
+  }));
 }
 
 function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {

@@ -1,21 +1,31 @@
 import { CERTIFICATE_CHECKS, type Check, ELECTION_NEEDS, LEADER_NEEDS } from './check.ts';
 import { checkAdmission } from './checks/admission.ts';
-import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
+import { checkAgreement } from './checks/agreement-of-replicas.ts';
+import { checkCaBundle } from './checks/ca-bundle.ts';
+import { checkNames } from './checks/certificate-names.ts';
+import { checkClocks } from './checks/clocks.ts';
 import { checkContradictions } from './checks/contradictions.ts';
 import { checkControlPlane } from './checks/control-plane.ts';
-import { checkLeader, checkPermissions, checkRegistration, checkRights } from './checks/leader.ts';
+import { checkEndpoints } from './checks/endpoints.ts';
+import { checkFailedCalls } from './checks/failed-calls.ts';
+import { checkIgnoredDaemonSets } from './checks/ignored-daemon-sets.ts';
+import { checkInstallation } from './checks/installation.ts';
+import { checkLeader } from './checks/leader.ts';
 import { checkNetworkPolicies } from './checks/network-policies.ts';
 import { checkNodeMetadata } from './checks/node-metadata.ts';
 import { checkNodePools } from './checks/node-pools.ts';
+import { checkOptionalRights } from './checks/optional-rights.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPolicies } from './checks/policies.ts';
+import { checkRegistration } from './checks/registration.ts';
 import { checkReplicas } from './checks/replicas.ts';
+import { checkRights } from './checks/rights.ts';
 import { checkRoundTrip } from './checks/round-trip.ts';
 import { checkSecret } from './checks/secret.ts';
-import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
-import { checkEndpoints, checkInstallation, checkService } from './checks/service.ts';
-import { checkClocks, checkNames, checkServing } from './checks/serving.ts';
-import { checkAgreement, checkTrust } from './checks/trust.ts';
+import { checkSelectors } from './checks/selectors.ts';
+import { checkService } from './checks/service.ts';
+import { checkServing } from './checks/serving-certificate.ts';
+import { checkVersions } from './checks/versions.ts';
 import type { Facts } from './facts.ts';
 
 /** Runs alone if there is no installation. */
@@ -34,7 +44,12 @@ export const CHECKS: readonly Check[] = [
   { area: 'certificate', name: 'serving certificate', dependsOn: ['Secret', 'clocks'], run: checkServing },
   { area: 'certificate', name: 'certificate names', dependsOn: [], run: checkNames },
   { area: 'certificate', name: 'agreement of replicas', dependsOn: ['serving certificate'], run: checkAgreement },
-  { area: 'certificate', name: 'caBundle', dependsOn: ['Secret', 'agreement of replicas', 'clocks'], run: checkTrust },
+  {
+    area: 'certificate',
+    name: 'caBundle',
+    dependsOn: ['Secret', 'agreement of replicas', 'clocks'],
+    run: checkCaBundle,
+  },
   { area: 'certificate', name: 'clocks', dependsOn: [], run: checkClocks },
 
   { area: 'network', name: 'Service', dependsOn: [], run: checkService },
@@ -62,7 +77,7 @@ export const CHECKS: readonly Check[] = [
   { area: 'configuration', name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
   { area: 'configuration', name: 'rights', dependsOn: [], run: checkRights },
   // A right that only some policies need is not needed for leader election.
-  { area: 'configuration', name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
+  { area: 'configuration', name: 'optional rights', printed: 'rights', dependsOn: [], run: checkOptionalRights },
   { area: 'configuration', name: 'leader', dependsOn: ELECTION_NEEDS, run: checkLeader },
   { area: 'configuration', name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { area: 'configuration', name: 'versions', dependsOn: [], run: checkVersions },

@@ -20,7 +20,7 @@ export interface Installation {
   readonly namespace: string;
   readonly service: string;
   /** Undefined if there is none, or the user may not read it. */
-  readonly deployment: Workload | undefined;
+  readonly deployment: InstalledDeployment | undefined;
   /** Its service account. */
   readonly account: string;
   /** Its Lease, which has the name of the Service. */
@@ -36,7 +36,7 @@ export interface Installation {
 }
 
 /** The Deployment. */
-export interface Workload {
+export interface InstalledDeployment {
   readonly name: string;
   readonly replicas: number;
   /** The labels by which the Deployment selects its pods. */

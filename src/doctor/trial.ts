@@ -8,8 +8,9 @@ import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts'
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { PHASES } from '../judge/decision.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
+import { asksForNatives } from '../policy/backstop.ts';
 import type { Policy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
+import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { type ConnectionFault, connectionFault } from './dial.ts';
 import { all, known, type Reading, read, unknown, unreadable } from './reading.ts';
 
@@ -21,7 +22,9 @@ export interface Trial {
   readonly path: string;
   readonly contentType: string;
   readonly body: object;
-  /** Whether the answer to a request that was allowed shows that the webhook was called. */
+  /** Whether native policies may decide it before the webhook is called, which then leaves no mark. */
+  readonly isNative: boolean;
+  /** Whether the answer to a request that was allowed shows the effect of a policy. */
   shows(answer: unknown): boolean;
 }
 
@@ -42,22 +45,42 @@ export interface NodeLike {
 /** The name of the DaemonSet in the dry run. */
 const TRIAL_NAME = 'taintkeeper-doctor-trial';
 
+/** A request, and the trial that sends it. */
+interface Candidate {
+  readonly request: Omit<AdmissionRequest, 'uid' | 'userInfo'>;
+  readonly trial: Omit<Trial, 'isNative'>;
+}
+
 /**
  * Finds a request that the policies deny or patch: a node that loses its taints, else a DaemonSet without a required toleration. The
- * engine of the webhook judges it beforehand. Undefined if there is none.
+ * engine of the webhook judges it beforehand. Undefined if there is none. A request that native policies decide first is the last choice.
  */
-export function findTrial({ policies, nodes, requester, namespace }: TrialMaterial): Trial | undefined {
-  const compiled = compilePolicies(policies);
+export function findTrial(material: TrialMaterial): Trial | undefined {
+  const { policies, requester } = material;
   const userInfo = { username: requester.username, groups: [...requester.groups] };
-  const matters = (request: Omit<AdmissionRequest, 'uid' | 'userInfo'>) =>
-    PHASES.some(
-      (phase) => judgeRequest({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow',
-    );
+  const mattersTo =
+    (compiled: PolicySet) =>
+    ({ request }: Candidate) =>
+      PHASES.some(
+        (phase) => judgeRequest({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow',
+      );
+  const isDecided = mattersTo(compilePolicies(policies));
+  const isNative = mattersTo(compilePolicies(policies.filter(asksForNatives)));
+  let native: Trial | undefined;
+  for (const candidate of candidates(material)) {
+    if (!isDecided(candidate)) continue;
+    if (!isNative(candidate)) return { ...candidate.trial, isNative: false };
+    native ??= { ...candidate.trial, isNative: true };
+  }
+  return native;
+}
+
+function* candidates({ policies, nodes, namespace }: TrialMaterial): Generator<Candidate> {
   for (const node of nodes) {
-    const trial = nodeTrial(node);
     const object = { ...node, spec: { ...node.spec, taints: [] } };
     const resource = { group: '', version: 'v1', resource: 'nodes' };
-    if (matters({ resource, operation: 'UPDATE', name: node.metadata.name, object, oldObject: node })) return trial;
+    const request = { resource, operation: 'UPDATE', name: node.metadata.name, object, oldObject: node };
+    yield { request, trial: nodeTrial(node) };
   }
   for (const policy of policies) {
     if (policy.kind !== 'TolerationPolicy' || policy.spec.mode !== 'Mutate') continue;
@@ -67,12 +90,12 @@ export function findTrial({ policies, nodes, requester, namespace }: TrialMateri
     const name = names.find((one) => !isPattern(one)) ?? TRIAL_NAME;
     const object = daemonSet(home, name, { ...selector?.matchLabels });
     const resource = { group: 'apps', version: 'v1', resource: 'daemonsets' };
-    if (matters({ resource, operation: 'CREATE', namespace: home, name, object })) return daemonSetTrial(home, object);
+    const request = { resource, operation: 'CREATE', namespace: home, name, object };
+    yield { request, trial: daemonSetTrial(home, object) };
   }
-  return undefined;
 }
 
-function nodeTrial(node: NodeLike): Trial {
+function nodeTrial(node: NodeLike): Candidate['trial'] {
   const { metadata } = node;
   return {
     what: `removing the taints of node ${metadata.name}`,
@@ -94,7 +117,7 @@ function allowRemovalOf(node: unknown): string | undefined {
   return (node as Partial<NodeLike>).metadata?.annotations?.[ALLOW_REMOVAL_ANNOTATION];
 }
 
-function daemonSetTrial(namespace: string, object: ReturnType<typeof daemonSet>): Trial {
+function daemonSetTrial(namespace: string, object: ReturnType<typeof daemonSet>): Candidate['trial'] {
   return {
     what: `creating DaemonSet ${namespace}/${object.metadata.name}`,
     method: 'POST',
@@ -133,8 +156,8 @@ function daemonSet(namespace: string, name: string, labels: object) {
 export type Admission =
   | { readonly outcome: 'answered' | 'passed'; readonly what: string }
   | { readonly outcome: 'failed'; readonly what: string; readonly webhook: string; readonly fault: ConnectionFault }
-  /** Denied by a native policy of taintkeeper, which the API server evaluates itself. */
-  | { readonly outcome: 'refused natively'; readonly what: string; readonly policy: string }
+  /** Decided by a native policy of taintkeeper, which the API server evaluates itself. Only one that denies the request is known by name. */
+  | { readonly outcome: 'answered natively'; readonly what: string; readonly policy?: string }
   /** There is no request that the policies deny or patch. */
   | { readonly outcome: 'nothing to try' };
 
@@ -167,9 +190,10 @@ export async function sendTrial(client: ApiClient, trial: Trial): Promise<Readin
         warnings = String(warning ?? '');
       },
     });
-    // In mode Audit the request is allowed with a warning.
-    const answered = trial.shows(answer) || /(Taint|Toleration)Policy /.test(warnings);
-    return known({ outcome: answered ? 'answered' : 'passed', what });
+    // The webhook's warnings begin with the policy. Those of native policies begin with the native policy.
+    if (/"(Taint|Toleration)Policy /.test(warnings)) return known({ outcome: 'answered', what });
+    if (!trial.shows(answer)) return known({ outcome: 'passed', what });
+    return known({ outcome: trial.isNative ? 'answered natively' : 'answered', what });
   } catch (error) {
     return readRefusal(error, what);
   }
@@ -189,7 +213,7 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
     /ValidatingAdmissionPolicy '([^']*)' with binding '[^']*' denied request/.exec(error.message) ?? [];
   if (native !== undefined) {
     return native.includes(OWN_SUFFIX)
-      ? known({ outcome: 'refused natively', what, policy: native })
+      ? known({ outcome: 'answered natively', what, policy: native })
       : unknown(`${what}, as a trial, is refused by ValidatingAdmissionPolicy ${native}, which is not taintkeeper's`);
   }
   const [, webhook, reason = ''] = /failed calling webhook "([^"]*)": (.*)$/s.exec(error.message) ?? [];

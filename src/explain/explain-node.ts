@@ -1,6 +1,6 @@
 import { policiesInForce } from '../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import { CONFLICT_EVENTS, EVICTS, whyNotSet } from '../judge/blocked.ts';
+import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
@@ -207,7 +207,8 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
 }
 
 function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
-  if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
+  if (kept && blockedBy === 'OtherValuePresent')
+    return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
   if (blockedBy === undefined && !fromLeader) return 'the leader sets it, unless another writer removes it repeatedly';
   return whyNotSet(blockedBy, { onlyAudit });
 }
@@ -226,23 +227,25 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
     };
   }
   const [worst] = missing;
-  if (worst?.blockedBy === 'Conflict') {
-    return {
-      command: CONFLICT_EVENTS,
-      note: 'says who removes it',
-    };
+  if (worst) {
+    switch (nextStepFor(worst.blockedBy)) {
+      case 'StopWriter':
+        return { command: CONFLICT_EVENTS, note: 'says who removes it' };
+      case 'SetTaint':
+        return { command: commandFor(name, worst), ...(evicts(worst) ? { note: EVICTS } : {}) };
+      case 'ChooseValue':
+        return { command: 'taintkeeper doctor' };
+      case 'Wait':
+        return problems.length === 0 && fromLeader
+          ? { note: `nothing: ${whyNotSet(undefined)}` }
+          : { command: 'taintkeeper doctor' };
+    }
   }
-  // A change to the value that a policy requires always passes; the leader leaves the decision to a user.
-  if (worst?.blockedBy !== undefined) {
-    return { command: taintCommand(name, worst), ...(evicts(worst) ? { note: EVICTS } : {}) };
-  }
-  const waiting = worst;
-  if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${whyNotSet(undefined)}` };
+  if (problems.length > 0) return { command: 'taintkeeper doctor' };
   const keptOff = taints.find(({ state }) => state === 'kept-off');
   if (keptOff) {
     return {
-      command: taintCommand(name, keptOff),
+      command: commandFor(name, keptOff),
       note: `${evicts(keptOff) ? `${EVICTS}; ` : ''}sets it again, and ends the entry of the annotation`,
     };
   }
@@ -256,6 +259,6 @@ function evicts({ taint }: TaintOnNode): boolean {
   return taint.effect === 'NoExecute';
 }
 
-function taintCommand(node: string, { taint, otherValue }: TaintOnNode): string {
-  return `kubectl taint ${otherValue ? '--overwrite ' : ''}node ${shellWord(node)} ${shellWord(formatTaint(taint))}`;
+function commandFor(node: string, { taint, otherValue = false }: TaintOnNode): string {
+  return taintCommand([node], [formatTaint(taint)], otherValue);
 }

@@ -1,8 +1,6 @@
 import { passesBy, startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
-import { selects } from '../kubernetes/label-selector.ts';
-import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
@@ -17,7 +15,7 @@ import {
   type SchedulingView,
 } from '../scheduling/coverage.ts';
 import { excludingVirtualNodes, summarizeObstacle } from '../scheduling/obstacle.ts';
-import type { PolicyField } from './sections.ts';
+import { type PolicyField, unmetRequirements } from './sections.ts';
 
 /** Whether a policy selects a DaemonSet. */
 export interface PolicyOnDaemon {
@@ -56,8 +54,6 @@ export interface PoliciesOnDaemon {
   readonly optsOut: boolean;
   /** The DaemonSet is being deleted. */
   readonly deleting: boolean;
-  /** It has so many tolerations that no TolerationPolicy is applied to it. */
-  readonly tooManyTolerations: boolean;
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
   readonly places: readonly NodeGroupOutcome[];
@@ -65,6 +61,12 @@ export interface PoliciesOnDaemon {
   readonly gaps: readonly Taint[];
   /** The transient taints that keep pods off nodes, where nothing else does. */
   readonly waiting: readonly Taint[];
+}
+
+/** How the policies apply to a DaemonSet. */
+export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
+  /** It has so many tolerations that no TolerationPolicy is applied to it. */
+  readonly tooManyTolerations: boolean;
   /** The gaps that remain with the tolerations that policies of any mode ask for. */
   readonly unasked: readonly Taint[];
 }
@@ -85,7 +87,7 @@ export function policiesOnDaemonSet(
   daemonSet: DaemonSetView & SchedulingView,
   nodes: readonly SchedulingNode[],
   { policies, compiled, audit }: InForce,
-): PoliciesOnDaemon {
+): PoliciesOnDaemonSet {
   const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const asking = askingFor(daemonSet, compiled);
   const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
@@ -118,14 +120,11 @@ export function policiesOnPod(
     audit,
     optsOut: owner !== undefined && optsOut(owner),
     deleting: owner?.deleting === true,
-    // The explanation of the DaemonSet says so.
-    tooManyTolerations: false,
     policies: owner ? policies.filter(isForDaemonSets).map((policy) => onDaemon(policy, owner, audit)) : [],
     tolerations: owner
       ? tolerationsOn(owner, pod.tolerations, compiled)
       : pod.tolerations.map((toleration) => ({ toleration: formatToleration(toleration), state: 'own', by: [] })),
     ...placesFor(compilePodCoverage(pod), nodes, owner, compiled),
-    unasked: [],
   };
 }
 
@@ -146,9 +145,7 @@ function unmetBy({ spec: { daemonSets } }: ExplainedPolicy, daemonSet: Selectabl
   return [
     ...(compileDaemonSetSelection({ namespaces })(daemonSet) ? [] : [`namespace ${namespaces.join(' or ')}`]),
     ...(compileDaemonSetSelection({ ...everywhere, names })(daemonSet) ? [] : [`name ${names.join(' or ')}`]),
-    ...requirementsOf(selector)
-      .filter((requirement) => !selects({ matchExpressions: [requirement] }, daemonSet.labels))
-      .map((requirement) => `label ${formatRequirement(requirement)}`),
+    ...unmetRequirements(selector, daemonSet.labels).map((requirement) => `label ${requirement}`),
   ];
 }
 

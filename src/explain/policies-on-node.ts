@@ -4,13 +4,11 @@ import { isStartupTaintOf } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
-import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
-import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import type { PolicyField } from './sections.ts';
+import { type PolicyField, unmetRequirements } from './sections.ts';
 
 /** Whether a TaintPolicy selects a node. */
 export interface PolicyOnNode {
@@ -124,7 +122,7 @@ export function policiesOnNode(
     policies: policies.map((policy) => ({
       policy: policy.name,
       mode: policy.mode,
-      unmet: unmetBy(policy.nodeSelector, node.labels),
+      unmet: unmetRequirements(policy.nodeSelector, node.labels),
     })),
     taints: [
       ...carried,
@@ -226,10 +224,4 @@ function inTheWay(
         }
       : {}),
   };
-}
-
-function unmetBy(selector: LabelSelector | undefined, labels: StringMap): string[] {
-  return requirementsOf(selector)
-    .filter((requirement) => !selects({ matchExpressions: [requirement] }, labels))
-    .map(formatRequirement);
 }

@@ -1,4 +1,6 @@
 import { type PolicyObject, whyUnusable } from '../cluster/policy-object.ts';
+import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
+import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
 import { harmOfCondition, worstFirst } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
@@ -96,6 +98,13 @@ export const namedBy = (by: readonly PolicyField[]) =>
 /** @param unmet the requirements of a policy's selection that the object does not meet */
 export const selectedText = (unmet: readonly string[]) =>
   unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`;
+
+/** The requirements of a selector that the labels do not meet, such as `pool=gpu`. */
+export function unmetRequirements(selector: LabelSelector | undefined, labels: StringMap): string[] {
+  return requirementsOf(selector)
+    .filter((requirement) => !selects({ matchExpressions: [requirement] }, labels))
+    .map(formatRequirement);
+}
 
 /** The policies that select the object, then the others. */
 export function selectingFirst<Found extends { readonly unmet: readonly string[] }>(

@@ -1,3 +1,4 @@
+import { shellWord } from '../kubernetes/text.ts';
 import type { BlockedBy, Loss } from './node-drift.ts';
 
 /** Why a required taint is not set, in the words of Events, explain and the page. */
@@ -8,6 +9,23 @@ const TEXTS: Readonly<Record<BlockedBy, string>> = {
   ValuesDiffer: 'policies require different values of it',
   Conflict: 'another writer removes it repeatedly',
 };
+
+/** What a user does so that the node gets the taint. */
+type NextStep = 'Wait' | 'SetTaint' | 'ChooseValue' | 'StopWriter';
+
+const STEPS: Readonly<Record<BlockedBy, NextStep>> = {
+  ModeDoesNotRestore: 'SetTaint',
+  WouldEvictPods: 'SetTaint',
+  // Admission allows every change to the value that a policy requires.
+  OtherValuePresent: 'SetTaint',
+  ValuesDiffer: 'ChooseValue',
+  Conflict: 'StopWriter',
+};
+
+/** The next step of a user. Explain and the page find their commands by it. */
+export function nextStepFor(blockedBy: BlockedBy | undefined): NextStep {
+  return blockedBy === undefined ? 'Wait' : STEPS[blockedBy];
+}
 
 /** What is known besides {@link BlockedBy}. */
 export interface MoreOnLoss {
@@ -28,6 +46,11 @@ export function whyNotSet(blockedBy: BlockedBy | undefined, { onlyAudit, otherWr
 /** Whether the policy would set the taint if taintkeeper ran without --audit. */
 export function isOnlyAudit({ policy }: Pick<Loss, 'policy'>): boolean {
   return policy.mode === 'Audit' && policy.declared !== 'Audit';
+}
+
+/** Sets taints on nodes. @param overwrites whether they carry other values of them */
+export function taintCommand(nodes: readonly string[], taints: readonly string[], overwrites: boolean): string {
+  return `kubectl taint ${overwrites ? '--overwrite ' : ''}node ${[...nodes, ...taints].map(shellWord).join(' ')}`;
 }
 
 /** What setting a NoExecute taint does, for the user who copies a command. */

@@ -18,10 +18,10 @@ export type BlockedBy =
   | 'ModeDoesNotRestore'
   /** It would evict pods, so it is set only when a node registers. */
   | 'WouldEvictPods'
-  /** The node carries it with another value, which another policy protects. */
-  | 'OtherValuePresent'
   /** Policies require different values of it. */
   | 'ValuesDiffer'
+  /** The node carries it with another value, which another policy protects and none requires. */
+  | 'OtherValuePresent'
   /** Another writer removes it repeatedly. */
   | 'Conflict';
 
@@ -81,11 +81,11 @@ export function nodeDrift(
   function whatBlocks(group: readonly DeclaredTaint[], target: Taint): BlockedBy | undefined {
     const enforcing = group.filter(isEnforcing);
     if (enforcing.length === 0) return 'ModeDoesNotRestore';
+    if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
     const present = carried.get(identity(target));
     const requiring = new Set(enforcing.map(({ policy }) => policy));
     const others = selecting.filter((policy) => !requiring.has(policy));
     if (present !== undefined && isProtectedBy(others, { ...target, value: present })) return 'OtherValuePresent';
-    if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
     if (isInConflict(target)) return 'Conflict';
     return target.effect === 'NoExecute' ? 'WouldEvictPods' : undefined;
   }

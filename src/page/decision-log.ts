@@ -23,6 +23,7 @@ export interface KeptDecision {
 interface Refusal {
   readonly user: string;
   readonly object: string;
+  readonly origin: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly policies: readonly string[];
@@ -36,6 +37,8 @@ export interface Refusals {
   readonly policies: readonly string[];
   /** The names of the objects that they were about. */
   readonly objects: readonly string[];
+  /** Who sent the reviews. A review can name any user, but not its origin. */
+  readonly origins: readonly string[];
 }
 
 /** How long a denied request counts as a problem. */
@@ -88,7 +91,7 @@ function keepDecision(
   const policies = [...new Set(shown.map(({ policy }) => policy))];
   const refusal =
     action === 'deny' && isComponent(user)
-      ? { user, object: bounded(request.name ?? ''), at: at.getTime(), policies }
+      ? { user, object: bounded(request.name ?? ''), origin: bounded(origin), at: at.getTime(), policies }
       : undefined;
   return unlistedDecision({ text, at, changes, refusal });
 }
@@ -224,6 +227,7 @@ export function createDecisionLog({
         count: own.length,
         policies: [...new Set(own.flatMap(({ policies }) => policies))],
         objects: [...new Set(own.map(({ object }) => object))],
+        origins: [...new Set(own.map(({ origin }) => origin))],
       }));
     },
     follow(listener) {

@@ -1,5 +1,5 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
-import { explainDaemonSet, formatDaemon } from '../explain/explain-daemon.ts';
+import { explainDaemonSet, formatDaemonSet } from '../explain/explain-daemon-set.ts';
 import { explainNode, formatNode, type LeaderOnNode } from '../explain/explain-node.ts';
 import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
 import type { PolicyKind } from '../policy/policy.ts';
@@ -101,7 +101,9 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
     throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
   const notes = ['which nodes lack one of its pods is not checked here', NO_EVENTS];
   const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy', 'TaintPolicy'], notes);
-  return shown(formatDaemon(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: clusterState.nodes() })));
+  return shown(
+    formatDaemonSet(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: clusterState.nodes() })),
+  );
 }
 
 const NO_EVENTS = 'a replica may not read Events: the command reads them, with your rights';

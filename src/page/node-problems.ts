@@ -1,4 +1,4 @@
-import { CONFLICT_EVENTS, EVICTS } from '../judge/blocked.ts';
+import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand } from '../judge/blocked.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -101,33 +101,27 @@ const MAX_NODES = 100;
 /** What to do about nodes that all lack a taint for the same reason. */
 function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: NodeNote): Fix | undefined {
   const [first = ''] = nodes;
-  switch (blockedBy) {
-    case undefined:
+  switch (nextStepFor(blockedBy)) {
+    case 'Wait':
       return undefined;
-    case 'Conflict':
+    case 'StopWriter':
       return {
         command: CONFLICT_EVENTS,
         note: 'Says who removes it. Stop that writer.',
       };
-    case 'ValuesDiffer':
-    case 'OtherValuePresent':
+    case 'ChooseValue':
       return {
         command: `taintkeeper explain node ${shellWord(first)}`,
         note: 'Says which policies contradict each other.',
       };
-    case 'ModeDoesNotRestore':
-    case 'WouldEvictPods': {
+    case 'SetTaint': {
       const evicts = taint.endsWith(':NoExecute') ? `, and ${EVICTS}` : '';
       const some = nodes.slice(0, MAX_NODES);
       const on =
         some.length < nodes.length
           ? `the first ${MAX_NODES} of ${number(nodes.length)} nodes`
           : count(nodes.length, 'node');
-      const overwrite = carries === undefined ? '' : ' --overwrite';
-      return {
-        command: `kubectl taint${overwrite} node ${some.map(shellWord).join(' ')} ${shellWord(taint)}`,
-        note: `Sets it on ${on}${evicts}.`,
-      };
+      return { command: taintCommand(some, [taint], carries !== undefined), note: `Sets it on ${on}${evicts}.` };
     }
   }
 }

@@ -4,7 +4,6 @@ import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { explainTooMany, hasGap } from './coverage-problems.ts';
-import type { Refusals } from './decision-log.ts';
 import type { Fix, Place } from './state.ts';
 import {
   count,
@@ -16,31 +15,6 @@ import {
   type Registered,
   type UnrankedProblem,
 } from './unranked-problem.ts';
-
-/** Requests of a component that policies deny. */
-export function refusalProblem(
-  { user, count: times, policies, objects }: Refusals,
-  mode: Registered['mode'],
-): UnrankedProblem {
-  const [policy] = policies;
-  return {
-    harm: 'ComponentsDenied',
-    count: times,
-    text: `${count(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
-    place: { tab: 'decisions', filters: { q: user, show: 'denied' } },
-    names: objects,
-    ...(mode === 'cluster' ? { nameAt: nodeAt } : {}),
-    why: `denied by TaintPolicy ${policies.join(', ')}; a component repeats what is denied`,
-    ...(policy === undefined
-      ? {}
-      : {
-          fix: {
-            command: `kubectl edit taintpolicy ${shellWord(policy)}`,
-            note: 'If it may remove the taint, add it to spec.exempt.users. Otherwise, correct the component.',
-          },
-        }),
-  };
-}
 
 /** What the policies say of themselves, and of objects that are not known here. */
 export function policyProblems({ policies, checks }: Registered, led: Led | undefined): UnrankedProblem[] {

@@ -3,7 +3,8 @@ import { coverageProblems } from './coverage-problems.ts';
 import type { Refusals } from './decision-log.ts';
 import { installationProblems, leaderProblems } from './installation-problems.ts';
 import { nodeProblems } from './node-problems.ts';
-import { policyProblems, refusalProblem } from './policy-problems.ts';
+import { policyProblems } from './policy-problems.ts';
+import { refusalProblems } from './refusal-problems.ts';
 import type { PageProblem } from './state.ts';
 import type { Led, Registered, UnrankedProblem } from './unranked-problem.ts';
 
@@ -23,7 +24,7 @@ export function pageProblems(
 ): PageProblem[] {
   const problems = [
     ...installationProblems(state, now),
-    ...refusals.map((ofComponent) => refusalProblem(ofComponent, state.mode)),
+    ...refusalProblems(refusals, state.mode),
     ...policyProblems(state, led),
     ...(led ? [...nodeProblems(led.nodes), ...coverageProblems(led, state.audit)] : []),
     ...leaderProblems(state),
@@ -39,11 +40,11 @@ export function pageProblems(
 const LEVELS: Readonly<Record<Harm, PageProblem['level']>> = {
   NodesWithoutDaemons: 'failed',
   NotReachable: 'failed',
-  ComponentsDenied: 'failed',
   NotInForce: 'failed',
   Missing: 'failed',
   Conflict: 'attention',
   Stalled: 'attention',
+  ComponentsDenied: 'attention',
   Reported: 'attention',
   Repairing: 'repairing',
 };

@@ -6,8 +6,6 @@ export const HARMS = [
   'NodesWithoutDaemons',
   /** The API server cannot call taintkeeper: it refuses requests, or policies are not enforced. */
   'NotReachable',
-  /** Requests of kubelets and controllers are denied, and they repeat them. */
-  'ComponentsDenied',
   /** A policy is not in force. */
   'NotInForce',
   /** Taints or tolerations are missing, and nothing adds them. */
@@ -16,6 +14,8 @@ export const HARMS = [
   'Conflict',
   /** Something else that a policy declares is not done. */
   'Stalled',
+  /** Requests of kubelets and controllers are denied, and they repeat them. After what the leader has seen: a pod can forge reviews. */
+  'ComponentsDenied',
   /** A policy only reports it, or it is advice. */
   'Reported',
   /** The problem ends without a user. */

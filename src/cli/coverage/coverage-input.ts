@@ -14,8 +14,8 @@ export interface CoverageInput {
   readonly refused: readonly RefusedDaemonSet[];
   /** Why files could not be read. */
   readonly unread: readonly string[];
-  /** The TolerationPolicies in force, if requested. */
-  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** The TolerationPolicies in force, if requested. None for files. */
+  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
   /** Workloads other than DaemonSets, if requested. */
   readonly workloads: readonly Workload[];
   /** Of the TaintPolicies in force. */

@@ -38,17 +38,23 @@ function conclusion(report: CoverageReport, refused: readonly RefusedDaemonSet[]
   return report.daemonSets.length === 0 ? first : `${first}${summary(report, look)}`;
 }
 
-function summary({ gaps, closable, askable }: CoverageReport, look: Look): string {
+function summary({ gaps, closable, rollouts, askable }: CoverageReport, look: Look): string {
   const lasting = gaps.filter(({ passing }) => !passing);
   if (lasting.length === 0) return 'no gaps: no taint keeps a DaemonSet off a node\n';
+  const rolledOut = rollouts.reduce((sum, { gaps }) => sum + gaps, 0);
+  const close = (closed: number) => `close ${closed < lasting.length ? `${closed} of them` : 'all'}`;
   const named = namesIn(askable, KEYS, look);
   const asking =
     askable.length > KEYS && !look.wide ? '--taint KEY' : askable.map((key) => `--taint ${shellWord(key)}`).join(' ');
-  const advice =
+  const where = rolledOut > 0 ? 'on the other nodes' : 'there';
+  const ask =
     closable > 0
-      ? `coverage fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}${
-          askable.length > 0 ? `; for ${named} add ${asking}` : ''
-        }`
-      : `where DaemonSets should run there, coverage fix ${asking || '--taint KEY'} prints the policies for it`;
-  return `${count(lasting.length, 'gap')}: ${advice}\n`;
+      ? `for ${named} add ${asking}`
+      : `where DaemonSets should run ${where}, coverage fix ${asking} prints the policies for it`;
+  const advice = [
+    ...(rolledOut > 0 ? [`the rollouts above ${close(rolledOut)}`] : []),
+    ...(closable > 0 ? [`coverage fix prints the policies that ${close(closable)}`] : []),
+    ...(askable.length > 0 ? [ask] : []),
+  ];
+  return `${count(lasting.length, 'gap')}: ${advice.length > 0 ? advice.join('; ') : 'coverage fix says why no policy closes them'}\n`;
 }

@@ -86,7 +86,11 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
   const grouped = node === undefined;
   // A selection is a question about these DaemonSets and nodes.
   const workloads = !onlyGaps && !options.daemonset && grouped;
-  const input = await readCoverage(files, options, { policies: ['TaintPolicy'], pods: true, workloads });
+  const input = await readCoverage(files, options, {
+    policies: ['TaintPolicy', 'TolerationPolicy'],
+    pods: true,
+    workloads,
+  });
   const report = reportCoverage({ ...input, grouped, onlyGaps });
   process.stdout.write(
     formatCoverage(report, {

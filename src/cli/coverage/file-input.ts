@@ -95,6 +95,7 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     unread,
     nodes: [...nodes.values()],
     placements: new Map(),
+    tolerationPolicies: [],
     workloads,
     startup: startupRulesOf(compilePolicies(taintPolicies).taintPolicies),
     notes,

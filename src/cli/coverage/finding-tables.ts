@@ -1,3 +1,4 @@
+import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
 import type { PriorityFinding } from '../../coverage/priority.ts';
 import { type CoverageReport, podsOnVirtualNodes } from '../../coverage/report.ts';
 import type { WideToleration } from '../../coverage/wide-tolerations.ts';
@@ -37,6 +38,7 @@ export function findingTables(
     refusedTable(refused),
     gapTable('Kept off by taints:', report, look, false),
     gapTable('Kept off for a while, by taints that Kubernetes or an agent removes:', report, look, true),
+    rolloutTable(report, look),
     deadlockTable(report, look),
     evictionTable(report, look),
     virtualNodeTable(report, look),
@@ -69,6 +71,14 @@ function gapTable(title: string, { gaps }: CoverageReport, look: Look, passing: 
     rows: gaps
       .filter((gap) => gap.passing === passing)
       .map((gap) => [nameCell(gap), ...nodeCells(gap.nodes, look), namesCell(gap.taints, look)]),
+  };
+}
+
+function rolloutTable({ rollouts }: CoverageReport, look: Look): FindingTable {
+  return {
+    title: 'Get tolerations from the next rollout on, because a TolerationPolicy already requires them:',
+    head: ['DAEMONSET', 'TOLERATIONPOLICY', 'ROLLOUT'],
+    rows: rollouts.map((one) => [nameCell(one), namesCell(one.requiredBy, look), rolloutCommandFor(one)]),
   };
 }
 

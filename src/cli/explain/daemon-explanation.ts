@@ -2,12 +2,9 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { listDaemonPods, podStateOf } from '../../cluster/daemon-pods.ts';
 import { listNodes } from '../../cluster/nodes.ts';
-import {
-  type DaemonExplanation,
-  explainDaemonSet,
-  explainPod,
-  type NamespacedName,
-} from '../../explain/explain-daemon.ts';
+import type { NamespacedName } from '../../explain/daemon-sections.ts';
+import { type DaemonSetExplanation, explainDaemonSet } from '../../explain/explain-daemon-set.ts';
+import { explainPod, type PodExplanation } from '../../explain/explain-pod.ts';
 import type { Facts } from '../../explain/sections.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
@@ -22,7 +19,10 @@ import { pathOf, type Regarding, readFacts, readObject, unlessForbidden } from '
 const DAEMON_POLICIES = ['TolerationPolicy', 'RecoveryPolicy'] as const;
 
 /** @throws InputError if there is no such DaemonSet, ApiError, MalformedObjectError */
-export async function readDaemonSetExplanation(client: ApiClient, place: NamespacedName): Promise<DaemonExplanation> {
+export async function readDaemonSetExplanation(
+  client: ApiClient,
+  place: NamespacedName,
+): Promise<DaemonSetExplanation> {
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
@@ -52,7 +52,7 @@ async function readDaemonFacts(
 }
 
 /** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
-export async function readPodExplanation(client: ApiClient, place: NamespacedName): Promise<DaemonExplanation> {
+export async function readPodExplanation(client: ApiClient, place: NamespacedName): Promise<PodExplanation> {
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),

@@ -8,7 +8,7 @@ import { withProgress } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
 import { readDaemonSetExplanation, readPodExplanation } from './daemon-explanation.ts';
 import { readNodeExplanation } from './node-explanation.ts';
-import { type PrintedExplanation, printDaemon, printNode } from './printed-explanation.ts';
+import { type PrintedExplanation, printDaemonSet, printNode, printPod } from './printed-explanation.ts';
 import { refuseUnselected, UNSELECTED_KINDS, type UnselectedKind } from './unselected-workload.ts';
 
 interface ExplainOptions extends ClusterChoice {
@@ -72,8 +72,8 @@ type Explain = (client: ApiClient, name: string, output: OutputFormat) => Promis
 const EXPLAIN: Readonly<Record<Kind, Explain>> = {
   node: async (client, name, output) => printNode(await readNodeExplanation(client, name), output),
   daemonset: async (client, name, output) =>
-    printDaemon(await readDaemonSetExplanation(client, placeOf('daemonset', name)), output),
-  pod: async (client, name, output) => printDaemon(await readPodExplanation(client, placeOf('pod', name)), output),
+    printDaemonSet(await readDaemonSetExplanation(client, placeOf('daemonset', name)), output),
+  pod: async (client, name, output) => printPod(await readPodExplanation(client, placeOf('pod', name)), output),
 };
 
 /** @throws InputError */

@@ -1,7 +1,8 @@
-import { type DaemonExplanation, formatDaemon } from '../../explain/explain-daemon.ts';
+import { type DaemonSetExplanation, formatDaemonSet } from '../../explain/explain-daemon-set.ts';
 import { formatNode, type NodeExplanation } from '../../explain/explain-node.ts';
+import { formatPod, type PodExplanation } from '../../explain/explain-pod.ts';
 import type { Cell, FormattedExplanation, Section, Step } from '../../explain/sections.ts';
-import { formatTaint } from '../../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
@@ -19,8 +20,12 @@ export function printNode(explained: NodeExplanation, output: OutputFormat): Pri
   return print(formatNode(explained), () => nodeData(explained), output);
 }
 
-export function printDaemon(explained: DaemonExplanation, output: OutputFormat): PrintedExplanation {
-  return print(formatDaemon(explained), () => daemonData(explained), output);
+export function printDaemonSet(explained: DaemonSetExplanation, output: OutputFormat): PrintedExplanation {
+  return print(formatDaemonSet(explained), () => daemonSetData(explained), output);
+}
+
+export function printPod(explained: PodExplanation, output: OutputFormat): PrintedExplanation {
+  return print(formatPod(explained), () => podData(explained), output);
 }
 
 function print(explanation: FormattedExplanation, data: () => object, output: OutputFormat): PrintedExplanation {
@@ -40,9 +45,16 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
   };
 }
 
-function daemonData({ gaps, waiting, unasked, writtenBy, ...rest }: DaemonExplanation): object {
-  const texts = (taints: typeof gaps) => [...new Set(taints.map(formatTaint))];
+function daemonSetData({ gaps, waiting, unasked, writtenBy, ...rest }: DaemonSetExplanation): object {
   return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(unasked), ...by(writtenBy) };
+}
+
+function podData({ gaps, waiting, ...rest }: PodExplanation): object {
+  return { ...rest, gaps: texts(gaps), waiting: texts(waiting) };
+}
+
+function texts(taints: readonly Taint[]): string[] {
+  return [...new Set(taints.map(formatTaint))];
 }
 
 function by(writtenBy: NodeExplanation['writtenBy']): object {

@@ -3,7 +3,7 @@ import { findObject } from '../../cluster/client/find-object.ts';
 import { projectDaemonSet } from '../../cluster/cluster-objects.ts';
 import { listDaemonPodsOn } from '../../cluster/node-pods.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import type { NamespacedName } from '../../explain/explain-daemon.ts';
+import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { podStateOf } from '../../cluster/daemon-pods.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import type { NamespacedName } from '../../explain/explain-daemon.ts';
+import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ApiError } from '../../cluster/client/api-error.ts';
+import { taintCommand } from '../../judge/blocked.ts';
 import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { shellWord } from '../../kubernetes/text.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
 import { trackRefusals } from './refusals.ts';
@@ -118,9 +118,7 @@ function evictingConcern(node: string, carried: readonly Taint[], losses: readon
   const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
   return {
     policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),
-    text: ['kubectl taint', ...(overwrites ? ['--overwrite'] : []), 'node', ...[node, ...taints].map(shellWord)].join(
-      ' ',
-    ),
+    text: taintCommand([node], taints, overwrites),
   };
 }
 

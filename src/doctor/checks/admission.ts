@@ -23,7 +23,7 @@ interface Asked {
  */
 export function checkAdmission(facts: Facts): Finding[] {
   const { admission, webhooks, apiServers } = facts;
-  const isNative = admission.ok && admission.value.outcome === 'refused natively';
+  const isNative = admission.ok && admission.value.outcome === 'answered natively';
   const isUnregistered = webhooks.ok && webhooks.value.length === 0 && !isNative;
   if (isUnregistered) return [finding('skipped', 'no webhook is registered, so none is called')];
   if (!admission.ok && !apiServers.ok) return [finding('skipped', admission.why)];
@@ -76,11 +76,17 @@ function judgeTrial({ servers, admission }: Asked, others: readonly string[], fa
   switch (trial.outcome) {
     case 'answered':
       return finding('ok', `${trial.what} (a dry run)${through} is answered by taintkeeper`);
-    case 'refused natively':
-      return finding(
-        'ok',
-        `${trial.what} (a dry run)${through} is refused by the API server itself: ValidatingAdmissionPolicy ${trial.policy}`,
-      );
+    case 'answered natively': {
+      const { what, policy } = trial;
+      const told = `${what} (a dry run)${through} is ${
+        policy === undefined
+          ? 'answered by the API server itself (backstop: Native)'
+          : `refused by the API server itself: ValidatingAdmissionPolicy ${policy}`
+      }`;
+      return facts.webhooks.ok && facts.webhooks.value.length === 0
+        ? finding('ok', told)
+        : finding('skipped', `${told}; that does not show whether it calls taintkeeper`);
+    }
     case 'nothing to try':
       return finding(
         'skipped',

@@ -4,7 +4,7 @@ import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '
 import type { Facts } from '../facts.ts';
 import { ingressTo } from '../network-policy.ts';
 import type { ReplicaFacts } from '../replica-facts.ts';
-import { describeGroups } from './served.ts';
+import { describeGroups } from '../served.ts';
 
 /** The outcome of one review, and its client. */
 type Trip =

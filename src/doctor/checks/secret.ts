@@ -11,7 +11,7 @@ import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import type { PodView } from '../pod-view.ts';
 import { restart } from '../restart.ts';
-import { renewal, servedBy } from './served.ts';
+import { renewal, servedBy } from '../served.ts';
 
 /** taintkeeper replaces its own CA when less than this is left. */
 const CA_SOON_MS = 365 * 86_400_000;

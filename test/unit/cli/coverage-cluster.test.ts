@@ -20,6 +20,8 @@ const WORKLOADS = ['apps/v1/deployments', 'apps/v1/statefulsets', 'batch/v1/cron
 const TOLERATION_POLICIES = '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const EDGE = { key: 'edge', effect: 'NoSchedule' };
+const MASTER = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 const node = (name: string, taints: object[] = []) => ({ metadata: { name }, spec: { taints } });
 
 /** All of the desired pods are there, where `status` says nothing else. */
@@ -86,7 +88,13 @@ it('does not read the pods of a DaemonSet whose status has all expected pods', a
     { group: 'A', runs: true, pods: { scheduled: 2, missing: [], staying: [] } },
     { group: 'B', runs: false, pods: { scheduled: 0, missing: [], staying: [] } },
   ]);
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/daemonsets', ...WORKLOADS, TAINT_POLICIES]);
+  expect(pathsOf(api)).toEqual([
+    '/api/v1/nodes',
+    '/apis/apps/v1/daemonsets',
+    ...WORKLOADS,
+    TAINT_POLICIES,
+    TOLERATION_POLICIES,
+  ]);
   expect(found.code).toBe(1);
 });
 
@@ -296,7 +304,7 @@ it.each([
   const lists = ['apps/v1/daemonsets', 'apps/v1/deployments', 'apps/v1/statefulsets', 'batch/v1/cronjobs'].map(
     (list) => `/apis/${list.replace('/v1/', `/v1/${place}`)}`,
   );
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', ...lists, TAINT_POLICIES]);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', ...lists, TAINT_POLICIES, TOLERATION_POLICIES]);
 });
 
 it('finds a gap where a startup taint waits for the DaemonSet itself, unless policies may not be read', async () => {
@@ -329,7 +337,7 @@ it('finds a gap where a startup taint waits for the DaemonSet itself, unless pol
   });
 });
 
-describe('fix, where a TolerationPolicy asks for the toleration already', () => {
+describe('where a TolerationPolicy asks for the toleration already', () => {
   const policy = (spec: object = {}, status: object = {}) => ({
     metadata: { name: 'gpu', uid: 'uid-gpu', resourceVersion: '1', generation: 1 },
     spec: {
@@ -341,19 +349,56 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
     status,
   });
   const audit = { audit: true };
+  const cluster = { nodes: [node('g', [GPU])], daemonSets: [daemonSet('a', 0)] };
   const fix = async (tolerationPolicies: object[] | undefined, args: string[] = [], rest: Partial<Cluster> = {}) => {
-    const api = await start({
-      nodes: [node('g', [GPU])],
-      daemonSets: [daemonSet('a', 0)],
-      ...(tolerationPolicies && { tolerationPolicies }),
-      ...rest,
-    });
+    const api = await start({ ...cluster, ...(tolerationPolicies && { tolerationPolicies }), ...rest });
     const { file } = await clientFor(api.url);
     const { code, stdout } = await run('coverage', 'fix', '--taint', 'ded*', '--kubeconfig', file, ...args);
     return { code, stdout, received: pathsOf(api) };
   };
 
-  it('says what brings it, and prints no policy', async () => {
+  it('coverage has the command that brings it, and promises no policy', async () => {
+    const api = await start({ ...cluster, tolerationPolicies: [policy()] });
+    const { file } = await clientFor(api.url);
+    const { code, stdout } = await run('coverage', '--gaps', '--kubeconfig', file);
+    expect(stdout.split('\n').slice(-6)).toEqual([
+      'Get tolerations from the next rollout on, because a TolerationPolicy already requires them:',
+      'DAEMONSET  TOLERATIONPOLICY  ROLLOUT',
+      'agents/a   gpu               kubectl rollout restart -n agents daemonset a',
+      '',
+      '1 gap: the rollouts above close all',
+      '',
+    ]);
+    expect(code).toBe(1);
+    const { report } = await coverage(api);
+    expect(report).toMatchObject({
+      gaps: [{ passing: false }],
+      rollouts: [{ namespace: 'agents', name: 'a', requiredBy: ['gpu'], gaps: 1 }],
+      ...{ closable: 0, askable: [] },
+    });
+  });
+
+  it.each([
+    {
+      others: [node('m', [MASTER])],
+      says: '2 gaps: the rollouts above close 1 of them; coverage fix prints the policies that close 1 of them',
+    },
+    {
+      others: [node('e', [EDGE])],
+      says: '2 gaps: the rollouts above close 1 of them; where DaemonSets should run on the other nodes, coverage fix --taint edge prints the policies for it',
+    },
+    {
+      others: [node('m', [MASTER]), node('e', [EDGE])],
+      says: '3 gaps: the rollouts above close 1 of them; coverage fix prints the policies that close 1 of them; for edge add --taint edge',
+    },
+  ])('coverage concludes: $says', async ({ others, says }) => {
+    const nodes = [...cluster.nodes, ...others];
+    const { file } = await clientFor((await start({ ...cluster, nodes, tolerationPolicies: [policy()] })).url);
+    const { stdout } = await run('coverage', '--gaps', '--kubeconfig', file);
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(says);
+  });
+
+  it('fix says what brings it, and prints no policy', async () => {
     const { code, stdout } = await fix([policy()]);
     expect(stdout).toBe(
       '# No gap is closed: 1 gap left.\n# Not changed:\n# - agents/a on 1 node: dedicated=gpu:NoSchedule: TolerationPolicy gpu already requires it, from the next rollout on: ' +
@@ -369,13 +414,13 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
     { why: 'it is for another taint', policies: [policy({ tolerations: [{ key: 'dedicate', operator: 'Exists' }] })] },
     { why: 'taintkeeper is not installed', policies: undefined },
     { why: 'the gap is to be closed in another way', policies: [policy()], args: ['--as', 'patch'] },
-  ])('closes the gap all the same where $why', async ({ policies, args }) => {
+  ])('fix closes the gap all the same where $why', async ({ policies, args }) => {
     const { stdout } = await fix(policies, args);
     expect(stdout).toMatch(/^# Closes 1 gap\./);
     expect(stdout).not.toContain('note: ');
   });
 
-  it('closes the gap, and says so, where policies may not be read', async () => {
+  it('fix closes the gap, and says so, where policies may not be read', async () => {
     const { stdout } = await fix(undefined, [], {
       instead(request, response) {
         if (request.path !== TOLERATION_POLICIES) return false;

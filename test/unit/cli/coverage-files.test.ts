@@ -52,6 +52,12 @@ describe('the table', () => {
     expect(code).toBe(1);
   });
 
+  it('promises no policies for a DaemonSet that policies leave alone', async () => {
+    const ignoring = daemonSet('agent', {}, { annotations: { 'taintkeeper.dev/ignore': 'true' } });
+    const { stdout } = await run('coverage', file(...NODES, ignoring));
+    expect(stdout).toMatch(/\n2 gaps: coverage fix says why no policy closes them\n$/);
+  });
+
   it('has the roles and taints of nodes in a group that only some of them have', async () => {
     const tolerant = daemonSet('agent', { tolerations: [{ operator: 'Exists' }] });
     const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -252,6 +258,7 @@ describe('-o', () => {
         { namespace: 'agents', name: 'agent', taints: ['dedicated=gpu:NoSchedule'], nodes: ['g'], passing: false },
       ],
       closable: 0,
+      rollouts: [],
       askable: ['dedicated'],
       refused: [],
       notes: [],

@@ -18,7 +18,13 @@ it.each([
 
 const agent = { ...daemonSet('agent'), annotations: {} };
 const fine = { ...daemonSet('fine', { tolerations: [{ operator: 'Exists' }] }), annotations: {} };
-const options = { daemonSets: [agent, fine], placements: new Map(), grouped: true, onlyGaps: false };
+const options = {
+  daemonSets: [agent, fine],
+  placements: new Map(),
+  tolerationPolicies: [],
+  grouped: true,
+  onlyGaps: false,
+};
 
 it('counts the gaps that policies for the role taints close', () => {
   const nodes = [node('g', [GPU]), node('m', [MASTER]), node('r', [NOT_READY]), node('mg', [MASTER, GPU])];

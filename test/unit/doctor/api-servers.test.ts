@@ -18,6 +18,7 @@ const TRIAL: Trial = {
   path: '/api/v1/nodes/cp-1',
   contentType: 'application/merge-patch+json',
   body: { spec: { taints: null } },
+  isNative: false,
   shows: () => false,
 };
 

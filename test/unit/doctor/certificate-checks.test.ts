@@ -248,6 +248,33 @@ describe('certificates', () => {
       says: /the clock of this machine is 1 h 0 min behind$/,
     },
     {
+      why: "the clock of the API server or of this machine, if no replica's is known",
+      facts: wellFacts(its, { apiServerAheadMs: -2 * HOUR_MS, replicas: [] }),
+      found: {
+        clocks: 'problem',
+        'serving certificate': 'skipped',
+        'certificate names': 'skipped',
+        'agreement of replicas': 'skipped',
+        caBundle: 'skipped',
+      },
+      says: /^the clocks differ: it is 2026-06-01T10:00:00.000Z by the API server, 2026-06-01T12:00:00.000Z by this machine$/,
+    },
+    {
+      why: 'three clocks that all differ: none of them is blamed',
+      facts: wellFacts(its, { apiServerAheadMs: -HOUR_MS, replicas: served(greeted(its, HOUR_MS)) }),
+      found: { clocks: 'problem' },
+      says: /^the clocks differ: it is .*T11:00:00.000Z by the API server, .*T13:00:00.000Z by a, .*T12:00:00.000Z by this machine$/,
+    },
+    {
+      why: "the clocks of the API server and of this machine, which differ from both replicas'",
+      facts: wellFacts(its, {
+        apiServerAheadMs: -HOUR_MS,
+        replicas: served(greeted(its, HOUR_MS), greeted(its, HOUR_MS)),
+      }),
+      found: { clocks: 'problem' },
+      says: /by a, and the clock of the API server is 2 h 0 min behind, that of this machine is 1 h 0 min behind$/,
+    },
+    {
       why: 'clocks by which the certificate is not yet valid: they are to blame, not it',
       facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
       found: {

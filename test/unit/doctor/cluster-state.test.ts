@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkFailedCalls, checkVersions } from '../../../src/doctor/checks/api-server.ts';
+import { checkFailedCalls } from '../../../src/doctor/checks/failed-calls.ts';
+import { checkIgnoredDaemonSets } from '../../../src/doctor/checks/ignored-daemon-sets.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
-import { checkIgnoredDaemonSets } from '../../../src/doctor/checks/selectors.ts';
+import { checkVersions } from '../../../src/doctor/checks/versions.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { daemonSet, healthyFacts, node, taintPolicy, tolerationPolicy } from './facts.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
-import { checkInstallation } from '../../../src/doctor/checks/service.ts';
+import { checkInstallation } from '../../../src/doctor/checks/installation.ts';
 import { findInstallation, type InstallationChoice, reinstall } from '../../../src/doctor/installation.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';

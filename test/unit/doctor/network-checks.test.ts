@@ -5,7 +5,7 @@ import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../sr
 import { diagnose } from '../../../src/doctor/diagnosis.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import type { Workload } from '../../../src/doctor/installation.ts';
+import type { InstalledDeployment } from '../../../src/doctor/installation.ts';
 import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
@@ -52,7 +52,7 @@ const serviceWith = (spec: object) =>
 const policy = (ingress: object[]) =>
   known([{ metadata: { name: 'default-deny' }, spec: { podSelector: {}, ingress } }]);
 
-const deployed = (changes: Partial<Workload>) => ({
+const deployed = (changes: Partial<InstalledDeployment>) => ({
   ...INSTALLATION,
   deployment: {
     name: 'taintkeeper',
@@ -468,10 +468,27 @@ describe('the network', () => {
       facts: wellFacts(its, {
         webhooks: known([]),
         policies: known([]),
-        admission: known({ outcome: 'refused natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
+        admission: known({ outcome: 'answered natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
       }),
       found: {},
     },
+    ...[
+      {
+        policy: 'gpu.protect.taintkeeper.dev',
+        says: /^x \(a dry run\) is refused by the API server itself: Validating/,
+      },
+      {
+        policy: undefined,
+        says: /^x \(a dry run\) is answered by the API server itself \(backstop: Native\); that does not show/,
+      },
+    ].map(({ policy, says }) => ({
+      why: `a native policy that decides before the webhook: ${says}`,
+      facts: wellFacts(its, {
+        admission: known({ outcome: 'answered natively', what: 'x', ...(policy ? { policy } : {}) } as const),
+      }),
+      found: { admission: 'skipped' as const },
+      says,
+    })),
     {
       why: 'nothing is registered',
       facts: wellFacts(its, { webhooks: known([]), admission: known({ outcome: 'passed', what: 'x' }) }),

@@ -4,7 +4,8 @@ import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
 import type { Access } from '../../../src/cluster/access-review.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { accessesOf, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/rights.ts';
-import { checkPermissions, checkRights } from '../../../src/doctor/checks/leader.ts';
+import { checkOptionalRights } from '../../../src/doctor/checks/optional-rights.ts';
+import { checkRights } from '../../../src/doctor/checks/rights.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { neededRights, reviewRights } from '../../../src/doctor/rights-review.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
@@ -174,10 +175,10 @@ describe('the check', () => {
       installation: { ...INSTALLATION, ...differs },
     });
     const evidence = expect.stringMatching(/^RecoveryPolicy reboots: a RecoveryPolicy needs permission to delete pods/);
-    expect(checkPermissions(facts)).toMatchObject([{ state: 'problem', evidence, remedy }]);
+    expect(checkOptionalRights(facts)).toMatchObject([{ state: 'problem', evidence, remedy }]);
     // It is reported, and changes nothing.
     const audited = { ...facts, installation: { ...facts.installation, audit: true } };
-    expect(checkPermissions(audited)).toEqual([]);
+    expect(checkOptionalRights(audited)).toEqual([]);
   });
 });
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
-import { findTrial, readRefusal, type TrialMaterial } from '../../../src/doctor/trial.ts';
+import { findTrial, readRefusal, sendTrial, type TrialMaterial } from '../../../src/doctor/trial.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
+import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 
-function policy(kind: string, spec: object) {
-  const parsed = parsePolicy({ apiVersion: 'taintkeeper.dev/v1alpha1', kind, metadata: { name: 'p' }, spec });
+function policy(kind: string, spec: object, name = 'p') {
+  const parsed = parsePolicy({ apiVersion: 'taintkeeper.dev/v1alpha1', kind, metadata: { name }, spec });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return parsed.policy;
 }
@@ -76,6 +77,54 @@ describe('the trial', () => {
   });
 });
 
+describe('a request that native policies decide', () => {
+  const restores = (name: string, key: string, spec: object = {}) =>
+    policy('TaintPolicy', { mode: 'Restore', taints: [{ key }], ...spec }, name);
+  const native = restores('native', 'dedicated', { backstop: 'Native' });
+  const edge = { metadata: { name: 'edge-1' }, spec: { taints: [{ key: 'edge', effect: 'NoSchedule' }] } };
+
+  it('is the last choice', () => {
+    const policies = [native, restores('edge', 'edge')];
+    expect(findTrial(material({ policies, nodes: [...nodes, edge] }))).toMatchObject({
+      what: 'removing the taints of node edge-1',
+      isNative: false,
+    });
+    expect(findTrial(material({ policies: [native, tolerates(['cilium'])] }))).toMatchObject({
+      what: 'creating DaemonSet cilium/taintkeeper-doctor-trial',
+      isNative: false,
+    });
+    expect(findTrial(material({ policies: [native] }))).toMatchObject({
+      what: 'removing the taints of node gpu-1',
+      isNative: true,
+    });
+  });
+
+  const WARNING = '299 - "TaintPolicy native restored taint dedicated=gpu:NoSchedule"';
+  const NATIVE_WARNING =
+    "299 - \"Validation failed for ValidatingAdmissionPolicy 'a' with binding 'a': TaintPolicy native: taint removed\"";
+
+  it.each([
+    { why: 'the native policy has restored the taint', policies: [native], outcome: 'answered natively' },
+    {
+      why: 'a warning is of a native policy',
+      policies: [native],
+      warning: NATIVE_WARNING,
+      outcome: 'answered natively',
+    },
+    { why: 'the webhook has warned', policies: [native], warning: WARNING, outcome: 'answered' },
+    { why: 'no policy is native', policies: [restores('a', 'dedicated')], outcome: 'answered' },
+    { why: 'the taint was removed', policies: [native], taints: [], outcome: 'passed' },
+  ])('is $outcome where $why', async ({ policies, warning, taints = [taint], outcome }) => {
+    const trial = findTrial(material({ policies }));
+    const api = await startFakeApi((_, response) => {
+      if (warning !== undefined) response.setHeader('warning', warning);
+      answer(response, { metadata: { name: 'gpu-1' }, spec: { taints } });
+    });
+    const { client } = await clientFor(api.url);
+    expect(trial && (await sendTrial(client, trial))).toMatchObject({ ok: true, value: { outcome } });
+  });
+});
+
 describe('a refusal', () => {
   const refusal = (status: number, message: string) =>
     readRefusal(new ApiError('PATCH', '/api/v1/nodes/gpu-1', status, '', message), 'x');
@@ -97,7 +146,7 @@ describe('a refusal', () => {
         422,
         "nodes \"gpu-1\" is forbidden: ValidatingAdmissionPolicy 'gpu.protect.taintkeeper.dev' with binding 'gpu.protect.taintkeeper.dev' denied request: node gpu-1: removing …",
       ),
-      is: { ok: true, value: { outcome: 'refused natively', policy: 'gpu.protect.taintkeeper.dev' } },
+      is: { ok: true, value: { outcome: 'answered natively', policy: 'gpu.protect.taintkeeper.dev' } },
     },
     {
       why: 'a ValidatingAdmissionPolicy that is not ours denies the request',

@@ -228,7 +228,7 @@ describe('a taint that the node carries with another value', () => {
     };
     const node = nodeOf([{ ...GPU, value: 'ml' }]);
     expect(reasonFor(node, policies)).toEqual([
-      'required by gpu (Restore, spec.taints[0]); the node carries gpu=ml:NoSchedule, which ml (Restore, spec.taints[0]) protects; ' +
+      'required by gpu (Restore, spec.taints[0]); policies require different values of it; ' +
         'a node that registers gets gpu=true:NoSchedule: both are in mode Restore, and gpu comes first by name',
     ]);
     expect(nextFor(node, policies)).toEqual({

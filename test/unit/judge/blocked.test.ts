@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOnlyAudit, type MoreOnLoss, whyNotSet } from '../../../src/judge/blocked.ts';
+import { isOnlyAudit, type MoreOnLoss, taintCommand, whyNotSet } from '../../../src/judge/blocked.ts';
 import type { BlockedBy } from '../../../src/judge/node-drift.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -36,4 +36,11 @@ it.each<{ mode: TaintMode; audit: boolean; is: boolean }>([
 ])('only --audit keeps a taint from being set: $is in mode $mode, --audit $audit', ({ mode, audit, is }) => {
   const { taintPolicies } = policySet({ taint: { p: { mode, taints: [{ key: 'a' }] } } }, { audit });
   expect(taintPolicies.map((policy) => isOnlyAudit({ policy }))).toEqual([is]);
+});
+
+it('a command sets taints on nodes, each a word of a shell', () => {
+  expect(taintCommand(['n1', 'n2'], ['a=b:NoSchedule', 'c:NoExecute'], false)).toBe(
+    'kubectl taint node n1 n2 a=b:NoSchedule c:NoExecute',
+  );
+  expect(taintCommand(['n1'], ["a='b:NoSchedule"], true)).toMatch(/^kubectl taint --overwrite node n1 '/);
 });

@@ -140,10 +140,10 @@ describe('if several policies require one taint', () => {
       losses: [`a ${GPU} (ModeDoesNotRestore)`, `b ${GPU} (ModeDoesNotRestore)`],
     },
     {
-      why: 'a value that another one requires is kept',
+      why: 'a value that another one requires is kept, as where there is none',
       policies: { a: rule('Restore', ALWAYS_CPU), b: rule('Restore', ALWAYS_GPU) },
       node: nodeOf([cpu]),
-      losses: [`b ${GPU} (OtherValuePresent)`],
+      losses: [`b ${GPU} (ValuesDiffer)`],
     },
     {
       why: 'a value that another one protects by its key is kept',

@@ -29,18 +29,21 @@ it('a prepared decision is kept when the returned function is called, with the t
 it('has the denied requests of components in the last hour, and not those of people', () => {
   let at = NOW.getTime();
   const log = createDecisionLog({ replica: 'tk-1', now: () => new Date(at) });
-  const deny = (username: string, name: string) =>
-    log.record(judged({ ...removal('keep'), name, userInfo: { username } }, 'validate'));
+  const deny = (username: string, name: string, origin?: string) =>
+    log.record(judged({ ...removal('keep'), name, userInfo: { username } }, 'validate', origin));
   deny('system:node:old', 'n0');
   at += 1_800_000;
   deny('system:serviceaccount:ops:labeller', 'n1');
-  deny('system:serviceaccount:ops:labeller', 'n2');
+  deny('system:serviceaccount:ops:labeller', 'n2', '10.0.0.2');
   deny('dev@example.com', 'n3');
   deny('system:admin', 'n4');
   log.record(judged({ ...removal('dedicated'), userInfo: { username: 'system:node:n5' } }));
-  const labeller = { user: 'system:serviceaccount:ops:labeller', count: 2, policies: ['deny'], objects: ['n1', 'n2'] };
+  const labeller = {
+    ...{ user: 'system:serviceaccount:ops:labeller', count: 2, policies: ['deny'], objects: ['n1', 'n2'] },
+    origins: ['10.0.0.1', '10.0.0.2'],
+  };
   expect(log.refusals(at)).toEqual([
-    { user: 'system:node:old', count: 1, policies: ['deny'], objects: ['n0'] },
+    { user: 'system:node:old', count: 1, policies: ['deny'], objects: ['n0'], origins: ['10.0.0.1'] },
     labeller,
   ]);
   expect(log.refusals(at + 1_800_000)).toEqual([labeller]);

@@ -80,6 +80,11 @@ const condition = (type: string, status: string, reason = '') => {
   return { type, status, reason, message: 'why', since: after(-1), level, word };
 };
 
+const DENIED: Refusals = {
+  ...{ user: 'system:node:n1', count: 1, policies: ['p'], objects: ['n1'] },
+  origins: ['10.0.0.1'],
+};
+
 const problemsOf = (change: Partial<Registered> = {}, led: Led | undefined = LED, refusals: readonly Refusals[] = []) =>
   pageProblems({ ...HEALTHY, ...change }, led, refusals, NOW);
 const told = (...args: Parameters<typeof problemsOf>) =>
@@ -202,13 +207,13 @@ it('ranks what is wrong with nodes, daemons, requests and policies by its harm',
     webhooks: [{ name: 'protect.taintkeeper.dev', trusted: false }],
     policies: [{ ...POLICY, valid: false, problems: ['spec: no'] }],
   };
-  const refusals = [{ user: 'system:node:n1', count: 12, policies: ['gpu-pool'], objects: ['n1'] }];
+  const refusals = [{ ...DENIED, count: 12 }];
   expect(told(change, led, refusals)).toEqual([
     'failed coverage ns/cni is kept off 119 of 400 nodes by taints',
     'failed - The API server does not trust the certificate of 1 of 1 webhook',
-    'failed decisions 12 requests of system:node:n1 were denied in the last hour',
     'failed policies TaintPolicy gpu-pool is not in force: spec: no',
     'attention nodes a:NoSchedule is missing on 2 nodes: another writer removes it repeatedly',
+    'attention decisions 12 requests of system:node:n1 were denied in the last hour',
     'attention coverage ns/log has 2 of 1 pod unavailable',
   ]);
 });
@@ -288,8 +293,14 @@ describe('a problem of nodes', () => {
       says: 'Sets it on 1 node, and evicts the pods there that do not tolerate it.',
     },
     {
+      why: 'another policy protects the value in its place',
+      note: { blockedBy: 'OtherValuePresent', carries: 'a=x:NoSchedule' },
+      cells: ['dk'],
+      command: 'kubectl taint --overwrite node n0 a:NoSchedule',
+    },
+    {
       why: 'policies contradict each other',
-      note: { blockedBy: 'OtherValuePresent' },
+      note: { blockedBy: 'ValuesDiffer' },
       command: 'taintkeeper explain node n0',
     },
     {
@@ -450,17 +461,46 @@ describe('DaemonSets that no taint keeps off, where one has so many tolerations 
 });
 
 it('leads from a denied component to its decisions, and to the nodes only where there are nodes', () => {
-  const refusals = [{ user: 'system:node:n1', count: 1, policies: ['p'], objects: ['n1'] }];
+  const refusals = [DENIED];
   expect(problemsOf({}, LED, refusals)).toMatchObject([
     {
       harm: 'ComponentsDenied',
       text: '1 request of system:node:n1 was denied in the last hour',
       place: { tab: 'decisions', filters: { q: 'system:node:n1', show: 'denied' } },
       names: [{ text: 'n1', place: { tab: 'nodes', object: 'n1' } }],
-      fix: { command: 'kubectl edit taintpolicy p' },
+      why: 'denied by TaintPolicy p, in reviews from 10.0.0.1; a component repeats what is denied',
+      fix: {
+        command: 'kubectl edit taintpolicy p',
+        note: expect.stringMatching(/^Look for the request in the API server's audit log first: .* forge /),
+      },
     },
   ]);
   expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals, NOW)[0]?.names).toEqual([
     { text: 'n1' },
   ]);
+});
+
+it('has few problems of forged reviews, after what the leader has seen, and leaves room for the components of another origin', () => {
+  const forged = Array.from({ length: 200 }, (_, index) => ({
+    ...{ ...DENIED, user: `system:serviceaccount:made:up-${index}`, count: 50 },
+    origins: ['10.0.0.66'],
+  }));
+  const found = told({}, ledWith(nodesWith(['mk'])), [...forged, DENIED]);
+  expect(found[0]).toBe('failed nodes a:NoSchedule is missing on 1 node');
+  expect(found.slice(1)).toEqual([
+    ...Array.from(
+      { length: 7 },
+      (_, index) =>
+        `attention decisions 50 requests of system:serviceaccount:made:up-${index} were denied in the last hour`,
+    ),
+    'attention decisions 1 request of system:node:n1 was denied in the last hour',
+    'attention decisions Requests of 193 more components were denied in the last hour',
+  ]);
+});
+
+it('names the first few origins of reviews', () => {
+  const origins = Array.from({ length: 6 }, (_, index) => `10.0.0.${index}`);
+  expect(problemsOf({}, LED, [{ ...DENIED, origins }])[0]?.why).toContain(
+    'in reviews from 10.0.0.0, 10.0.0.1, and 4 more;',
+  );
 });

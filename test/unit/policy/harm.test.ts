@@ -22,17 +22,24 @@ it.each<{ why: string; problems: readonly [worse: Problem, better: Problem] }>([
     ],
   },
   {
-    why: 'all requests fail before those of one controller',
+    why: 'all requests fail before a policy that protects nothing',
     problems: [
       { text: 'the certificate has expired', harm: 'NotReachable' },
+      { text: '3 policies are not in force', harm: 'NotInForce', count: 3 },
+    ],
+  },
+  {
+    why: 'what the leader has seen comes before what a review says, which may be forged',
+    problems: [
+      { text: 'a rollout hangs', harm: 'Stalled' },
       { text: 'the node controller is denied', harm: 'ComponentsDenied', count: 400 },
     ],
   },
   {
-    why: 'a kubelet that cannot work comes before a policy that protects nothing',
+    why: 'requests that fail come before what a policy only reports',
     problems: [
       { text: 'a kubelet is denied', harm: 'ComponentsDenied' },
-      { text: 'a policy is not in force', harm: 'NotInForce' },
+      { text: 'in mode Audit, 100 taints are missing', harm: 'Reported', count: 100 },
     ],
   },
   {

@@ -7,7 +7,14 @@ import { daemonSet, node } from '../../scheduling/scheduling.ts';
 describe('the groups of coverage', () => {
   const daemonSets = [{ ...daemonSet('agent'), annotations: {} }];
   const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, [{ key: `k${i}`, effect: 'NoSchedule' }]));
-  const report = reportCoverage({ daemonSets, nodes, placements: new Map(), grouped: true, onlyGaps: false });
+  const report = reportCoverage({
+    daemonSets,
+    nodes,
+    placements: new Map(),
+    tolerationPolicies: [],
+    grouped: true,
+    onlyGaps: false,
+  });
   const headings = (format: 'table' | 'wide') =>
     stripVTControlCharacters(formatCoverage(report, { refused: [], notes: [], grouped: true, format }))
       .split('\n')

@@ -1,9 +1,9 @@
 import type { X509Certificate } from 'node:crypto';
-import { rotationObstacle } from '../../certs/inspect.ts';
-import type { Dialled } from '../dial.ts';
-import { type Facts, trustedTime } from '../facts.ts';
-import type { Way } from '../replica-facts.ts';
-import { restart } from '../restart.ts';
+import { rotationObstacle } from '../certs/inspect.ts';
+import type { Dialled } from './dial.ts';
+import { type Facts, trustedTime } from './facts.ts';
+import type { Way } from './replica-facts.ts';
+import { restart } from './restart.ts';
 
 /** The certificates that one replica serves. */
 export interface Served {

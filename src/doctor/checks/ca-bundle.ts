@@ -1,17 +1,15 @@
 import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { invalidAt, leadsTo, parseCertificates } from '../../certs/inspect.ts';
-import { BACKDATE_MS } from '../../certs/issue.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { deploymentOf } from '../installation.ts';
 import { leaderLog } from '../leader-log.ts';
+import { describeGroups, type Served, servedBy, unservedReason } from '../served.ts';
 import { hasLeader } from '../watch-lease.ts';
-import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
-export function checkTrust(facts: Facts): Finding {
+export function checkCaBundle(facts: Facts): Finding {
   const { webhooks, source } = facts;
   if (!webhooks.ok) return essentialSkip(webhooks.why);
   if (webhooks.value.length === 0) {
@@ -96,58 +94,6 @@ function trusts(cas: readonly X509Certificate[], chain: readonly X509Certificate
 }
 
 /** Whether every registered webhook trusts the chain. */
-function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
+export function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
   return webhooks.every((webhook) => trusts(bundleOf(webhook), chain, now));
-}
-
-/** A replica serves a new Secret within 45 s if its watch connection is dead, plus 10 s. */
-const SPREAD_MS = 60_000;
-
-/**
- * Checks that all replicas serve the certificate of the Secret. While a new certificate spreads, they may differ, which is no problem if
- * every `caBundle` trusts each of them.
- */
-export function checkAgreement(facts: Facts): Finding {
-  return consequence(agreement(facts), (cause) => `see ${cause}`);
-}
-
-function agreement(facts: Facts): Finding {
-  const { webhooks, secret, source, installation, replicas } = facts;
-  const served = servedBy(facts);
-  const [first] = served;
-  if (!first) return finding('skipped', unservedReason(facts));
-  const now = trustedTime(facts);
-  const [stored] = parseCertificates((secret.ok ? secret.value?.cert : undefined) ?? '');
-  const shown = (one: Served) => `${one.replica} serves ${shortFingerprint(one.leaf)}`;
-  const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
-  const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
-  if (stray.length === 0) {
-    const what = stored ? `what Secret ${source.secret} holds` : 'the same certificate';
-    return finding('ok', `${unit} ${what}: ${shortFingerprint(first.leaf)}`);
-  }
-  const evidence = [
-    ...(stored ? [`Secret ${source.secret} holds ${shortFingerprint(stored)}`] : []),
-    ...served.map(shown),
-  ].join(', ');
-  const isNew = [...served.map(({ leaf }) => leaf), ...(stored ? [stored] : [])].some(
-    ({ validFromDate }) => now.getTime() - validFromDate.getTime() - BACKDATE_MS < SPREAD_MS,
-  );
-  const trusted = served.filter(({ chain }) => !webhooks.ok || isTrustedByAll(webhooks.value, chain, now));
-  // If none is trusted, the check of the caBundle reports the cause.
-  const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, [stored], now);
-  const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
-  const recently = isNew ? ' (one is new, and may take a minute to reach every replica)' : '';
-  if (harmless) {
-    return finding('note', `${evidence}; the webhooks do not prefer one of them${recently}`);
-  }
-  const strays = served.filter((one) => !trusted.includes(one)).map(({ replica }) => replica);
-  const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
-  const again = arePods
-    ? `delete pod --namespace ${installation.namespace} ${strays.join(' ')}`
-    : `rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
-  return finding(
-    'problem',
-    `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
-    `restart them, so that they serve what the others serve: kubectl ${again}`,
-  );
 }

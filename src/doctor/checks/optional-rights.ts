@@ -1,0 +1,31 @@
+import type { PolicyObject } from '../../cluster/policy-object.ts';
+import { missingRightText } from '../../cluster/rights.ts';
+import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
+import { type Finding, finding, needs } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import type { Installation } from '../installation.ts';
+import { grantCommand } from '../rights-review.ts';
+
+/** Checks the rights that the policies need in addition. */
+export function checkOptionalRights({
+  rights,
+  installation,
+  policies,
+}: Pick<Facts, 'rights' | 'installation' | 'policies'>): readonly Finding[] {
+  return needs({ rights, policies }, ({ rights: { missingRights: missing }, policies: all }) =>
+    all.flatMap((policy) => checkPolicy(policy, missing, installation)),
+  );
+}
+
+function checkPolicy(
+  { kind, name, result }: PolicyObject,
+  missing: readonly OptionalRight[],
+  installation: Installation,
+): Finding[] {
+  const asked = result.ok ? askedRights(result.policy, installation.audit) : [];
+  return asked
+    .filter(({ right }) => missing.includes(right))
+    .map(({ right, by }) =>
+      finding('problem', `${kind} ${name}: ${missingRightText(right, by)}`, grantCommand(right, installation)),
+    );
+}

@@ -1,0 +1,112 @@
+import { policiesInForce } from '../cluster/policy-object.ts';
+import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
+import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { InForce, PoliciesOnDaemon, TolerationOnDaemon } from './policies-on-daemon.ts';
+import {
+  type Facts,
+  type Level,
+  namedBy,
+  type PolicyProblem,
+  problemsOf,
+  type Section,
+  type StateCell,
+  selectedText,
+  selectingFirst,
+} from './sections.ts';
+
+/** What the explanations of a DaemonSet and of a pod have in common, as data. */
+export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'policies'> {
+  readonly namespace: string;
+  readonly name: string;
+  readonly managedBy: string | undefined;
+  /** Its controller, if it has one. */
+  readonly owner: { readonly kind: string; readonly name: string } | undefined;
+  readonly problems: readonly PolicyProblem[];
+}
+
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The facts besides the object itself. */
+export interface DaemonFacts extends Facts {
+  readonly nodes: readonly SchedulingNode[];
+}
+
+export function inForceOf(objects: Facts['policies'], audit: boolean): InForce {
+  const policies = policiesInForce(objects);
+  return { policies, compiled: compilePolicies(policies, { audit }), audit };
+}
+
+export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Facts['policies']): PolicyProblem[] {
+  const selecting = found.filter(({ unmet }) => unmet.length === 0);
+  return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
+}
+
+const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = { missing: 'failed', asked: 'ok', own: 'quiet' };
+
+const YES: StateCell = { text: 'yes', level: 'ok' };
+const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
+const NO: StateCell = { text: 'no', level: 'failed' };
+
+/** The tolerations that it has or lacks. @param subject such as `pod NAMESPACE/NAME` */
+export function tolerationSection(subject: string, { tolerations }: PoliciesOnDaemon): Section {
+  return tolerations.length === 0
+    ? { lines: [`${subject} has no tolerations of its own, and no policy requires one there`] }
+    : {
+        head: ['Toleration', 'State', 'Why'],
+        rows: tolerations.map((one) => [one.toleration, { text: one.state, level: LEVELS[one.state] }, whyOf(one)]),
+      };
+}
+
+/** Why policies leave it alone. @param daemonSet such as `its DaemonSet` */
+export function leftAloneLines(daemonSet: string, { optsOut, deleting }: PoliciesOnDaemon): string[] {
+  return [
+    ...(optsOut ? [`it is annotated ${IGNORE_ANNOTATION}: policies leave it alone`] : []),
+    ...(deleting ? [`${daemonSet} is being deleted: policies leave it alone`] : []),
+  ];
+}
+
+/** Which policies select it. @param head of the column that says so */
+export function policySection(head: string, { policies }: PoliciesOnDaemon): Section {
+  return policies.length === 0
+    ? { lines: ['there are no TolerationPolicies and no RecoveryPolicies'] }
+    : {
+        head: ['Policy', 'Mode', head],
+        rows: selectingFirst(policies).map(({ kind, policy, mode, unmet }) => [
+          { text: `${kind} ${policy}`, policy: `${kind}/${policy}` },
+          mode,
+          selectedText(unmet),
+        ]),
+      };
+}
+
+/** On which nodes its pods run. @param head of the column that says so */
+export function placeSection(head: string, { places }: PoliciesOnDaemon): Section {
+  return {
+    head: ['Nodes', 'Which', head, 'Why not'],
+    rows: places.map(({ nodes, runs, why, passing }) => [
+      String(nodes.length),
+      { nodes },
+      runs ? YES : passing ? NOT_YET : NO,
+      why.join('; '),
+    ]),
+  };
+}
+
+export function lacksTolerations({ tolerations }: PoliciesOnDaemon): boolean {
+  return tolerations.some(({ state }) => state === 'missing');
+}
+
+function whyOf({ state, by }: TolerationOnDaemon): string {
+  switch (state) {
+    case 'own':
+      return 'no policy asks for it';
+    case 'asked':
+      return `asked for by ${namedBy(by)}`;
+    case 'missing':
+      return `required by ${namedBy(by)}`;
+  }
+}

@@ -1,0 +1,180 @@
+import type { podStateOf } from '../cluster/daemon-pods.ts';
+import type { DaemonSetView } from '../judge/daemon-set-view.ts';
+import {
+  askedKeys,
+  DEFAULT_SERVICE_ACCOUNT,
+  serviceAccountUser,
+  TOLERATE,
+} from '../judge/request/pod-authorization.ts';
+import { shellWord } from '../kubernetes/text.ts';
+import { formatToleration } from '../kubernetes/toleration.ts';
+import {
+  hasResourceClaims,
+  isMirrorPod,
+  viewController,
+  viewPodScheduling,
+  viewTolerator,
+} from '../objects/workload-object.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
+import {
+  type DaemonExplanation,
+  type DaemonFacts,
+  inForceOf,
+  lacksTolerations,
+  leftAloneLines,
+  type NamespacedName,
+  placeSection,
+  policySection,
+  problemsFor,
+  tolerationSection,
+} from './daemon-sections.ts';
+import { policiesOnPod } from './policies-on-daemon.ts';
+import {
+  closing,
+  type FormattedExplanation,
+  filled,
+  namedBy,
+  notesOnUnusable,
+  type PolicyField,
+  type Step,
+} from './sections.ts';
+
+/** The explanation of a pod, as data. */
+export interface PodExplanation extends DaemonExplanation {
+  readonly kind: 'pod';
+  /** Its state, and its node. */
+  readonly pod: PodState;
+  /** The keys that TolerationRestrictions check when it is created. Absent if there are none. */
+  readonly restrictions?: readonly RestrictionOnPod[];
+}
+
+/** A key of taints that a pod may tolerate only if it is authorized. */
+export interface RestrictionOnPod extends PolicyField {
+  readonly key: string;
+  /** The tolerations of the pod for it, as kubectl writes them. */
+  readonly tolerations: readonly string[];
+  /** `NAMESPACE/NAME`. */
+  readonly serviceAccount: string;
+}
+
+type PodState = ReturnType<typeof podStateOf>;
+
+/**
+ * Explains a pod.
+ * @param object as the API server returned it
+ * @param owner the DaemonSet that controls it, if one does
+ * @param state of the pod
+ * @throws MalformedObjectError
+ */
+export function explainPod(
+  object: unknown,
+  place: NamespacedName,
+  owner: DaemonSetView | undefined,
+  state: PodState,
+  { nodes, policies, ...facts }: DaemonFacts,
+): PodExplanation {
+  const controller = viewController(object, []);
+  const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
+  const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
+  const inForce = inForceOf(policies, facts.audit);
+  const explained = policiesOnPod(pod, owner, own, inForce);
+  const restrictions = restrictionsOn(object, place, inForce.compiled);
+  const notes = [
+    ...facts.notes,
+    ...notesOnUnusable(policies),
+    ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : []),
+  ];
+  return {
+    kind: 'pod',
+    ...place,
+    ...explained,
+    pod: state,
+    managedBy: controller && `${controller.kind} ${controller.name}`,
+    owner: controller,
+    problems: problemsFor(explained, policies),
+    ...(restrictions.length === 0 ? {} : { restrictions }),
+    ...facts,
+    notes,
+  };
+}
+
+function restrictionsOn(
+  object: unknown,
+  { namespace }: NamespacedName,
+  { tolerationRestrictions }: PolicySet,
+): RestrictionOnPod[] {
+  if (isMirrorPod(object, [])) return [];
+  const { pod } = viewTolerator('Pod', object, [], namespace);
+  // The scheduler sets the node later. Afterwards, it is unknown whether the author of the pod had set it.
+  const asked = askedKeys({ ...pod, nodeName: '' }, tolerationRestrictions);
+  const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
+  return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
+    ...{ policy, mode, field, key },
+    ...{ tolerations: tolerations.map(formatToleration), serviceAccount },
+  }));
+}
+
+function restrictionText({ key, tolerations, serviceAccount, ...by }: RestrictionOnPod): string {
+  const [namespace = '', name = ''] = serviceAccount.split('/');
+  const account = shellWord(serviceAccountUser(namespace, name));
+  const command = `kubectl auth can-i ${TOLERATE.verb} ${TOLERATE.resource}.${TOLERATE.apiGroup}/${shellWord(key)} --as ${account}`;
+  return (
+    `${tolerations.join(', ')}: TolerationRestriction ${namedBy([by])} admits a new pod with it only if service account ${serviceAccount}, or the user who creates ` +
+    `the pod without a controller, may tolerate ${key}: ${command}`
+  );
+}
+
+/** Taints of devices (KEP-5055) block and evict pods as taints of nodes do. */
+const DEVICE_TAINTS =
+  'it has resource claims: taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules -o yaml';
+
+/** Formats the explanation for people. */
+export function formatPod(explained: PodExplanation): FormattedExplanation {
+  const { namespace, name, managedBy, pod } = explained;
+  return {
+    sections: filled([
+      tolerationSection(`pod ${namespace}/${name}`, explained),
+      {
+        lines: [
+          ...podLines(explained),
+          ...leftAloneLines('its DaemonSet', explained),
+          ...(managedBy === undefined ? [] : [`it is managed by ${managedBy}`]),
+        ],
+      },
+      ...(isOfDaemonSet(explained) ? [policySection('Its DaemonSet', explained)] : []),
+      placeSection('It can run', explained),
+      ...closing(explained),
+    ]),
+    next: nextStep(explained),
+    isWell: !lacksTolerations(explained) && pod.state === 'scheduled',
+  };
+}
+
+/** Policies select only pods of DaemonSets. */
+function isOfDaemonSet({ owner }: PodExplanation): boolean {
+  return owner?.kind === 'DaemonSet';
+}
+
+function podLines(explained: PodExplanation): string[] {
+  const { node, state, why } = explained.pod;
+  const where =
+    node === undefined ? 'for no certain node' : state === 'scheduled' ? `on node ${node}` : `for node ${node}`;
+  return [
+    `it is ${state} ${where}${why === undefined ? '' : `: ${why}`}`,
+    ...(isOfDaemonSet(explained)
+      ? []
+      : ['it is not of a DaemonSet: no TolerationPolicy and no RecoveryPolicy is about it']),
+    ...(explained.restrictions ?? []).map(restrictionText),
+  ];
+}
+
+function nextStep(explained: PodExplanation): Step {
+  const { namespace, name, pod, owner, gaps } = explained;
+  if (owner?.kind === 'DaemonSet' && (gaps.length > 0 || lacksTolerations(explained))) {
+    return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };
+  }
+  if (pod.state !== 'scheduled') {
+    return { command: `kubectl describe pod -n ${shellWord(namespace)} ${shellWord(name)}` };
+  }
+  return { note: 'nothing: it is scheduled' };
+}

@@ -1,0 +1,54 @@
+import { atMost, shellWord } from '../kubernetes/text.ts';
+import type { Refusals } from './decision-log.ts';
+import { count, MAX_CAUSES, nodeAt, type Registered, type UnrankedProblem } from './unranked-problem.ts';
+
+/**
+ * Requests of components that policies deny. If there are too many components, those are left out whose reviews come from the origin with the most of
+ * them: a pod that forges reviews displaces only its own.
+ */
+export function refusalProblems(refusals: readonly Refusals[], mode: Registered['mode']): UnrankedProblem[] {
+  const components = Map.groupBy(
+    refusals.flatMap(({ origins }) => origins),
+    (origin) => origin,
+  );
+  const crowd = ({ origins }: Refusals) => Math.min(...origins.map((origin) => components.get(origin)?.length ?? 0));
+  const fair = refusals.toSorted((a, b) => crowd(a) - crowd(b) || b.count - a.count);
+  const further = fair.slice(MAX_CAUSES);
+  return [
+    ...fair.slice(0, MAX_CAUSES).map((ofComponent) => refusalProblem(ofComponent, mode)),
+    ...further.slice(0, 1).map(
+      (): UnrankedProblem => ({
+        harm: 'ComponentsDenied',
+        text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
+        place: { tab: 'decisions', filters: { show: 'denied' } },
+      }),
+    ),
+  ];
+}
+
+/** How many origins a problem names. */
+const MAX_ORIGINS = 3;
+
+function refusalProblem(
+  { user, count: times, policies, objects, origins }: Refusals,
+  mode: Registered['mode'],
+): UnrankedProblem {
+  const [policy] = policies;
+  return {
+    harm: 'ComponentsDenied',
+    count: times,
+    text: `${count(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
+    place: { tab: 'decisions', filters: { q: user, show: 'denied' } },
+    names: objects,
+    ...(mode === 'cluster' ? { nameAt: nodeAt } : {}),
+    why: `denied by TaintPolicy ${policies.join(', ')}, in reviews from ${atMost(MAX_ORIGINS, origins).join(', ')}; a component repeats what is denied`,
+    ...(policy === undefined
+      ? {}
+      : {
+          fix: {
+            command: `kubectl edit taintpolicy ${shellWord(policy)}`,
+            note: "Look for the request in the API server's audit log first: a pod that reaches port 8443 can forge the review. If the request is real and may remove the taint, add its user to spec.exempt.users. Otherwise, correct the component.",
+          },
+        }),
+  };
+}
