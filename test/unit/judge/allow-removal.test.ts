@@ -74,7 +74,7 @@ describe('allowRemovalWith', () => {
     expect(allowRemovalWith(annotation, [gpu])).toBe(value);
   });
 
-  it('names no more than are read, so that the removal is allowed', () => {
+  it('names at most as many taints as are read, so that the removal is allowed', () => {
     const more = [gpu, { key: 'b', effect: 'NoSchedule' }];
     const read = parseAllowedRemovals(allowRemovalWith(entries(MAX_ALLOW_REMOVAL_ENTRIES), more));
     expect(read.entries).toHaveLength(MAX_ALLOW_REMOVAL_ENTRIES);
@@ -173,7 +173,7 @@ describe('rewriteAllowRemoval', () => {
   });
 });
 
-it('unreadableEntries shows what was meant to be an entry', () => {
+it('unreadableEntries lists the texts that cannot be read as entries', () => {
   expect(unreadableEntries(parseAllowedRemovals('dedicated=gpu, a:NoExecute, x:noschedule, y:NoSchedule-'))).toEqual([
     'dedicated=gpu',
     'x:noschedule',
@@ -192,7 +192,7 @@ describe('an annotation that is too long', () => {
     expect(unreadableEntries(parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH)))).toEqual([]);
   });
 
-  it('is kept as a text of limited length that means the same', () => {
+  it('is kept in memory as a text of limited length with the same meaning', () => {
     const longest = filled(MAX_ALLOW_REMOVAL_LENGTH);
     expect(boundedAllowRemoval(longest)).toBe(longest);
     const kept = boundedAllowRemoval(filled(10 * MAX_ALLOW_REMOVAL_LENGTH));
@@ -215,7 +215,7 @@ it(`the entries after the first ${MAX_ALLOW_REMOVAL_ENTRIES - 1} are one that ca
   expect(entries.at(-1)).toEqual({ text: 't63:NoSchedule, t64:NoSchedule', taint: undefined });
 });
 
-it('empty entries are none', () => {
+it('empty entries do not count', () => {
   const allowed = parseAllowedRemovals(' , a:NoSchedule,, b:NoSchedule');
   expect(allowed.entries.map(({ text }) => text)).toEqual(['a:NoSchedule', 'b:NoSchedule']);
 });

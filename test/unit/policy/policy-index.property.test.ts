@@ -56,7 +56,7 @@ it('the policies that select a node are found, in their order, and as the same l
   );
 });
 
-it('no policy is left out that means a taint, and those found are in their order', () => {
+it('every policy that matches a taint is found, in order', () => {
   fc.assert(
     fc.property(policies, fc.constantFrom(...KEYS), (all, of) => {
       const found = policiesFor(all, of);
@@ -96,7 +96,7 @@ it.each(['other.org/a', 'team.example.com/a'])(
   },
 );
 
-it('of many policies, those that are about other keys are not asked', () => {
+it('policies with other keys are not evaluated if there are many', () => {
   const taintPolicies = compiled(
     Array.from({ length: 200 }, (_, n) => ({
       mode: 'Deny',
@@ -120,7 +120,7 @@ it('of many policies, those that are about other keys are not asked', () => {
 describe('the policies that would be enforced without --audit', () => {
   const specs = (['Audit', 'Deny', 'Restore'] as const).map((mode) => ({ mode, taints: [{ key: 'a' }] }));
 
-  it('are those of another declared mode than Audit, in that mode', () => {
+  it('are those with a declared mode other than Audit, in that mode', () => {
     const all = compiled(specs, { audit: true });
     expect(enforcedAmong(all)).toEqual([]);
     expect(enforcedWithoutAuditAmong(all).map(({ name, mode }) => [name, mode])).toEqual([
@@ -129,7 +129,7 @@ describe('the policies that would be enforced without --audit', () => {
     ]);
   });
 
-  it('are the same list as the enforced ones where --audit is not set, so that its indexes are built once', () => {
+  it('are the same list as the enforced ones without --audit, so that its indexes are built once', () => {
     const all = compiled(specs);
     expect(enforcedWithoutAuditAmong(all)).toBe(enforcedAmong(all));
     expect(namesOf(enforcedAmong(all))).toEqual(['p1', 'p2']);

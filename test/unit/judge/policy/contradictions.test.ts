@@ -129,7 +129,7 @@ describe('disagreements that are no contradictions', () => {
   });
 });
 
-describe('what the status of both policies says', () => {
+describe('the status of both policies', () => {
   const many = ['n3', 'n4'].map((name) => ({ ...nodeOf([]), name, labels: { pool: 'gpu' } }));
 
   it.each<{ of: readonly { name: string; labels: Record<string, string> }[]; where: string }>([
@@ -147,7 +147,7 @@ describe('what the status of both policies says', () => {
   });
 });
 
-describe('what the author of a policy is told', () => {
+describe('the warnings for the author of a policy', () => {
   const policiesOf = (taint: Record<string, TaintPolicySpec>) => policySet({ taint }).taintPolicies;
   const one = (spec: TaintPolicySpec) => policiesOf({ mine: spec })[0] as CompiledTaintPolicy;
 

@@ -39,8 +39,8 @@ function faults(
   });
 }
 
-describe('what keeps a startup taint on new nodes', () => {
-  it('is nothing where its DaemonSet and taintkeeper tolerate it', () => {
+describe('a problem that keeps a startup taint on new nodes', () => {
+  it('does not exist if its DaemonSet and taintkeeper tolerate it', () => {
     expect(faults()).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe('what keeps a startup taint on new nodes', () => {
     expect(found.map(({ reason }) => reason)).toEqual(['DaemonSetNotFound', 'TaintkeeperDoesNotTolerate']);
   });
 
-  it('is not said of a policy in mode Audit, which sets none', () => {
+  it('is not reported for a policy in mode Audit, which sets no taint', () => {
     expect(faults({ mode: 'Audit' }, { daemonSetOf: () => undefined })).toEqual([]);
     const all: TaintRule = { ...STARTUP, readyWhen: { allDaemonSets: {} } };
     const { taintPolicies } = policySet({ taint: { p: { mode: 'Audit', taints: [all] } } });
@@ -123,21 +123,21 @@ describe('a policy that protects a startup taint by its key', () => {
       warning: `spec.taints[0] protects startup taint ${TAINT} of TaintPolicy network, which stays`,
       message: `spec.taints[0] of TaintPolicy p protects startup taint ${TAINT} (spec.taints[0] of TaintPolicy network), so the taint stays: remove the key from spec.taints[0]`,
     },
-  ])('is a fault of the policy with $of', ({ spec, others, warning, message }) => {
+  ])('is reported for the policy with $of', ({ spec, others, warning, message }) => {
     expect(faults(spec, { others })).toEqual([{ reason: 'StartupTaintProtected', warning, message }]);
   });
 
-  it('is a fault with --audit too: a trial is for finding that', () => {
+  it('is reported also with --audit, so that a trial finds it', () => {
     expect(faults({}, { others: { exact: protecting() }, audit: true })).toMatchObject([
       { reason: 'StartupTaintProtected' },
     ]);
   });
 
-  it('is a fault, once, where the policy itself protects it', () => {
+  it('is reported once if it protects its own startup taint', () => {
     expect(faults({ taints: [STARTUP, { key: STARTUP.key }] })).toMatchObject([{ reason: 'StartupTaintProtected' }]);
   });
 
-  it('is a fault on both sides where each protects the taint of the other', () => {
+  it('is reported twice if each policy protects the startup taint of the other', () => {
     const other = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
     const q = { taints: [{ ...STARTUP, ...other }, { key: STARTUP.key }] };
     const found = faults({ taints: [STARTUP, { key: other.key }] }, { others: { q } });
@@ -151,7 +151,7 @@ describe('a policy that protects a startup taint by its key', () => {
     { why: 'it only reports', other: protecting(STARTUP.key, { mode: 'Audit' }) },
     { why: 'it names a pattern, which leaves out startup taints', other: protecting('example.com/*') },
     { why: 'it protects another value', other: { mode: 'Deny', taints: [{ key: STARTUP.key, value: 'x' }] } },
-  ])('is none where $why', ({ other }) => {
+  ])('is not reported if $why', ({ other }) => {
     expect(faults({}, { others: { other } })).toEqual([]);
   });
 
