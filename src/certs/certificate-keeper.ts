@@ -151,7 +151,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   function judgeHandOver(): HandOver {
     if (isSamePair(served, latestGood)) return SERVED;
     if (callers && served.uncovered.length > 0) return SERVED;
-    if (chainInvalidAt(served.certificate, served.ca, now()) !== undefined) return SERVED;
+    if (chainInvalidAt(served.serving.cert, served.bundle, now()) !== undefined) return SERVED;
     const reason = refusal(latestGood);
     if (reason !== undefined) {
       return {
@@ -167,10 +167,10 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   }
 
   /** Why no caller would accept the pair now. If the callers are not known, they may call by other names, and trust another CA than that of the file. */
-  function refusal({ serving, certificate, ca, bundle, uncovered }: ServableCertificates): string | undefined {
+  function refusal({ serving, bundle, uncovered }: ServableCertificates): string | undefined {
     if (callers && !isSignedBy(serving.cert, bundle)) return NOT_SIGNED;
     if (callers && uncovered.length > 0) return notFor(uncovered);
-    return chainInvalidAt(certificate, ca, now());
+    return chainInvalidAt(serving.cert, bundle, now());
   }
 }
 
