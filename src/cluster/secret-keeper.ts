@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { CaTrust } from '../certs/ca-trust.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { invalidAt, signerOf } from '../certs/inspect.ts';
+import { chainInvalidAt, signerOf } from '../certs/inspect.ts';
 import { type CompleteFiles, nextStep, unusable } from '../certs/rotation.ts';
 import { startTimer } from '../runtime/timer.ts';
 import {
@@ -148,7 +148,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     const inUse = new X509Certificate(served.cert);
     const signer = signerOf(inUse, served.caCert);
     const next = signerOf(new X509Certificate(lastGood.cert), lastGood.caCert);
-    if (signer === undefined || next === undefined || invalidAt(inUse, client.now()) !== undefined) return 0;
+    const invalid = chainInvalidAt(served.cert, served.caCert, client.now());
+    if (signer === undefined || next === undefined || invalid !== undefined) return 0;
     if (next.fingerprint256 === signer.fingerprint256) return 0;
 
     if (signerOf(inUse, lastGood.caCert) === undefined) {
