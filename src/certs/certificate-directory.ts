@@ -5,6 +5,7 @@ import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles
 import { withDirectoryLock } from './directory-lock.ts';
 import {
   caFault,
+  caOf,
   inspectPair,
   namesOf,
   parseCertificates,
@@ -23,7 +24,7 @@ export interface ServableCertificates {
   readonly serving: KeyPair;
   /** The serving pair's certificate, parsed. */
   readonly certificate: X509Certificate;
-  /** Undefined if the files come from another issuer and no `ca.crt` names it. */
+  /** The CA of `ca.crt` to which the certificate leads. Undefined if the files come from another issuer, and `ca.crt` does not have its CA. */
   readonly ca: X509Certificate | undefined;
   /** The CAs that callers must trust, PEM: the content of a `caBundle`. Undefined if none is known. */
   readonly bundle: string | undefined;
@@ -106,8 +107,7 @@ function useForeign(
   }
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
-  const ca = signerOf(certificate, caCert);
-  // Not only the signer: if tls.crt has intermediates, ca.crt contains the root.
+  const ca = caOf(parseCertificates(cert), caCert);
   const bundle = parseCertificates(caCert ?? '').length > 0 ? caCert : undefined;
   return { serving: { cert, key }, certificate, ca, bundle, renews: 'nothing', uncovered, issued: [] };
 }

@@ -263,12 +263,17 @@ export function isSignedBy(chain: string, bundle: string | undefined): boolean {
 
 export const NOT_SIGNED = 'not signed by the CA';
 
-/**
- * The certificate in a bundle that signed this one: the one that lasts longest, if a CA was renewed with its key. cert-manager leaves `ca.crt` empty if
- * it does not know the CA.
- */
+/** The certificate in a bundle (PEM) that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */
 export function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
-  return parseCertificates(bundle ?? '')
-    .filter((ca) => certificate.verify(ca.publicKey))
-    .toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime())[0];
+  return lastingFirst(bundle).find((ca) => certificate.verify(ca.publicKey));
+}
+
+/** The certificate in a bundle (PEM) to which the chain leads, by intermediate CAs or without. */
+export function caOf(chain: readonly X509Certificate[], bundle: string | undefined): X509Certificate | undefined {
+  return pathTo(chain, lastingFirst(bundle))?.at(-1);
+}
+
+/** The certificates of a bundle, the one that lasts longest first: a CA may have been renewed with its key. */
+function lastingFirst(bundle = ''): X509Certificate[] {
+  return parseCertificates(bundle).toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime());
 }
