@@ -30,6 +30,7 @@ it('serves a certificate of another CA once that CA is trusted for a while, and 
     trust,
     overlapMs: 3_600_000,
     onServe: (certificates) => served.push(certificates),
+    onIssued: (what) => expect.unreachable(what),
     onFault: (message) => expect.unreachable(message),
     onChange: () => {},
     log: pino({ level: 'silent' }),

@@ -208,7 +208,6 @@ it.each<{
     ...fresh,
     renews: 'serving',
     uncovered: [],
-    issued: [],
     ...found,
   };
   const keeper: CertificateKeeper = { current: () => current, fault: () => fault, stop: () => {} };

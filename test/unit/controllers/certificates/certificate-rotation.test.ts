@@ -38,6 +38,7 @@ async function lead(files: CompleteFiles) {
     trust,
     overlapMs: 3_600_000,
     onServe: () => {},
+    onIssued: () => {},
     onFault: () => {},
     onChange: changes.next,
     log,
