@@ -5,6 +5,7 @@ import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles
 import { withDirectoryLock } from './directory-lock.ts';
 import {
   caFault,
+  caOf,
   inspectPair,
   namesOf,
   parseCertificates,
@@ -18,12 +19,12 @@ import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
 /** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
-/** The certificates of a directory that can be served. */
+/** Certificates that can be served. */
 export interface ServableCertificates {
   readonly serving: KeyPair;
   /** The serving pair's certificate, parsed. */
   readonly certificate: X509Certificate;
-  /** Undefined if the files come from another issuer and no `ca.crt` names it. */
+  /** The CA of `ca.crt` to which the certificate leads. Undefined if the files come from another issuer, and `ca.crt` does not have its CA. */
   readonly ca: X509Certificate | undefined;
   /** The CAs that callers must trust, PEM: the content of a `caBundle`. Undefined if none is known. */
   readonly bundle: string | undefined;
@@ -31,7 +32,11 @@ export interface ServableCertificates {
   readonly renews: 'nothing' | 'serving' | 'all';
   /** Requested names that the certificate does not have. Always empty for a pair that taintkeeper issued. */
   readonly uncovered: readonly string[];
-  /** What was issued just now, and why. Empty if nothing was. */
+}
+
+/** The certificates of a directory that was opened, and the result of that. */
+export interface OpenedCertificates extends ServableCertificates {
+  /** What was issued, and why. Empty if nothing was. */
   readonly issued: readonly string[];
   /** Why a due renewal failed. The pair can still be served. */
   readonly fault?: string;
@@ -57,7 +62,7 @@ export async function openCertificates(
   names: readonly string[],
   now: Date,
   issuing: Issuing = 'all',
-): Promise<ServableCertificates> {
+): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
   if (isForeign(stored, issuing)) return useForeign(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
@@ -99,20 +104,19 @@ function useForeign(
   directory: string,
   { cert = '', key = '', caCert }: StoredFiles,
   names: readonly string[],
-): ServableCertificates {
+): OpenedCertificates {
   const inspection = inspectPair({ cert, key });
   if (!inspection.ok) {
     throw new CertificateDirectoryError(`${join(directory, FILES.cert)} and ${FILES.key}: ${inspection.reason}`);
   }
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
-  const ca = signerOf(certificate, caCert);
-  // Not only the signer: if tls.crt has intermediates, ca.crt contains the root.
+  const ca = caOf(parseCertificates(cert), caCert);
   const bundle = parseCertificates(caCert ?? '').length > 0 ? caCert : undefined;
   return { serving: { cert, key }, certificate, ca, bundle, renews: 'nothing', uncovered, issued: [] };
 }
 
-function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): ServableCertificates {
+function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): OpenedCertificates {
   const certificate = new X509Certificate(cert);
   const ca = signerOf(certificate, caCert);
   return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'serving', uncovered: [], issued };
@@ -124,7 +128,7 @@ async function renew(
   names: readonly string[],
   now: Date,
   issuing: Issuing,
-): Promise<ServableCertificates> {
+): Promise<OpenedCertificates> {
   const issued: string[] = [];
   let { caCert = '', caKey = '', cert = '', key = '' } = stored;
 

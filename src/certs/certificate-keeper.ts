@@ -4,16 +4,17 @@ import { startTimer } from '../runtime/timer.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
-import { chainInvalidAt, isSignedBy, joinBundles, NOT_SIGNED, notFor, parseCertificates } from './inspect.ts';
+import { handOverMs, isSamePair } from './hand-over.ts';
+import { chainInvalidAt, isSignedBy, joinBundles, NOT_SIGNED, notFor } from './inspect.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
 
-/** A directory of certificates that is renewed in time. */
+/** Keeps the certificates that are served: of a directory, or of a Secret. */
 export interface CertificateKeeper {
-  /** The last good certificates. */
+  /** The served certificates. */
   current(): ServableCertificates;
-  /** Why the directory's current state is not {@link current}; undefined while it is. */
+  /** Why the files of the directory or the Secret are not served; undefined if they are, and while they wait for trust. */
   fault(): string | undefined;
   stop(): void;
 }
@@ -32,6 +33,8 @@ export interface CertificateKeeperOptions {
   readonly callers?: Callers | undefined;
   /** Called with the first certificates, and again after each change of the serving pair or the bundle. */
   readonly onServe: (certificates: ServableCertificates) => void;
+  /** Called with what was issued, and why. */
+  readonly onIssued: (what: string) => void;
   readonly onFault: (message: string) => void;
   /** How often the files are checked; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
@@ -66,16 +69,18 @@ const SERVED: HandOver = { kind: 'served' };
  * @throws CertificateDirectoryError if the directory cannot be opened the first time
  */
 export async function keepCertificates(options: CertificateKeeperOptions): Promise<FileKeeper> {
-  const { directory, names, callers, onServe, onFault, pollIntervalMs } = options;
+  const { directory, names, callers, onServe, onIssued, onFault, pollIntervalMs } = options;
   const now = callers?.now ?? (() => new Date());
+  const opened = await openCertificates(directory, names, now());
   /** The content of the directory, if it is usable. */
-  let latestGood = await openCertificates(directory, names, now());
+  let latestGood: ServableCertificates = opened;
   /** The served pair: that one, or an earlier one. */
   let served = latestGood;
   let current = served;
-  let fault = current.fault;
+  let { fault } = opened;
   let handOver = SERVED;
   let waiting: NodeJS.Timeout | undefined;
+  for (const what of opened.issued) onIssued(what);
   onServe(current);
   if (fault) onFault(fault);
 
@@ -116,6 +121,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
         latestGood.renews === 'nothing' ? 'nothing' : 'serving',
       );
       latestGood = found;
+      for (const what of found.issued) onIssued(what);
       if (found.fault && found.fault !== fault) onFault(found.fault);
       fault = found.fault;
       recheck();
@@ -151,7 +157,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   function judgeHandOver(): HandOver {
     if (isSamePair(served, latestGood)) return SERVED;
     if (callers && served.uncovered.length > 0) return SERVED;
-    if (chainInvalidAt(served.certificate, served.ca, now()) !== undefined) return SERVED;
+    if (chainInvalidAt(served.serving.cert, served.bundle, now()) !== undefined) return SERVED;
     const reason = refusal(latestGood);
     if (reason !== undefined) {
       return {
@@ -159,21 +165,14 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
         reason: `${join(directory, FILES.cert)}: ${reason}; the last good certificates are served`,
       };
     }
-    const cas = parseCertificates(latestGood.bundle ?? '');
-    // Without a CA beside it, the system's CAs decide about trust.
-    if (callers === undefined || cas.length === 0 || served.bundle === undefined) return SERVED;
-    const waitMs = Math.max(...cas.map((ca) => callers.trust.waitMs(ca)));
+    const waitMs = callers ? handOverMs(served, latestGood, callers.trust) : 0;
     return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
   }
 
   /** Why no caller would accept the pair now. If the callers are not known, they may call by other names, and trust another CA than that of the file. */
-  function refusal({ serving, certificate, ca, bundle, uncovered }: ServableCertificates): string | undefined {
+  function refusal({ serving, bundle, uncovered }: ServableCertificates): string | undefined {
     if (callers && !isSignedBy(serving.cert, bundle)) return NOT_SIGNED;
     if (callers && uncovered.length > 0) return notFor(uncovered);
-    return chainInvalidAt(certificate, ca, now());
+    return chainInvalidAt(serving.cert, bundle, now());
   }
-}
-
-function isSamePair({ serving: a }: ServableCertificates, { serving: b }: ServableCertificates): boolean {
-  return a.cert === b.cert && a.key === b.key;
 }

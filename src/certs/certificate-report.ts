@@ -4,7 +4,8 @@ import { subjectOf } from './distinguished-name.ts';
 import {
   FUTURE_CA_CAUSE,
   hasCa,
-  leadsTo,
+  issuersInvalidAt,
+  isTrusted,
   namesOf,
   notValidYet,
   parseCertificates,
@@ -22,7 +23,7 @@ export interface RegisteredBundle {
 }
 
 /**
- * Whom a webhook trusts: every stored CA, at least that of the serving certificate, or neither. Certificates of another issuer may come without a CA: if
+ * Whom a webhook trusts: every stored CA, at least that of the serving certificate, or neither, also if the CA is not valid. Certificates of another issuer may come without a CA: if
  * there is no `caBundle` either, the API server trusts the CAs of its own system, which are not known here.
  */
 export type Trust = 'all' | 'the serving CA' | 'neither' | "the API server's own CAs";
@@ -56,12 +57,14 @@ export function reportCertificates(
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
   const isForeign = files.cert !== undefined && files.caKey === undefined;
   const isBundleNeeded = !isForeign || cas.length > 0;
-  const webhooks = bundles.map(({ webhook, bundle }) => ({
+  const judged = bundles.map(({ webhook, bundle }) => ({
     webhook,
-    trusts: bundle === '' && !isBundleNeeded ? ("the API server's own CAs" as const) : trust(bundle, cas, chain),
+    trusts: bundle === '' && !isBundleNeeded ? ("the API server's own CAs" as const) : trust(bundle, cas, chain, now),
+    invalid: issuersInvalidAt(chain, parseCertificates(bundle), now),
   }));
   const fault = isForeign ? suppliedFault(files, names, now) : unusable(files, names, now);
-  const future = notValidYet(files.caCert, now);
+  // Of another issuer, the fault says so.
+  const future = isForeign ? undefined : notValidYet(files.caCert, now);
   // When another issuer renews is not known here.
   const due = fault ?? (isForeign ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));
   return {
@@ -69,15 +72,18 @@ export function reportCertificates(
       ...cas.map((ca, index) => describe(index === 0 ? 'CA' : 'earlier CA', ca)),
       ...(serving ? [describe('serving', serving)] : []),
     ],
-    webhooks,
+    webhooks: judged.map(({ webhook, trusts }) => ({ webhook, trusts })),
     renewedBy: isForeign ? 'another issuer' : 'taintkeeper',
     problems: [
       ...(fault === undefined ? [] : [`the certificates are not usable: ${fault}`]),
       ...(future === undefined ? [] : [`the CA is ${future}: ${FUTURE_CA_CAUSE}`]),
       ...(fault === undefined && due !== undefined ? [`the serving certificate should have been renewed: ${due}`] : []),
-      ...webhooks
+      ...judged
         .filter(({ trusts }) => trusts === 'neither')
-        .map(({ webhook }) => `the caBundle of ${webhook} does not trust the serving certificate`),
+        .map(
+          ({ webhook, invalid }) =>
+            `the caBundle of ${webhook} does not trust the serving certificate${invalid ? `: ${invalid}` : ''}`,
+        ),
     ],
     rotating: rotation(cas, signer),
   };
@@ -90,8 +96,8 @@ function rotation(cas: readonly X509Certificate[], signer: X509Certificate | und
     : 'the serving certificate is replaced when every caBundle has the new CA';
 }
 
-function trust(bundle: string, cas: readonly X509Certificate[], chain: readonly X509Certificate[]): Trust {
-  if (!leadsTo(chain, parseCertificates(bundle))) return 'neither';
+function trust(bundle: string, cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): Trust {
+  if (!isTrusted(chain, parseCertificates(bundle), now)) return 'neither';
   return cas.length > 0 && cas.every((ca) => hasCa(bundle, ca)) ? 'all' : 'the serving CA';
 }
 

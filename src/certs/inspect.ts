@@ -34,16 +34,6 @@ export function invalidAt(certificate: X509Certificate, time: Date): string | un
   return undefined;
 }
 
-/** {@link invalidAt} of the certificate and of the CA that signed it, if that is known: clients refuse a certificate of a CA that is not valid. */
-export function chainInvalidAt(
-  certificate: X509Certificate,
-  ca: X509Certificate | undefined,
-  time: Date,
-): string | undefined {
-  const caReason = ca && invalidAt(ca, time);
-  return invalidAt(certificate, time) ?? (caReason && `the CA is ${caReason}`);
-}
-
 /**
  * The DNS names and IP addresses that the certificate is not for, by the rule of its clients, which are programs in Go (`VerifyHostname` of crypto/x509):
  * only the subjectAltName counts, never the Common Name, and `*` stands for the whole first label. An address with a zone (`fe80::1%eth0`) matches nothing.
@@ -195,7 +185,7 @@ export function suppliedFault(files: StoredFiles, names: readonly string[], now:
   const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
   if (!isSignedBy(files.cert ?? '', files.caCert)) return NOT_SIGNED;
-  return unfitFor(inspection.certificate, names) ?? invalidAt(inspection.certificate, now);
+  return unfitFor(inspection.certificate, names) ?? chainInvalidAt(files.cert ?? '', files.caCert, now);
 }
 
 function unfitFor(certificate: X509Certificate, names: readonly string[]): string | undefined {
@@ -213,15 +203,56 @@ export function notFor(uncovered: readonly string[]): string {
  * the validity of a certificate.
  */
 export function leadsTo(chain: readonly X509Certificate[], cas: readonly X509Certificate[]): boolean {
+  return pathTo(chain, cas) !== undefined;
+}
+
+/** The certificates from the first one of the chain to a CA, with both. Undefined if it leads to none. */
+function pathTo(
+  chain: readonly X509Certificate[],
+  cas: readonly X509Certificate[],
+): readonly X509Certificate[] | undefined {
   const [leaf, ...others] = chain;
+  const path: X509Certificate[] = [];
   let current = leaf;
-  for (let hops = 0; current !== undefined && hops <= others.length; hops++) {
+  while (current !== undefined && path.length < chain.length) {
     const certificate = current;
-    if (cas.some((ca) => ca.fingerprint256 === certificate.fingerprint256 || certificate.verify(ca.publicKey)))
-      return true;
+    path.push(certificate);
+    const ca = cas.find(
+      (one) => one.fingerprint256 === certificate.fingerprint256 || certificate.verify(one.publicKey),
+    );
+    if (ca) return [...path, ca];
     current = others.find((other) => certificate.checkIssued(other) && certificate.verify(other.publicKey));
   }
-  return false;
+  return undefined;
+}
+
+/** Whether a client that trusts these CAs accepts the issuers of the chain's first certificate: it leads to a CA, and all up to that are valid. */
+export function isTrusted(chain: readonly X509Certificate[], cas: readonly X509Certificate[], time: Date): boolean {
+  return leadsTo(chain, cas) && issuersInvalidAt(chain, cas, time) === undefined;
+}
+
+/** Why the chain leads to no CA by issuers that are valid at that time. Undefined if it does, and if it leads to none at any time. */
+export function issuersInvalidAt(
+  [leaf, ...others]: readonly X509Certificate[],
+  cas: readonly X509Certificate[],
+  time: Date,
+): string | undefined {
+  if (leaf === undefined) return undefined;
+  const isValid = (certificate: X509Certificate) => invalidAt(certificate, time) === undefined;
+  if (leadsTo([leaf, ...others.filter(isValid)], cas.filter(isValid))) return undefined;
+  const [, ...issuers] = pathTo([leaf, ...others], cas) ?? [];
+  const invalid = issuers.find((issuer) => !isValid(issuer));
+  return invalid && `the CA is ${invalidAt(invalid, time)}`;
+}
+
+/**
+ * {@link invalidAt} of a certificate, the first one of a chain (PEM), and of its issuers up to a CA of the bundle (PEM), if they are known: clients refuse
+ * a certificate of a CA that is not valid.
+ */
+export function chainInvalidAt(chain: string, bundle: string | undefined, time: Date): string | undefined {
+  const certificates = parseCertificates(chain);
+  const [leaf] = certificates;
+  return (leaf && invalidAt(leaf, time)) ?? issuersInvalidAt(certificates, parseCertificates(bundle ?? ''), time);
 }
 
 /** Whether a chain of certificates (PEM) leads to a CA of the bundle. True if the bundle has none: then the system's CAs decide. */
@@ -232,12 +263,17 @@ export function isSignedBy(chain: string, bundle: string | undefined): boolean {
 
 export const NOT_SIGNED = 'not signed by the CA';
 
-/**
- * The certificate in a bundle that signed this one: the one that lasts longest, if a CA was renewed with its key. cert-manager leaves `ca.crt` empty if
- * it does not know the CA.
- */
+/** The certificate in a bundle (PEM) that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */
 export function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
-  return parseCertificates(bundle ?? '')
-    .filter((ca) => certificate.verify(ca.publicKey))
-    .toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime())[0];
+  return lastingFirst(bundle).find((ca) => certificate.verify(ca.publicKey));
+}
+
+/** The certificate in a bundle (PEM) to which the chain leads, by intermediate CAs or without. */
+export function caOf(chain: readonly X509Certificate[], bundle: string | undefined): X509Certificate | undefined {
+  return pathTo(chain, lastingFirst(bundle))?.at(-1);
+}
+
+/** The certificates of a bundle, the one that lasts longest first: a CA may have been renewed with its key. */
+function lastingFirst(bundle = ''): X509Certificate[] {
+  return parseCertificates(bundle).toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime());
 }

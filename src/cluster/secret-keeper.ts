@@ -4,7 +4,8 @@ import type { Logger } from 'pino';
 import type { CaTrust } from '../certs/ca-trust.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { invalidAt, signerOf } from '../certs/inspect.ts';
+import { handOverMs, isSamePair } from '../certs/hand-over.ts';
+import { chainInvalidAt, hasCa, invalidAt, joinBundles, signerOf } from '../certs/inspect.ts';
 import { type CompleteFiles, nextStep, unusable } from '../certs/rotation.ts';
 import { startTimer } from '../runtime/timer.ts';
 import {
@@ -26,7 +27,7 @@ const RESCUE_POLL_MS = 200;
 /** The served certificate expires, and earlier CAs become unnecessary, without a change of the Secret. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** The certificates of a Secret that many replicas serve. It only reads, except for the first creation: the leader renews. */
+/** The certificates of a Secret that many replicas serve. While it runs, it only reads: the leader repairs and renews. */
 export interface SecretKeeper extends CertificateKeeper {
   /** The last seen Secret, usable or not. */
   stored(): SecretState;
@@ -57,6 +58,8 @@ export interface SecretKeeperOptions {
   readonly overlapMs: number;
   /** Called with the first certificates, and again after each change of them or their bundle. */
   readonly onServe: (certificates: ServableCertificates) => void;
+  /** Called with what was issued for the Secret, and why. */
+  readonly onIssued: (what: string) => void;
   readonly onFault: (message: string) => void;
   /** Called after each change of the Secret. */
   readonly onChange: () => void;
@@ -72,14 +75,15 @@ export interface SecretKeeperOptions {
  */
 export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKeeper> {
   const { client, ref, names, trust, overlapMs, onServe, onFault, onChange, log } = options;
-  const first = await openSecret(options);
-  let stored = first.state;
+  let stored = await openSecret(options);
   let lastGood = stored.files as CompleteFiles;
-  /** The served pair: {@link lastGood}, or an earlier one. */
-  let served = lastGood;
+  /** The certificates of {@link lastGood}. */
+  let latest = servable(lastGood);
+  /** The served ones: those, or earlier ones. */
+  let served = latest;
   /** CAs that this replica used and the stored bundle lacks, and until when they stay trusted. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
-  let current = servable(served, bundle(), first.issued);
+  let current = served;
   let fault: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -118,6 +122,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     const reason = unusable(state.files, names, client.now());
     if (reason === undefined) {
       lastGood = state.files as CompleteFiles;
+      latest = servable(lastGood);
       fault = undefined;
       recheck();
     } else {
@@ -129,52 +134,36 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
 
   /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
   function recheck(): void {
-    former = former.filter(({ until }) => performance.now() < until);
-    const waitMs = handOverMs();
-    if (waitMs <= 0) served = lastGood;
+    keepServedCa();
+    const isValid = chainInvalidAt(served.serving.cert, served.bundle, client.now()) === undefined;
+    const waitMs = isValid ? handOverMs(served, latest, trust) : 0;
+    if (waitMs <= 0) served = latest;
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (waitMs > 0) untilNext.push(waitMs);
     if (!stopped) timer = startTimer(recheck, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
-    const found = servable(served, bundle(), []);
-    if (found.serving.cert === current.serving.cert && found.bundle === current.bundle) return;
-    current = found;
-    onServe(current);
+    const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
+    const before = current;
+    current = { ...served, bundle };
+    if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
   }
 
-  /** How long the last good certificates must wait until they are served, in milliseconds. Infinity while no caller trusts them. */
-  function handOverMs(): number {
-    if (served.cert === lastGood.cert) return 0;
-    const inUse = new X509Certificate(served.cert);
-    const signer = signerOf(inUse, served.caCert);
-    const next = signerOf(new X509Certificate(lastGood.cert), lastGood.caCert);
-    if (signer === undefined || next === undefined || invalidAt(inUse, client.now()) !== undefined) return 0;
-    if (next.fingerprint256 === signer.fingerprint256) return 0;
-
-    if (signerOf(inUse, lastGood.caCert) === undefined) {
-      const others = former.filter(({ ca }) => ca.fingerprint256 !== signer.fingerprint256);
-      former = [...others, { ca: signer, until: performance.now() + overlapMs }];
-    }
-    return trust.waitMs(next);
-  }
-
-  function bundle(): string {
-    if (former.length === 0) return lastGood.caCert;
-    return [lastGood.caCert.trimEnd(), ...former.map(({ ca }) => ca.toString().trimEnd()), ''].join('\n');
+  /** Keeps the CA of the served certificate in the bundle after the Secret has lost it: other replicas may serve one of it for a while. */
+  function keepServedCa(): void {
+    const { ca } = served;
+    former = former.filter(({ until }) => performance.now() < until);
+    if (ca === undefined || hasCa(lastGood.caCert, ca) || invalidAt(ca, client.now()) !== undefined) return;
+    const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);
+    former = [...others, { ca, until: performance.now() + overlapMs }];
   }
 }
 
-async function openSecret({
-  client,
-  ref,
-  names,
-  hasRescuer,
-}: SecretKeeperOptions): Promise<{ state: SecretState; issued: string[] }> {
+async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKeeperOptions): Promise<SecretState> {
   let rescueUntil: number | undefined;
   for (;;) {
     const state = await readSecret(client, ref);
     const now = await confirmedTime(client);
-    if (unusable(state.files, names, now) === undefined) return { state, issued: [] };
+    if (unusable(state.files, names, now) === undefined) return state;
 
     rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;
     if (performance.now() < rescueUntil) {
@@ -185,20 +174,14 @@ async function openSecret({
     if (step === undefined)
       throw new Error(`Secret ${ref.namespace}/${ref.name} is not usable, and cannot be repaired`);
     const written = await writeSecret(client, ref, step.files, state);
-    if (written) return { state: written, issued: [step.what] };
+    if (!written) continue;
+    onIssued(step.what);
+    return written;
   }
 }
 
-/** @param bundle of all trusted CAs: more than those of the files while they change */
-function servable(files: CompleteFiles, bundle: string, issued: readonly string[]): ServableCertificates {
-  const certificate = new X509Certificate(files.cert);
-  return {
-    serving: { cert: files.cert, key: files.key },
-    certificate,
-    ca: signerOf(certificate, files.caCert),
-    bundle,
-    renews: 'all',
-    uncovered: [],
-    issued,
-  };
+function servable({ cert, key, caCert }: CompleteFiles): ServableCertificates {
+  const certificate = new X509Certificate(cert);
+  const ca = signerOf(certificate, caCert);
+  return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'all', uncovered: [] };
 }

@@ -31,6 +31,7 @@ export async function openCertificates(
   onChange: () => void,
 ): Promise<{ keeper: FileKeeper | SecretKeeper; secret: CertificateSecret | undefined }> {
   const { client, namespace, certDirectory, caOverlapMs: overlapMs, log } = options;
+  const onIssued = (what: string) => log.info({ directory: certDirectory }, `issued ${what}`);
   const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
   if (certDirectory !== undefined) {
     const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
@@ -38,7 +39,7 @@ export async function openCertificates(
     // A pair of our own must be valid for the API server, and its CA is never replaced.
     await retry('certificates', log, () => confirmedTime(client));
     return {
-      keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, onFault }),
+      keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, onIssued, onFault }),
       secret: undefined,
     };
   }
@@ -52,6 +53,7 @@ export async function openCertificates(
     hasRescuer,
     trust,
     onServe,
+    onIssued,
     onFault,
     onChange,
     log,

@@ -55,12 +55,12 @@ export async function startFilesApp(options: FilesAppOptions): Promise<RunningAp
   starting.defer(() => policyWatch.stop());
 
   const { certDirectory: directory, names, clientCa } = options;
+  const onIssued = (what: string) => log.info({ directory }, `issued ${what}`);
   const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
   const served = await openServedTls({
     open: async (onServe) => ({
-      keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, onFault }),
+      keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, onIssued, onFault }),
     }),
-    directory,
     clientCa,
     pollIntervalMs,
     metrics,

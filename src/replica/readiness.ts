@@ -105,7 +105,7 @@ export function certificateCheck(certificates: CertificateKeeper, caller?: Calle
   const fault = certificates.fault();
   // If the clients are not known, they may trust another CA than that of the file.
   const isStrange = caller !== undefined && !isSignedBy(serving.cert, bundle);
-  const invalid = isStrange ? NOT_SIGNED : chainInvalidAt(certificate, ca, now);
+  const invalid = isStrange ? NOT_SIGNED : chainInvalidAt(serving.cert, bundle, now);
   const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
     ...(isFuture && clocksAgree ? [renews === 'all' ? FUTURE_REPLACED : FUTURE_CAUSE] : []),

@@ -18,8 +18,6 @@ export interface ServedTls {
 export interface ServedTlsOptions<Opened> {
   /** Opens the certificates. It calls `onServe` with the certificates to serve, also with the first ones. */
   readonly open: (onServe: (certificates: ServableCertificates) => void) => Promise<Opened>;
-  /** The directory of the certificates, for the log. */
-  readonly directory?: string;
   /** A file with the CAs of the clients that may call; undefined: every client may. */
   readonly clientCa: string | undefined;
   /** How often the file is checked; see {@link followClients}. */
@@ -35,13 +33,12 @@ export interface ServedTlsOptions<Opened> {
 export async function openServedTls<Opened extends { readonly keeper: CertificateKeeper }>(
   options: ServedTlsOptions<Opened>,
 ): Promise<Opened & { readonly tls: ServedTls; stop(): void }> {
-  const { open, directory, metrics, log } = options;
+  const { open, metrics, log } = options;
   const certificateChanges = createSubject();
   const clientChanges = createSubject();
   const clients = await followClients(options, log, clientChanges.next);
   try {
-    const opened = await open(({ issued, certificate, ca }) => {
-      for (const what of issued) log.info({ directory }, `issued ${what}`);
+    const opened = await open(({ certificate, ca }) => {
       metrics.certificateServed('serving', certificate.validToDate);
       if (ca) metrics.certificateServed('ca', ca.validToDate);
       log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);

@@ -14,6 +14,7 @@ import {
   configurationPath,
   type Installation,
   install,
+  leaderOf,
   readCertificates,
   readConfigurations,
   registerControlPlaneNode,
@@ -110,6 +111,42 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     await installation.proxy.waitForReady('a');
     await waitUntilProtected(cp(), 'cp-1');
     expect(await runTaintkeeper(cp(), ['certs', 'rotate'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([
+    {
+      how: 'what `doctor` says',
+      async replace() {
+        const { stdout } = await runTaintkeeper(cp(), ['doctor', '-o', 'json']);
+        const checks = (JSON.parse(stdout) as { checks: { name: string; remedy?: string }[] }).checks;
+        const remedy = checks.find(({ name }) => name === 'Secret')?.remedy;
+        expect(await pasteRemedy(cp(), remedy)).toContain('the serving certificate was issued by the new CA');
+      },
+    },
+    {
+      how: 'the deletion of the Secret',
+      async replace() {
+        expect((await cp().request(admin, 'DELETE', CERTIFICATES)).status).toBe(200);
+      },
+    },
+  ])('that have a CA of a clock that was ahead get another one by $how', async ({ replace }) => {
+    const before: Record<string, string> = await certificateData(-3650);
+    await putCertificates(cp(), before);
+    await installation.start(['a']);
+    await waitUntil(async () => ((await leaderOf(cp())) === 'a' ? true : undefined), {
+      timeoutMs: 25_000,
+      otherwise: () => 'no replica leads',
+    });
+    expect((await installation.replica('a').readyz()).text).toContain(
+      '[-] certificate failed: the CA is not valid before',
+    );
+
+    await replace();
+    await installation.proxy.waitForReady('a');
+    await waitUntilProtected(cp(), 'cp-1');
+    const { data } = await readCertificates(cp());
+    expect(data['ca.crt']).not.toBe(before['ca.crt']);
+    expect(new Set(await caBundles(cp()))).toEqual(new Set([data['ca.crt']]));
   });
 
   it('beside older ones, do not fight over the webhook configurations', async () => {

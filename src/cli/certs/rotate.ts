@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
-import { type RotationObstacle, rotationObstacle, servingFault } from '../../certs/inspect.ts';
+import {
+  fingerprints,
+  notValidYet,
+  type RotationObstacle,
+  rotationObstacle,
+  servingFault,
+} from '../../certs/inspect.ts';
 import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
 import { readSecret, type SecretRef, type SecretState, writeSecret } from '../../cluster/certificate-secret.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
@@ -24,10 +30,10 @@ export function rotateCommand(): Command {
     .addHelpText('after', '\nExit code: 0 replaced, 2 could not replace it.')
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
       atSite({ ...options, secret: OWN_SECRET }, async (site) => {
-        const steps = await withProgress('asking the API server', beginRotation(site, options.ca));
+        const { steps, issuer } = await withProgress('asking the API server', beginRotation(site, options.ca));
         process.stdout.write(steps.map((step) => `${step}\n`).join(''));
         if (!options.ca) return;
-        await withProgress('waiting until every caBundle trusts it', waitForServing(site, options.timeout));
+        await withProgress('waiting until every caBundle trusts it', waitForServing(site, issuer, options.timeout));
         process.stdout.write(
           'the serving certificate was issued by the new CA; the earlier CA is removed from the bundle after its overlap\n',
         );
@@ -35,18 +41,25 @@ export function rotateCommand(): Command {
     );
 }
 
+/** What a rotation has begun with: its steps as text, and the fingerprint of the CA that issues from then on. */
+interface Begun {
+  readonly steps: readonly string[];
+  readonly issuer: string | undefined;
+}
+
 /**
- * Starts a rotation, and says with which steps. An unusable serving certificate is replaced first, also with `--ca`: its replacement is issued by
+ * Starts a rotation. An unusable serving certificate is replaced first, also with `--ca`: its replacement is issued by
  * the CA that the API server trusts already.
  */
-async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string[]> {
+async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<Begun> {
   const before = await readSecret(client, ref);
   const now = await confirmedTime(client);
   refuseUnlessReplaceable(before, ref, names, now);
   // Complete, except that the serving certificate or its key may be missing.
   const files = before.files as CompleteFiles;
   const fault = servingFault(files, names, now, 0);
-  if (fault === undefined && isRotating(files)) {
+  // A CA that is not valid yet would be introduced for years.
+  if (fault === undefined && isRotating(files) && notValidYet(files.caCert, now) === undefined) {
     throw new InputError(['a new CA is being introduced already: try again when that is done']);
   }
 
@@ -57,7 +70,7 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   if (!(await writeSecret(client, ref, next, before))) {
     throw new InputError([`Secret ${ref.namespace}/${ref.name} was changed by another writer: try again`]);
   }
-  return steps.map(({ what }) => what);
+  return { steps: steps.map(({ what }) => what), issuer: fingerprints(next.caCert)[0] };
 }
 
 /** Refuses a Secret whose CA cannot issue, and a serving certificate for another Service. @throws InputError */
@@ -96,18 +109,28 @@ function newCertificates(namespace: string): string {
 }
 
 /**
- * Waits until the leader has replaced the serving certificate.
- * @throws InputError if that takes too long, or another writer deletes the Secret or its CA
+ * Waits until the leader has replaced the serving certificate by one of the new CA.
+ * @param issuer the new CA's fingerprint
+ * @throws InputError if that takes too long, or another writer deletes the Secret or replaces its CA
  */
-async function waitForServing({ client, ref, names }: Site, seconds: number): Promise<void> {
+async function waitForServing(
+  { client, ref, names }: Site,
+  issuer: string | undefined,
+  seconds: number,
+): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
+  const secret = `Secret ${ref.namespace}/${ref.name}`;
   for (;;) {
     const state = await readSecret(client, ref);
     if (state.resourceVersion === undefined) {
-      const secret = `Secret ${ref.namespace}/${ref.name}`;
       throw new InputError([`${secret} was deleted during the rotation. ${newCertificates(ref.namespace)}`]);
     }
     refuseUnlessReplaceable(state, ref, names, client.now());
+    if (fingerprints(state.files.caCert ?? '')[0] !== issuer) {
+      throw new InputError([
+        `${secret} has another CA than the new one, because another writer replaced it: try again`,
+      ]);
+    }
     // The leader also replaces a serving certificate that is missing or unusable.
     const isUsable = servingFault(state.files, names, client.now(), 0) === undefined;
     if (isUsable && !isRotating(state.files as CompleteFiles)) break;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { parseCertificates } from '../../certs/inspect.ts';
+import { notValidYet, parseCertificates } from '../../certs/inspect.ts';
 import { followFutureCa, nextStep, unusable } from '../../certs/rotation.ts';
 import { writeSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
@@ -46,8 +46,11 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
 
     function rescue() {
       const reason = unusable(before.files, names, now);
-      if (reason === undefined || unusable(keeper.lastGood(), names, now) !== undefined) return undefined;
-      return { files: keeper.lastGood(), what: `the last good ones were restored (${reason})` };
+      const lastGood = keeper.lastGood();
+      // No client accepts a CA that is not valid yet: a Secret that lost such a CA gets a new one.
+      const isGood = (unusable(lastGood, names, now) ?? notValidYet(lastGood.caCert, now)) === undefined;
+      if (reason === undefined || !isGood) return undefined;
+      return { files: lastGood, what: `the last good ones were restored (${reason})` };
     }
   };
 }

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { invalidAt, leadsTo, parseCertificates } from '../../certs/inspect.ts';
+import { invalidAt, isTrusted, parseCertificates } from '../../certs/inspect.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
@@ -23,7 +23,7 @@ export function checkCaBundle(facts: Facts): Finding {
     return finding('note', "no webhook has a caBundle: the CAs of the API server's own system decide, see round trip");
   }
   const distrustingAt = (now: Date) =>
-    judged.filter((webhook) => served.some(({ chain }) => !trusts(bundleOf(webhook), chain, now)));
+    judged.filter((webhook) => served.some(({ chain }) => !isTrusted(chain, bundleOf(webhook), now)));
   const distrusting = distrustingAt(trustedTime(facts));
   if (distrusting.length === 0) {
     return finding('ok', `all ${webhooks.value.length} webhooks trust what is served`);
@@ -85,15 +85,7 @@ function bundleOf(webhook: Webhook): X509Certificate[] {
   return parseCertificates(caBundleOf(webhook));
 }
 
-/** Whether the chain leads to a CA that is valid at that time. */
-function trusts(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
-  return leadsTo(
-    chain,
-    cas.filter((ca) => invalidAt(ca, now) === undefined),
-  );
-}
-
 /** Whether every registered webhook trusts the chain. */
 export function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
-  return webhooks.every((webhook) => trusts(bundleOf(webhook), chain, now));
+  return webhooks.every((webhook) => isTrusted(chain, bundleOf(webhook), now));
 }

@@ -61,7 +61,8 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   const future = notValidYet(files.caCert, now) && notValidYet(files.caCert, facts.now);
   if (future !== undefined) {
     const evidence = `the CA of ${where} is ${future}: ${FUTURE_CA_CAUSE}`;
-    return finding('problem', evidence, isOtherIssuer ? renewal(facts) : replacedByLeader(facts));
+    const remedy = `the leader replaces it after ten minutes. At once: taintkeeper certs rotate --ca --namespace ${installation.namespace}`;
+    return finding('problem', evidence, isOtherIssuer ? renewal(facts) : remedy);
   }
   const [ca] = parseCertificates(files.caCert ?? '');
   if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {
@@ -80,11 +81,6 @@ function said(fault: string): string {
 /** Whether the pod's process may have created the Secret. */
 function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
-}
-
-function replacedByLeader({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {
-  const { namespace } = installation;
-  return `the leader replaces it after ten minutes. At once: kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart({ installation, pods })}`;
 }
 
 function missing({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {

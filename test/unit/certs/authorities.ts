@@ -4,14 +4,17 @@ import type { KeyPair } from '../../../src/certs/issue.ts';
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 
-/** A CA that may have intermediate CAs below it, as those of taintkeeper may not. Valid for a year before that time, and a year after it. */
-export async function issueAuthority(name: string, now: Date, parent?: KeyPair): Promise<KeyPair> {
+/**
+ * A CA that may have intermediate CAs below it, as those of taintkeeper may not.
+ * @param middle the middle of the two years for which it is valid
+ */
+export async function issueAuthority(name: string, middle: Date, parent?: KeyPair): Promise<KeyPair> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
-    notBeforeDate: new Date(now.getTime() - YEAR_MS),
-    notAfterDate: new Date(now.getTime() + YEAR_MS),
+    notBeforeDate: new Date(middle.getTime() - YEAR_MS),
+    notAfterDate: new Date(middle.getTime() + YEAR_MS),
     ...(parent ? { ca: parent } : {}),
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },

@@ -15,6 +15,7 @@ import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts
 import { eventually } from '../eventually.ts';
 import { whenTrue } from '../stopped-clock.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
+import { issueAuthority } from './authorities.ts';
 import { expectConsistent, filesOf } from './directories.ts';
 
 const NAMES = ['localhost'];
@@ -37,17 +38,19 @@ async function keep(
 ) {
   const onServe = vi.fn<CertificateKeeperOptions['onServe']>();
   if (onFirstServe) onServe.mockImplementationOnce(onFirstServe);
+  const onIssued = vi.fn();
   const onFault = vi.fn();
   const keeper = await keepCertificates({
     directory,
     names,
     callers,
     onServe,
+    onIssued,
     onFault,
     pollIntervalMs: POLL_INTERVAL_MS,
   });
   onTestFinished(keeper.stop);
-  return { keeper, onServe, onFault };
+  return { keeper, onServe, onIssued, onFault };
 }
 
 /** A pair that taintkeeper did not issue. */
@@ -78,9 +81,10 @@ it('serves what is valid and cannot be renewed, leaves it as it is, says so, and
   // What a full disk does to the second file of the pair.
   const inTheWay = join(directory, `tls.key.${process.pid}.tmp`);
   mkdirSync(inTheWay);
-  const { keeper, onServe, onFault } = await keep(directory);
+  const { keeper, onServe, onIssued, onFault } = await keep(directory);
 
-  expect(keeper.current()).toMatchObject({ serving, issued: [] });
+  expect(keeper.current().serving).toEqual(serving);
+  expect(onIssued).not.toHaveBeenCalled();
   expect(keeper.fault()).toMatch(/^cannot write .*tls\.key: is a directory$/);
   expect(onFault.mock.calls).toEqual([[keeper.fault()]]);
   rmdirSync(inTheWay);
@@ -147,12 +151,12 @@ describe('while it runs,', () => {
 
   it('replaces a serving pair of its own that was deleted, and nothing else', async () => {
     const directory = temporaryDirectory();
-    const { keeper, onServe } = await keep(directory);
+    const { keeper, onServe, onIssued } = await keep(directory);
     const first = keeper.current();
     for (const file of ['tls.crt', 'tls.key']) rmSync(join(directory, file));
 
     await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
-    expect(onServe.mock.lastCall?.[0].issued).toEqual(['serving certificate (not found)']);
+    expect(onIssued.mock.lastCall).toEqual(['serving certificate (not found)']);
     expect(keeper.current().serving.key).not.toBe(first.serving.key);
     expect(keeper.current().ca?.fingerprint256).toBe(first.ca?.fingerprint256);
     expect(keeper.fault()).toBeUndefined();
@@ -239,7 +243,7 @@ it('renews in time, though no file changes', async () => {
   const directory = temporaryDirectory();
   const start = Date.now();
   vi.useFakeTimers({ now: start, toFake: ['Date', 'setInterval', 'clearInterval'] });
-  const { keeper, onServe } = await keep(directory);
+  const { keeper, onServe, onIssued } = await keep(directory);
   const first = keeper.current();
 
   vi.setSystemTime(start + 59 * 86_400_000);
@@ -250,7 +254,7 @@ it('renews in time, though no file changes', async () => {
   vi.advanceTimersByTime(3_600_000);
   await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
   expect(keeper.current().certificate.validToDate.getTime()).toBeGreaterThan(first.certificate.validToDate.getTime());
-  expect(onServe.mock.lastCall?.[0].issued).toEqual([expect.stringMatching(/^serving certificate \(not valid after /)]);
+  expect(onIssued.mock.lastCall).toEqual([expect.stringMatching(/^serving certificate \(not valid after /)]);
   expect((await openCertificates(directory, NAMES, new Date())).issued).toEqual([]);
 });
 
@@ -294,12 +298,40 @@ describe('a pair of another CA, where it is known who calls', () => {
     expect(onWait).toHaveBeenCalledTimes(1);
   });
 
+  it('waits for its own CA, not for another one in ca.crt', async () => {
+    const { directory, keeper, waits } = await start();
+    const next = await put(directory);
+    writeFileSync(join(directory, 'ca.crt'), `${(await issueCa(new Date())).cert}\n${next.ca}`);
+    waits.set(next.ca.fingerprint256, 0);
+    await expect.poll(() => keeper.current().serving).toEqual(next.serving);
+  });
+
   it('is served at once if the one before is no longer valid, as no API server trusts that one either', async () => {
     const { directory, keeper, onWait } = await start(91);
     const next = await put(directory);
     await expect.poll(() => keeper.current().serving).toEqual(next.serving);
     expect(onWait).not.toHaveBeenCalled();
   });
+});
+
+it('says only once what it has issued, also if the bundle alone changes', async () => {
+  const directory = temporaryDirectory();
+  const callers = callersOf({ waitMs: () => Number.POSITIVE_INFINITY });
+  const { keeper, onServe, onIssued } = await keep(directory, { callers });
+  const issued = [expect.stringMatching(/^CA /), expect.stringMatching(/^serving certificate /)];
+  expect(onIssued.mock.calls.flat()).toEqual(issued);
+  const { serving } = keeper.current();
+
+  // By an intermediate CA: beside our ca.key, one of the CA in ca.crt counts as our own.
+  const root = await issueAuthority('root', new Date());
+  const intermediate = await issueAuthority('intermediate', new Date(), root);
+  const { cert, key } = await issueServing(intermediate, NAMES, new Date());
+  writeFileSync(join(directory, 'ca.crt'), root.cert);
+  writePair(directory, { cert: `${cert}\n${intermediate.cert}`, key });
+  await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
+  expect(keeper.current().serving).toEqual(serving);
+  expect(fingerprints(keeper.current().bundle ?? '')).toHaveLength(2);
+  expect(onIssued.mock.calls.flat()).toEqual(issued);
 });
 
 describe('a pair that takes the place of a valid one', () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { reportCertificates } from '../../../src/certs/certificate-report.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
 import { type CompleteFiles, introduceCa, nextStep } from '../../../src/certs/rotation.ts';
-import { issueAuthority } from './authorities.ts';
+import { issueAuthority, issueNamed } from './authorities.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -37,6 +37,21 @@ const root = await issueAuthority('root', NOW);
 const intermediate = await issueAuthority('intermediate', NOW, root);
 const leaf = await issueServing(intermediate, NAMES, NOW);
 const chained = { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: root.cert, caKey: undefined };
+
+const ended = await issueAuthority('ended', new Date(NOW.getTime() - 400 * DAY_MS));
+const ofEnded = await issueNamed('taintkeeper', [{ type: 2, value: NAMES[0] ?? '' }], { now: NOW, ca: ended });
+const ofEndedCa = { ...ofEnded, caCert: ended.cert, caKey: undefined };
+const ENDED = 'the CA is not valid after 2026-04-27T12:00:00.000Z';
+
+it.each([
+  { why: 'which the Secret has', caCert: ended.cert, problems: [`the certificates are not usable: ${ENDED}`] },
+  { why: 'which only the caBundle has', caCert: undefined, problems: [] },
+])('has the problem of another issuer whose CA has expired, $why, and of the caBundle', ({ caCert, problems }) => {
+  expect(report({ ...ofEndedCa, caCert }, ended.cert)).toMatchObject({
+    problems: [...problems, `the caBundle of w does not trust the serving certificate: ${ENDED}`],
+    webhooks: [{ trusts: 'neither' }],
+  });
+});
 
 it.each([
   {

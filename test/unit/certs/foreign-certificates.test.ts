@@ -7,6 +7,7 @@ import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { CertificateDirectoryError } from '../../../src/certs/certificate-files.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
+import { issueAuthority } from './authorities.ts';
 import { daysLater, type Files, filesOf, NAMES, NOW, write } from './directories.ts';
 
 describe('a pair from another issuer', () => {
@@ -57,6 +58,19 @@ describe('a pair from another issuer', () => {
     write(directory, { 'ca.crt': `${old.cert}${ca.cert}` });
     const opened = await openCertificates(directory, NAMES, NOW);
     expect(opened.ca?.fingerprint256).toBe(new X509Certificate(ca.cert).fingerprint256);
+  });
+
+  it('leads to the root of ca.crt by the intermediate CAs of tls.crt', async () => {
+    const root = await issueAuthority('root', NOW);
+    const intermediate = await issueAuthority('intermediate', NOW, root);
+    const leaf = await issueServing(intermediate, NAMES, NOW);
+    const { directory } = await foreign({
+      'tls.crt': `${leaf.cert}\n${intermediate.cert}`,
+      'tls.key': leaf.key,
+      'ca.crt': `${(await issueCa(NOW)).cert}\n${root.cert}`,
+    });
+    const opened = await openCertificates(directory, NAMES, NOW);
+    expect(opened.ca?.fingerprint256).toBe(new X509Certificate(root.cert).fingerprint256);
   });
 
   it('is none when its CA, with the key, is there: then it is renewed from that', async () => {

@@ -6,7 +6,7 @@ import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { inspectPair, invalidAt, namesOf, suppliedFault } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { issueAuthority, issueNamed } from './authorities.ts';
+import { type AltName, issueAuthority, issueNamed } from './authorities.ts';
 import { needsOpenssl, openssl } from './openssl.ts';
 
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -14,6 +14,7 @@ const ca = await issueCa(NOW);
 const pair = await issueServing(ca, ['localhost', '10.0.0.1', '*.example.com'], NOW);
 const other = await issueServing(ca, ['localhost'], NOW);
 const certificate = new X509Certificate(pair.cert);
+const LOCALHOST: AltName[] = [{ type: 2, value: 'localhost' }];
 
 describe('inspectPair', () => {
   it('reads a pair, and the first certificate of a chain', () => {
@@ -90,6 +91,13 @@ describe('certificates of another issuer', async () => {
   const leaf = await issueServing(intermediate, ['localhost'], NOW);
   const second = await issueAuthority('second', NOW, intermediate);
   const deepLeaf = await issueServing(second, ['localhost'], NOW);
+  const ENDED = new Date(NOW.getTime() - 400 * 86_400_000);
+  const endedRoot = await issueAuthority('ended root', ENDED);
+  const ofEndedRoot = await issueNamed('localhost', LOCALHOST, { now: NOW, ca: endedRoot });
+  const endedIntermediate = await issueAuthority('ended intermediate', ENDED, otherCa);
+  const ofEndedIntermediate = await issueNamed('localhost', LOCALHOST, { now: NOW, ca: endedIntermediate });
+  const futureRoot = await issueAuthority('future root', new Date(NOW.getTime() + 400 * 86_400_000));
+  const ofFutureRoot = await issueNamed('localhost', LOCALHOST, { now: NOW, ca: futureRoot });
   const commonNameOnly = await issueNamed('taintkeeper.taintkeeper.svc', [], { now: NOW });
   const ended = new Date(NOW.getTime() + 91 * 86_400_000);
 
@@ -140,6 +148,29 @@ describe('certificates of another issuer', async () => {
       fault: /^not for taintkeeper\.taintkeeper\.svc$/,
     },
     { why: 'after their end', now: ended, fault: /^not valid after/ },
+    {
+      why: 'of a CA that has expired, although they have not',
+      files: { ...ofEndedRoot, caCert: endedRoot.cert },
+      fault: /^the CA is not valid after 2026-04-27T12:00:00.000Z$/,
+    },
+    {
+      why: 'of a CA that is not valid yet',
+      files: { ...ofFutureRoot, caCert: futureRoot.cert },
+      fault: /^the CA is not valid before 2026-07-06T12:00:00.000Z$/,
+    },
+    {
+      why: 'of an intermediate CA that has expired, below a root that has not',
+      files: {
+        cert: `${ofEndedIntermediate.cert}\n${endedIntermediate.cert}`,
+        key: ofEndedIntermediate.key,
+        caCert: otherCa.cert,
+      },
+      fault: /^the CA is not valid after 2026-04-27T12:00:00.000Z$/,
+    },
+    {
+      why: 'beside another CA that has expired',
+      files: { caCert: `${endedRoot.cert}\n${ca.cert}` },
+    },
   ])('$why', ({ files = {}, names = ['localhost'], now = NOW, fault }) => {
     const found = suppliedFault({ ...supplied, ...files }, names, now);
     expect(found).toEqual(fault === undefined ? undefined : expect.stringMatching(fault));

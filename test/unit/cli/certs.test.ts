@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseCertificates } from '../../../src/certs/inspect.ts';
+import { issueCa } from '../../../src/certs/issue.ts';
 import { introduceCa } from '../../../src/certs/rotation.ts';
 import { base64, certificateData, expiredCaData, foreignData } from '../../e2e/certificate-data.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
@@ -91,6 +92,20 @@ describe('certs rotate replaces', () => {
   });
 });
 
+it('certs rotate --ca replaces a CA that is not valid yet, also while it is introduced', async () => {
+  const data = await certificateData();
+  const ahead = await issueCa(new Date('2100-01-01'));
+  const introduced = base64(`${ahead.cert}\n${text(data, 'ca.crt')}`);
+  const { rotate, stored } = await cluster({ ...data, 'ca.crt': introduced, 'ca.key': base64(ahead.key) });
+  // There is no leader, so the last step does not come.
+  const { stdout, stderr } = await rotate('--ca', '--timeout', '0');
+  expect(stderr).toContain('the serving certificate was not replaced within 0 s');
+  expect(stdout).toBe('a new CA joined the bundle (asked for)\n');
+  const cas = parseCertificates(text(stored(), 'ca.crt'));
+  expect(cas.map(({ validFromDate }) => validFromDate.getTime() < Date.now())).toEqual([true, true]);
+  expect(servesFrom(stored(), cas[1])).toBe(true);
+});
+
 describe('certs rotate writes nothing, and says what to do,', () => {
   const RESTART =
     'The leader, or a replica that starts, issues a new CA and serving certificate: ' +
@@ -137,9 +152,11 @@ describe('certs rotate writes nothing, and says what to do,', () => {
   });
 });
 
-describe('certs rotate --ca, while it waits,', () => {
+describe('certs rotate --ca, while it waits,', async () => {
   const REISSUE =
     'The leader, or a replica that starts, issues a new CA and serving certificate: kubectl rollout restart';
+
+  const others = await certificateData();
 
   it.each<{ what: string; onWrite: (written: Data) => Data | undefined; says: string }>([
     {
@@ -156,6 +173,11 @@ describe('certs rotate --ca, while it waits,', () => {
       what: 'fails if another issuer replaces it',
       onWrite: ({ 'ca.key': _key, ...others }) => others,
       says: 'Secret taintkeeper/taintkeeper-certs has no ca.key',
+    },
+    {
+      what: 'fails if the certificates of another CA take its place',
+      onWrite: () => others,
+      says: 'Secret taintkeeper/taintkeeper-certs has another CA than the new one, because another writer replaced it: try again',
     },
     {
       what: 'waits for the leader if the serving certificate is missing',

@@ -303,6 +303,12 @@ describe('certificates', () => {
   });
 });
 
+it('a CA that is not valid yet is replaced by the leader, at once on request', () => {
+  expect(run(['Secret'], wellFacts(sinceThen))[0]?.remedy).toBe(
+    'the leader replaces it after ten minutes. At once: taintkeeper certs rotate --ca --namespace taintkeeper',
+  );
+});
+
 it.each<{ why: string; facts: Facts; says: string }>([
   {
     why: 'the certificate has ended, and so has its CA',

@@ -1,0 +1,109 @@
+import { X509Certificate } from 'node:crypto';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { trackCaTrust } from '../../../../src/certs/ca-trust.ts';
+import { chainInvalidAt, fingerprints, isSignedBy } from '../../../../src/certs/inspect.ts';
+import { issueServing } from '../../../../src/certs/issue.ts';
+import { type CompleteFiles, introduceCa } from '../../../../src/certs/rotation.ts';
+import { keepSecret } from '../../../../src/cluster/secret-keeper.ts';
+import { startCertificateRotation } from '../../../../src/controllers/certificates/certificate-rotation.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
+import { captureLog } from '../../captured-log.ts';
+import { NAMES, NOW, newCertificates, REF, secretServer } from '../../cluster/secret-server.ts';
+import { startInTest } from '../run.ts';
+
+const DAY_MS = 86_400_000;
+const AHEAD = new Date(NOW.getTime() + 3650 * DAY_MS);
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A leader with these certificates in the Secret, and in every `caBundle`. */
+async function lead(files: CompleteFiles) {
+  const { client, put, remove } = secretServer();
+  await put(files);
+  const trust = trackCaTrust();
+  trust.observe([files.caCert]);
+  const { log } = captureLog();
+  const changes = createSubject();
+  const keeper = await keepSecret({
+    client,
+    ref: REF,
+    names: NAMES,
+    hasRescuer: async () => false,
+    trust,
+    overlapMs: 3_600_000,
+    onServe: () => {},
+    onIssued: () => {},
+    onFault: () => {},
+    onChange: changes.next,
+    log,
+  });
+  onTestFinished(() => keeper.stop());
+  const secret = { keeper, ref: REF, names: NAMES };
+  const webhooks = { trust, changes: createSubject() };
+  startInTest(log, (run) =>
+    startCertificateRotation(run, { client, secret, overlapMs: 3_600_000, webhooks, certificates: { changes } }),
+  );
+  await vi.advanceTimersByTimeAsync(0);
+  return { keeper, put, remove, stored: () => keeper.stored().files as CompleteFiles };
+}
+
+/** The CA of a clock that was ahead, and what the corrected clock issued by it at once. */
+async function ofFutureCa(): Promise<CompleteFiles> {
+  const { caCert, caKey } = await newCertificates(AHEAD);
+  const { cert, key } = await issueServing({ cert: caCert, key: caKey }, NAMES, NOW);
+  return { caCert, caKey, cert, key };
+}
+
+/** What a client that trusts the bundle of the Secret objects to. */
+const objection = ({ cert, caCert }: CompleteFiles) =>
+  isSignedBy(cert, caCert) ? chainInvalidAt(cert, caCert, new Date()) : 'not signed';
+
+it('restores a Secret that is deleted', async () => {
+  const files = await newCertificates();
+  const { remove, stored } = await lead(files);
+  remove();
+  await vi.waitFor(() => expect(stored()).toEqual(files));
+});
+
+it.each([
+  {
+    why: 'the Secret is deleted',
+    change: async ({ remove }: Awaited<ReturnType<typeof lead>>) => remove(),
+  },
+  {
+    why: '`certs rotate --ca` introduces another one',
+    change: async ({ put, stored }: Awaited<ReturnType<typeof lead>>) =>
+      void (await put((await introduceCa(stored(), NOW, 'asked for')).files)),
+  },
+])('replaces a CA that is not valid yet at once if $why, and the replica serves the new certificate', async (given) => {
+  const files = await ofFutureCa();
+  const leader = await lead(files);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(leader.stored()).toEqual(files);
+
+  await given.change(leader);
+  await vi.waitFor(() => expect([undefined, files.cert]).not.toContain(leader.stored().cert));
+  expect(objection(leader.stored())).toBeUndefined();
+  expect(leader.keeper.current().serving.cert).toBe(leader.stored().cert);
+});
+
+it('replaces a CA that is not valid yet at once if the Secret is deleted, also while an earlier CA is used', async () => {
+  const earlier = await newCertificates();
+  const ahead = (await introduceCa(earlier, AHEAD, 'asked for')).files;
+  // The earlier CA has ended by then, and is not in that bundle.
+  const { remove, stored, keeper } = await lead({ ...ahead, caCert: ahead.caCert + earlier.caCert });
+  remove();
+  await vi.waitFor(() => expect([undefined, earlier.cert]).not.toContain(stored().cert));
+
+  expect(objection(stored())).toBeUndefined();
+  expect(fingerprints(stored().caCert)).toHaveLength(1);
+  // Every caBundle has its CA.
+  expect(keeper.current().serving.cert).toBe(earlier.cert);
+  expect(keeper.current().bundle).toContain(`${new X509Certificate(earlier.caCert)}`.trim());
+});
