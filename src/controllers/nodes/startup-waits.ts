@@ -166,7 +166,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
         others: all.filter((other) => other !== policy),
-        daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
+        daemonSetOf: ({ namespace, name }) =>
+          daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );

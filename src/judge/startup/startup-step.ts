@@ -262,9 +262,12 @@ function isGivenUp(requirement: StartupRequirement, situation: Situation): boole
   return waitedMs(requirement, situation) > removeAfterMs;
 }
 
-/** What has not been read yet may hold, and the reason for the removal would be wrong. A missing right may stay missing. */
+/**
+ * What has not been read yet may hold, and the reason for the removal would be wrong. A missing right may stay missing, and an object unreadable. A newer
+ * version of the program may know the part.
+ */
 function mayBeGivenUp({ state }: Blocker): boolean {
-  return state === 'Unmet' || state === 'Refused';
+  return state !== 'Unread' && state !== 'Unknown';
 }
 
 /** An earlier version of the program would otherwise remove the taint before the part holds. */

@@ -287,7 +287,10 @@ describe('a write', () => {
 
   it('that the API server refuses is tried again soon after a DaemonSet has changed that the node waits for', async () => {
     const changes = createSubject<Change<ClusterDaemonSet>>();
-    const daemonSets = { ...ALL_READ, isStale: () => false, get: () => undefined, entries: () => [].values(), changes };
+    const daemonSets = {
+      ...ALL_READ,
+      ...{ isStale: () => false, unreadable: () => [], get: () => undefined, entries: () => [].values(), changes },
+    };
     const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
     const { beforeWrite, writes, taintsOf } = startRepair(
       { ...restore, q: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },

@@ -268,7 +268,7 @@ describe('afterDeadline', () => {
     {
       why: 'Remove, and a right is missing, which may stay so',
       by: of(until('Remove')),
-      situation: { blockers: () => [state('Refused')] },
+      situation: { blockers: () => [state('Refused'), state('Unreadable')] },
       result: 'removed',
     },
     { why: 'Keep beats Remove', by: of(until('Remove', 1), until('Keep', 1)), result: 'stays' },
