@@ -201,9 +201,9 @@ async function write(
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
-  // It counts as a change that another writer undoes: the leader ends after some of them.
-  steps.written(entry, step);
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
+  // It counts as a change that another writer undoes: the leader ends after some of them.
+  steps.written(entry, step, undone?.startup.again.map(({ taint }) => taint) ?? []);
   nodeReports.written(entry, { set: stored.set, ended });
   startup.written(entry, stored.startup);
   if (undone === undefined) return 'Written';

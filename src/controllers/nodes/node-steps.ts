@@ -27,7 +27,8 @@ export interface NodeSteps {
   stepOf(entry: Entry<ClusterNode>): NodeStep;
   /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
-  written(entry: Entry<ClusterNode>, step: NodeStep): void;
+  /** @param unstored the taints that are set again after a reboot, and that the API server did not store */
+  written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
   /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
   forget(node: string): void;
@@ -61,13 +62,14 @@ export function nodeSteps({ client, policies, startup, onTurn, signal }: NodeSte
     observe(change) {
       if (isReboot(change)) rebooting.add(change.entry.name);
     },
-    written({ name, value: { uid = '' } }, step) {
+    written({ name, value: { uid = '', bootId } }, step, taints) {
       // A further write is another turn.
       if (step.startup.boot) forgetBoot(name);
       // The watch may have shown the write already, or another Node of that name.
       const present = memories.get(name);
       const memory = present?.uid === uid ? present : newMemory(uid);
-      keep(name, memoryAfterWrite(memory, step, performance.now()));
+      const unstored = taints.length === 0 ? undefined : { bootId, taints };
+      keep(name, memoryAfterWrite(memory, step, performance.now(), unstored));
     },
     isInConflict(node, taint) {
       const memory = memories.get(node);

@@ -72,6 +72,7 @@ function step(situation: Situation): StartupStep {
   return startupStep(view, policySet({ taint: policies }).taintPolicies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, view, sources, startup),
     awaited: [],
+    unstored: [],
     isComplete: true,
     now: 0,
     apiTime: CREATED,

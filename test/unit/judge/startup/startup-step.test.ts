@@ -52,6 +52,7 @@ function step({
   return startupStep(node, by, {
     blockers: () => WAITS,
     awaited: [],
+    unstored: [],
     isComplete: true,
     now: 0,
     apiTime: NOW,
