@@ -46,7 +46,7 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
       }
       return typeof found === 'string' ? found : { value: found.value[0] };
     },
-    end: single.end,
+    end: (node) => void single.end(node),
     stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
 

@@ -32,7 +32,8 @@ export interface NodeWatches<T> {
    * {@link sharing}.
    */
   on(node: string): Found<readonly T[]> | undefined;
-  end(node: string): void;
+  /** @returns whether the node had a watch of its own */
+  end(node: string): boolean;
   /** The nodes without a watch of their own, which have to share one. */
   readonly sharing: ReadonlySet<string>;
   stop(): Promise<void>;
@@ -54,8 +55,10 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
       return foundIn(objects, () => Array.from(objects.entries(), ({ value }) => value));
     },
     end(node) {
+      const isWatched = group.get(node) !== undefined;
       group.end(node);
       if (sharing.delete(node) && sharing.size === 0) endShared();
+      return isWatched;
     },
     sharing,
     stop: group.stop,

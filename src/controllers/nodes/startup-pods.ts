@@ -32,7 +32,8 @@ export interface StartupPods {
 
 /**
  * The pods of a new node come by watches that its DaemonSets have already. The pods of another node that waits are watched for it alone: the cost follows
- * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for.
+ * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for. If these would
+ * take too much memory, the others get watches of their own in turn, as soon as a node no longer waits.
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchStartupPods(
@@ -53,11 +54,29 @@ export function watchStartupPods(
     endShared: () => shared.retain(() => []),
   });
 
+  /** The nodes that get a watch of their own in turn. */
+  const queued = new Set<string>();
+
   return {
-    on: (node, awaited) => created.on(node, awaited) ?? single.on(node.name) ?? shared.on(node, awaited),
-    end: single.end,
+    on(node, awaited) {
+      const found = created.on(node, awaited) ?? single.on(node.name) ?? shared.on(node, awaited);
+      if (found === undefined) queued.add(node.name);
+      else queued.delete(node.name);
+      return found ?? 'Unread';
+    },
+    end,
     retain: shared.retain,
     watchNew: created.watch,
     stop: async () => void (await Promise.all([created.stop(), single.stop(), shared.stop()])),
   };
+
+  function end(node: string): void {
+    queued.delete(node);
+    const hasEnded = single.end(node);
+    const [next] = queued;
+    if (!hasEnded || next === undefined) return;
+    queued.delete(next);
+    single.end(next);
+    onChange(next);
+  }
 }

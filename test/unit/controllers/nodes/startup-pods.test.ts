@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { ClusterDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
 import { MAX_NODE_WATCHES } from '../../../../src/controllers/nodes/node-watches.ts';
 import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
 import { watchedObjects } from './watched-objects.ts';
@@ -20,14 +21,15 @@ const pod = (node: string, ready = false) => ({
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 });
 
-function start() {
+/** @param desired the pods that the DaemonSet wants */
+function start(desired = 0) {
   const api = watchedObjects();
   const onChange = vi.fn<(node?: string) => void>();
   const daemonSet = {
     ...CNI,
     uid: 'cni-uid',
     resourceVersion: '1',
-    value: { podSelector: { matchLabels: { app: 'cni' } } },
+    value: { podSelector: { matchLabels: { app: 'cni' } }, status: { desired } },
   } as unknown as Entry<ClusterDaemonSet>;
   const get = (name: string, namespace = '') => (`${namespace}/${name}` === 'kube-system/cni' ? daemonSet : undefined);
   const pods = watchStartupPods(api.run, api.client, { get }, onChange);
@@ -120,6 +122,40 @@ describe('the pods of nodes that wait', () => {
     await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
     await pods.stop();
     expect(api.watching()).toBe(0);
+  });
+
+  it.each([
+    { pods: MAX_SHARED_PODS, lists: 1 },
+    { pods: MAX_SHARED_PODS + 1, lists: 0 },
+  ])(
+    'share watches of their DaemonSets for at most 64,000 pods: $pods pods take $lists',
+    async ({ pods: count, lists }) => {
+      const { api, pods, readyOn } = start(count);
+      for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+      expect(readyOn('late')).toBe('Unread');
+      await expect.poll(api.watching).toBe(MAX_NODE_WATCHES + lists);
+      expect(api.requests.filter((one) => one === `LIST ${BY_DAEMON_SET}`)).toHaveLength(lists);
+      await pods.stop();
+    },
+  );
+
+  it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
+    const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
+    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+    const names = ['late', 'later', 'latest'];
+    expect(names.map((node) => readyOn(node))).toEqual(names.map(() => 'Unread'));
+    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    onChange.mockClear();
+    // A node that has no watch gives no place.
+    pods.end('other');
+    pods.end('late');
+    expect(onChange).not.toHaveBeenCalled();
+    pods.end('n0');
+    expect(onChange.mock.calls).toEqual([['later']]);
+    expect(['latest', 'later'].map((node) => readyOn(node))).toEqual(['Unread', 'Unread']);
+    await expect.poll(() => readyOn('later')).toEqual([true]);
+    await pods.stop();
   });
 
   it('are refused also to the nodes that share the watches of their DaemonSets', async () => {
