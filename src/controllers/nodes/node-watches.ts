@@ -32,6 +32,8 @@ export interface NodeWatches<T> {
    * {@link sharing}.
    */
   on(node: string): Found<readonly T[]> | undefined;
+  /** Whether the node has a watch of its own. */
+  has(node: string): boolean;
   /** @returns whether the node had a watch of its own */
   end(node: string): boolean;
   /** The nodes without a watch of their own, which have to share one. */
@@ -54,6 +56,7 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
       const { objects } = watch;
       return foundIn(objects, () => Array.from(objects.entries(), ({ value }) => value));
     },
+    has: (node) => group.get(node) !== undefined,
     end(node) {
       const isWatched = group.get(node) !== undefined;
       group.end(node);

@@ -23,12 +23,20 @@ export interface StartupPods {
   on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** The node no longer waits. */
   end(node: string): void;
+  /** The Node was deleted. */
+  forget(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
   /** Watches the new pods of these DaemonSets, which nodes will wait for. */
   watchNew: NewDaemonSetPods['watch'];
   stop(): Promise<void>;
 }
+
+/**
+ * For how long after a Node was deleted another one of that name may have pods of it, in milliseconds: the pod garbage collector deletes them about a
+ * minute later, unless a Node of that name exists again (pkg/controller/podgc/gc_controller.go).
+ */
+const EARLIER_PODS_MS = 300_000;
 
 /**
  * The pods of a new node come by watches that its DaemonSets have already. The pods of another node that waits are watched for it alone: the cost follows
@@ -56,15 +64,29 @@ export function watchStartupPods(
 
   /** The nodes that get a watch of their own in turn. */
   const queued = new Set<string>();
+  /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
+  const deletions = new Map<string, number>();
 
   return {
     on(node, awaited) {
-      const found = created.on(node, awaited) ?? single.on(node.name) ?? shared.on(node, awaited);
+      const isNew = !deletions.has(node.name) && !single.has(node.name);
+      const found = (isNew ? created.on(node, awaited) : undefined) ?? single.on(node.name) ?? shared.on(node, awaited);
       if (found === undefined) queued.add(node.name);
       else queued.delete(node.name);
       return found ?? 'Unread';
     },
     end,
+    forget(node) {
+      end(node);
+      const now = performance.now();
+      for (const [name, at] of deletions) {
+        if (now - at < EARLIER_PODS_MS) break;
+        deletions.delete(name);
+      }
+      // At the end, although there may be an earlier one.
+      deletions.delete(node);
+      deletions.set(node, now);
+    },
     retain: shared.retain,
     watchNew: created.watch,
     stop: async () => void (await Promise.all([created.stop(), single.stop(), shared.stop()])),

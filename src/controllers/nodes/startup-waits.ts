@@ -124,7 +124,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     forget(node) {
       refusals.delete(node);
       asking.delete(node);
-      endReading(node);
+      pods.forget(node);
+      csiNodes.end(node);
       if (waitingNodes.forget(node)) onChange();
     },
     written: (entry, changes) => reportStartupChanges(report, entry, changes),

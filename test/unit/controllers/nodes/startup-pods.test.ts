@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ClusterDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
@@ -75,6 +75,36 @@ describe('the pods of new nodes', () => {
     const created = createdAt();
     await expect.poll(() => readyOn('n1', created)).toEqual([true]);
     expect(api.requests.at(-1)).toBe('STREAM /api/v1/pods?spec.nodeName=n1');
+    await pods.stop();
+  });
+
+  it('may be older than the Node if a Node of that name was deleted lately: they are watched for the node alone', async () => {
+    const { api, pods, daemonSet, readyOn } = start();
+    api.put(pod('n1', true));
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    const createdAt = Date.now() + LATER_MS;
+    expect(readyOn('n1', createdAt)).toEqual([]);
+    pods.forget('n1');
+    await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
+    expect(readyOn('n2', createdAt)).toEqual([]);
+    await pods.stop();
+  });
+
+  it('are known again of the names of nodes that were deleted minutes ago', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+    onTestFinished(() => now.mockRestore());
+    const { api, pods, daemonSet, readyOn } = start();
+    for (const node of ['n1', 'n2']) api.put(pod(node, true));
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    const createdAt = Date.now() + LATER_MS;
+    for (const node of ['n1', 'n2']) pods.forget(node);
+    await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
+    now.mockReturnValue(300_000);
+    pods.forget('other');
+    // One that waits since then keeps its watch.
+    expect(['n1', 'n2'].map((node) => readyOn(node, createdAt))).toEqual([[true], []]);
     await pods.stop();
   });
 
