@@ -14,8 +14,8 @@ import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startCon
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { type NodeReports, trackNodeReports } from './node-reports.ts';
-import { type NodeSteps, nodeSteps } from './node-steps.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
+import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
 import { policiesOf } from './startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
@@ -49,7 +49,7 @@ export interface NodeRepair extends Controller {
 
 /** What knows something of a Node, by its name. */
 interface Parts {
-  readonly steps: NodeSteps;
+  readonly steps: RememberedSteps;
   readonly startup: StartupWaits;
   readonly writer: NodeWriter;
   readonly problems: RepairProblems;
@@ -66,7 +66,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const problems = trackRepairProblems({ client, onChange: () => changes.next() });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
   const startup = startStartupWaits(run, { ...options, check: queue.restart, onChange: () => changes.next() });
-  const steps = nodeSteps({ client, policies, startup, onTurn: (node) => queue.add(node), signal });
+  const steps = rememberedSteps({ client, policies, startup, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, signal);
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeReports };

@@ -12,7 +12,7 @@ import {
   watchDaemonSetPods,
   watchNewDaemonSetPods,
 } from './daemon-set-pods.ts';
-import { watchNodes } from './node-watches.ts';
+import { watchByNode } from './watches-by-node.ts';
 
 /** The pods on the nodes that wait. */
 export interface StartupPods {
@@ -52,7 +52,7 @@ export function watchStartupPods(
 ): StartupPods {
   const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
-  const single = watchNodes<DaemonPodOnNode>(run, {
+  const single = watchByNode<DaemonPodOnNode>(run, {
     client,
     resource: 'startup-pods',
     path: '/api/v1/pods',

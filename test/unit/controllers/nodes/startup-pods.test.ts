@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ClusterDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
-import { MAX_NODE_WATCHES } from '../../../../src/controllers/nodes/node-watches.ts';
 import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
 import { watchedObjects } from './watched-objects.ts';
 
 const CNI = { namespace: 'kube-system', name: 'cni' };
@@ -139,7 +139,7 @@ describe('the pods of nodes that wait', () => {
   it('are watched by their DaemonSets for the nodes that are too many, until these no longer wait', async () => {
     const { api, onChange, pods, readyOn } = start();
     for (const node of ['n0', 'late', 'later']) api.put(pod(node));
-    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
     expect(readyOn('late')).toBe('Unread');
     // All nodes are asked about again: the watch is of them all.
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);
@@ -149,7 +149,7 @@ describe('the pods of nodes that wait', () => {
     await expect.poll(() => readyOn('later')).toEqual([true]);
     pods.end('late');
     pods.end('later');
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     await pods.stop();
     expect(api.watching()).toBe(0);
   });
@@ -161,9 +161,9 @@ describe('the pods of nodes that wait', () => {
     'share watches of their DaemonSets for at most 64,000 pods: $pods pods take $lists',
     async ({ pods: count, lists }) => {
       const { api, pods, readyOn } = start(count);
-      for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+      for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
       expect(readyOn('late')).toBe('Unread');
-      await expect.poll(api.watching).toBe(MAX_NODE_WATCHES + lists);
+      await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES + lists);
       expect(api.requests.filter((one) => one === `LIST ${BY_DAEMON_SET}`)).toHaveLength(lists);
       await pods.stop();
     },
@@ -172,10 +172,10 @@ describe('the pods of nodes that wait', () => {
   it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
     const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
-    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
     const names = ['late', 'later', 'latest'];
     expect(names.map((node) => readyOn(node))).toEqual(names.map(() => 'Unread'));
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     onChange.mockClear();
     // A node that has no watch gives no place.
     pods.end('other');
@@ -190,8 +190,8 @@ describe('the pods of nodes that wait', () => {
 
   it('are refused also to the nodes that share the watches of their DaemonSets', async () => {
     const { api, onChange, pods, readyOn } = start();
-    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     api.refuse(403);
     expect(readyOn('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);

@@ -11,7 +11,7 @@ import type { StartupWaits } from './startup-waits.ts';
 /** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
 const BOOT_WRITES_MS = 200;
 
-export interface NodeStepsOptions {
+export interface RememberedStepsOptions {
   readonly client: Pick<ApiClient, 'now'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete'>;
   readonly startup: Pick<StartupWaits, 'blockersOn' | 'settled'>;
@@ -22,7 +22,7 @@ export interface NodeStepsOptions {
 }
 
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
-export interface NodeSteps {
+export interface RememberedSteps {
   /** What the Node needs now. */
   stepOf(entry: Entry<ClusterNode>): NodeStep;
   /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
@@ -34,7 +34,13 @@ export interface NodeSteps {
   forget(node: string): void;
 }
 
-export function nodeSteps({ client, policies, startup, onTurn, signal }: NodeStepsOptions): NodeSteps {
+export function rememberedSteps({
+  client,
+  policies,
+  startup,
+  onTurn,
+  signal,
+}: RememberedStepsOptions): RememberedSteps {
   const memories = new Map<string, NodeMemory>();
   const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
