@@ -6,6 +6,7 @@ import { isBlank, isInConflict, type NodeMemory, newMemory } from '../../judge/n
 import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { turnQueue } from '../../runtime/turn-queue.ts';
+import type { PerNode } from './per-node.ts';
 import type { StartupWaits } from './startup-waits.ts';
 
 /** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
@@ -15,6 +16,7 @@ export interface RememberedStepsOptions {
   readonly client: Pick<ApiClient, 'now'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete'>;
   readonly startup: Pick<StartupWaits, 'blockersOn' | 'settled'>;
+  readonly kept: PerNode;
   /** Called when the boot of a node may be written that had to wait for its turn. */
   readonly onTurn: (node: string) => void;
   /** Ends the turns. */
@@ -31,17 +33,19 @@ export interface RememberedSteps {
   written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
   /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
-  forget(node: string): void;
+  /** The node waits for no turn any more. */
+  forgetBoot(node: string): void;
 }
 
 export function rememberedSteps({
   client,
   policies,
   startup,
+  kept,
   onTurn,
   signal,
 }: RememberedStepsOptions): RememberedSteps {
-  const memories = new Map<string, NodeMemory>();
+  const memories = kept.map<NodeMemory>();
   const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
   const rebooting = new Set<string>();
@@ -81,10 +85,7 @@ export function rememberedSteps({
       const memory = memories.get(node);
       return memory !== undefined && isInConflict(memory, taint, performance.now());
     },
-    forget(node) {
-      forgetBoot(node);
-      memories.delete(node);
-    },
+    forgetBoot,
   };
 
   function keep(node: string, memory: NodeMemory): void {

@@ -325,6 +325,17 @@ describe('a write', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
   });
 
+  it('that is refused is no problem any more once the Node is deleted', async () => {
+    const { beforeWrite, remove, repair, onProblems } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementation(denied);
+    await settle();
+    expect(repair.problems()).toMatchObject([{ reason: 'RepairRefused' }]);
+    onProblems.mockClear();
+    remove('n0');
+    expect(repair.problems()).toEqual([]);
+    expect(onProblems).toHaveBeenCalledTimes(1);
+  });
+
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
     const { writes } = startRepair(restore, bare(250));
     await vi.advanceTimersByTimeAsync(2);
