@@ -18,7 +18,7 @@ export interface WatchedNodes extends Nodes {
 /** Also says of a node that cannot be read whether it exists. */
 export interface ExistingNodes extends WatchedNodes, Pick<WatchCache<ClusterNode>, 'has'> {}
 
-export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDaemonSet>, 'isStale'> {
+export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDaemonSet>, 'isStale' | 'unreadable'> {
   readonly changes: Source<Change<ClusterDaemonSet>>;
 }
 
@@ -89,6 +89,7 @@ export function watchCluster(
       get: cache.get,
       has: cache.has,
       isStale: cache.isStale,
+      unreadable: cache.unreadable,
       entries: cache.entries,
       changes,
       async end() {

@@ -30,6 +30,7 @@ export function explainStartupTaints(
   const step = startupStep(node, policies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, node, sources, startup),
     awaited: [],
+    unstored: [],
     isComplete: true,
     now: 0,
     apiTime,

@@ -223,8 +223,8 @@ export const ReadyWhenSchema = Type.Object(
   {
     description:
       'For ensure: UntilReady: when taintkeeper removes the taint from a node. All parts must hold, and at least one is required. If several ' +
-      'policies have the same taint, all parts of all of them must hold. What the leader has not read or may not read, and a field that this ' +
-      'version does not know, keep the taint. A node that Karpenter has not registered yet keeps it, because Karpenter sets startupTaints again.',
+      'policies have the same taint, all parts of all of them must hold. What the leader has not read, cannot read or may not read, and a field ' +
+      'that this version does not know, keep the taint. A node that Karpenter has not registered yet keeps it, because Karpenter sets startupTaints again.',
     additionalProperties: false,
     ...celValidations([NEEDS_PART]),
   },

@@ -179,6 +179,11 @@ export const CONDITIONS = {
         meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes keep the startup taint.',
         next: 'create the DaemonSet, or correct its name in the policy',
       },
+      DaemonSetUnreadable: {
+        meaning:
+          'The leader cannot read a DaemonSet of `readyWhen`, nearly always because it needs more than 64 KiB of memory, so new nodes keep the startup taint.',
+        next: 'make the DaemonSet smaller; the log of the leader says what is wrong with it',
+      },
       DaemonSetDoesNotTolerate: {
         meaning: 'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it.',
         next: 'add the toleration to the DaemonSet',

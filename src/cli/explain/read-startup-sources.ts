@@ -27,7 +27,9 @@ export async function readStartupSources(
     : (await Promise.all(named.map((one) => readDaemonSet(client, one)))).filter((one) => one !== undefined);
   const byName = new Map(existing.map((one) => [daemonSetName(one.value), one]));
   return {
-    daemonSets: () => ({ value: { get: (one) => byName.get(daemonSetName(one)), all: () => existing } }),
+    daemonSets: () => ({
+      value: { get: (one) => byName.get(daemonSetName(one)), all: () => existing, unreadable: () => [] },
+    }),
     pods: () => ({ value: pods }),
     csiNode: () => ({ value: csiNode }),
   };

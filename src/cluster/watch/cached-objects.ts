@@ -14,11 +14,14 @@ export function compareResourceVersions(one: string, other: string): number | un
 
 const NUMBER = /^(0|[1-9]\d*)$/;
 
-/** The kept fields of an object of the API server. */
-export interface Entry<T> {
+export interface ObjectName {
   /** '' for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
+}
+
+/** The kept fields of an object of the API server. */
+export interface Entry<T> extends ObjectName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly value: T;
@@ -43,6 +46,8 @@ export interface CachedObjects<T> {
   has(name: string, namespace: string): boolean;
   /** Whether the last version of the object was invalid: {@link get} returns an earlier one, or none. */
   isStale(name: string, namespace: string): boolean;
+  /** The objects that {@link isStale} is true of. */
+  unreadable(): Iterable<ObjectName>;
   values(): IterableIterator<Entry<T>>;
   readonly size: number;
   /** Adds an object of a list: its current version. Returns its key for {@link retain}, if it has one. */
@@ -64,9 +69,7 @@ export interface CachedObjectsOptions<T> {
 
 const NAMELESS = 'it has no name, uid or resourceVersion';
 
-interface Identity {
-  readonly namespace: string;
-  readonly name: string;
+interface Identity extends ObjectName {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -78,7 +81,7 @@ interface Identity {
 export function createCachedObjects<T>(options: CachedObjectsOptions<T>): CachedObjects<T> {
   const { project, onChange, onUnreadable } = options;
   const entries = new Map<string, Entry<T>>();
-  const unreadable = new Set<string>();
+  const unreadable = new Map<string, ObjectName>();
 
   function remove(key: string, entry: Entry<T>): void {
     entries.delete(key);
@@ -106,7 +109,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       value = project(object);
     } catch (error) {
       if (!unreadable.has(key)) onUnreadable(key, error);
-      unreadable.add(key);
+      unreadable.set(key, { namespace: identity.namespace, name: identity.name });
       return key;
     }
     unreadable.delete(key);
@@ -124,6 +127,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       return entries.has(key) || unreadable.has(key);
     },
     isStale: (name, namespace) => unreadable.has(keyOf(name, namespace)),
+    unreadable: () => unreadable.values(),
     values: () => entries.values(),
     get size() {
       return entries.size;
@@ -147,7 +151,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       return key;
     },
     retain(keys) {
-      for (const key of unreadable) if (!keys.has(key)) unreadable.delete(key);
+      for (const key of unreadable.keys()) if (!keys.has(key)) unreadable.delete(key);
       for (const [key, entry] of entries) if (!keys.has(key)) remove(key, entry);
     },
   };

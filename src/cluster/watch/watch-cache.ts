@@ -71,6 +71,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     get: (name, namespace = '') => objects.get(name, namespace),
     has: (name, namespace = '') => objects.has(name, namespace),
     isStale: (name, namespace = '') => objects.isStale(name, namespace),
+    unreadable: () => objects.unreadable(),
     entries: () => objects.values(),
     get size() {
       return objects.size;

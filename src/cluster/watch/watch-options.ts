@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../client/api-client.ts';
-import type { Change, Entry } from './cached-objects.ts';
+import type { Change, Entry, ObjectName } from './cached-objects.ts';
 
 /** The timings of a watch, in milliseconds. */
 export interface WatchTimings {
@@ -56,6 +56,8 @@ export interface WatchCache<T> {
   has(name: string, namespace?: string): boolean;
   /** Whether its last version could not be read: {@link get} returns an earlier one, or none. */
   isStale(name: string, namespace?: string): boolean;
+  /** The objects that {@link isStale} is true of. */
+  unreadable(): Iterable<ObjectName>;
   entries(): Iterable<Entry<T>>;
   readonly size: number;
   /**

@@ -4,8 +4,8 @@ import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
 import { isNews } from '../cluster-watches.ts';
 import type { Run } from '../controller.ts';
-import { watchNodes } from './node-watches.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
+import { watchByNode } from './watches-by-node.ts';
 
 export const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 /** One label of the metric for all watches. */
@@ -27,7 +27,7 @@ export interface CsiNodes {
  */
 export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: string) => void): CsiNodes {
   const shared = watchGroup<CsiNodeView>(run, client, `${RESOURCE}-all`);
-  const single = watchNodes<CsiNodeView>(run, {
+  const single = watchByNode<CsiNodeView>(run, {
     client,
     resource: RESOURCE,
     path: CSI_NODES,
@@ -46,7 +46,7 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
       }
       return typeof found === 'string' ? found : { value: found.value[0] };
     },
-    end: single.end,
+    end: (node) => void single.end(node),
     stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
 

@@ -26,9 +26,9 @@ export type PodsOf = Pick<StoredNode, 'name' | 'createdAt'>;
 export interface DaemonSetPods {
   /**
    * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. Refused if one of them may not be listed, and
-   * unread until all of them have been.
+   * unread until all of them have been. Undefined if that would take the memory of too many pods.
    */
-  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
+  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
   /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */
   retain(awaited: () => Iterable<{ readonly uid: string }>): void;
   stop(): Promise<void>;
@@ -59,6 +59,9 @@ const MARGIN_MS = 5_000;
  */
 const MAX_NEW_PODS = 5_000;
 
+/** The most pods of all DaemonSets that are kept for the nodes that share watches. Each takes some 700 bytes, so all take 45 MB. */
+export const MAX_SHARED_PODS = 64_000;
+
 /**
  * Watches the pods of each DaemonSet on all nodes.
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
@@ -72,11 +75,13 @@ export function watchDaemonSetPods(
   const watches = podWatches(run, client, RESOURCE, onChange);
   return {
     on({ name: node }, awaited) {
-      const found = awaited.flatMap((one) => {
-        const daemonSet = daemonSets.get(one.name, one.namespace);
-        return daemonSet ? [(watches.get(daemonSet.uid) ?? watches.begin(daemonSet, {})).on(node)] : [];
-      });
-      return allFound(found);
+      const existing = awaited.flatMap((one) => daemonSets.get(one.name, one.namespace) ?? []);
+      const further = existing.filter(({ uid }) => !watches.get(uid));
+      const pods = further.reduce((sum, { value }) => sum + value.status.desired, watches.expectedPods());
+      if (further.length > 0 && pods > MAX_SHARED_PODS) return undefined;
+      return allFound(
+        existing.map((daemonSet) => (watches.get(daemonSet.uid) ?? watches.begin(daemonSet, {})).on(node)),
+      );
     },
     retain(listAwaited) {
       if (watches.size === 0) return;
@@ -135,6 +140,8 @@ export function watchNewDaemonSetPods(
 }
 
 interface PodWatch {
+  /** How many pods the DaemonSet wanted when the watch began. */
+  readonly expectedPods: number;
   on(node: string): Found<readonly DaemonPodOnNode[]>;
   /** Since when it misses nothing, by the clock of the API server, in milliseconds since the epoch. Undefined if that is not known. */
   since?: number;
@@ -155,6 +162,7 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
     get size() {
       return watches.size;
     },
+    expectedPods: () => [...watches.values()].reduce((sum, { expectedPods }) => sum + expectedPods, 0),
     begin,
     end,
     retain,
@@ -171,23 +179,27 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
   }
 
   function begin(
-    { uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>,
+    { uid, namespace, value: { podSelector, status } }: Entry<ClusterDaemonSet>,
     { onSize, ...options }: PodWatchOptions,
   ): PodWatch {
-    /** The names of the pods on each node. */
-    const onNode = new Map<string, Set<string>>();
+    const onNode = new Map<string, readonly StartupPod[]>();
     const watch = group.begin(uid, {
       ...options,
       path: `/api/v1/namespaces/${namespace}/pods`,
       labelSelector: formatSelector(podSelector),
-      project: viewStartupPod,
+      project(object) {
+        const { spec } = object as PodObject;
+        const pod = viewDaemonPod(object);
+        // Thousands of pods share these texts.
+        return { ...pod, namespace, owner: pod.owner === uid ? uid : pod.owner, node: spec?.nodeName ?? '' };
+      },
       onChange(change) {
-        const { entry } = change;
-        const { node } = entry.value;
+        const { value } = change.entry;
+        const { node } = value;
         if (!isNews(change)) return;
-        const before = change.type === 'modified' ? change.previous.value.node : node;
-        if (change.type === 'deleted' || before !== node) remove(onNode, before, entry.name);
-        if (change.type !== 'deleted' && node) onNode.set(node, (onNode.get(node) ?? new Set()).add(entry.name));
+        if (change.type === 'modified') remove(onNode, change.previous.value);
+        if (change.type === 'deleted') remove(onNode, value);
+        else if (node) onNode.set(node, [...(onNode.get(node) ?? []), value]);
         // The first list is one change.
         if (node && watch.objects.isSynced()) onChange(node);
         onSize?.(watch.objects.size);
@@ -195,11 +207,10 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
       onRefusal: () => onChange(),
       onSynced: () => onChange(),
     });
-    const podsOn = (node: string) =>
-      Array.from(onNode.get(node) ?? [], (name) => watch.objects.get(name, namespace)?.value).filter(
-        (pod) => pod !== undefined,
-      );
-    const found: PodWatch = { on: (node) => foundIn(watch.objects, () => podsOn(node)) };
+    const found: PodWatch = {
+      expectedPods: status.desired,
+      on: (node) => foundIn(watch.objects, () => onNode.get(node) ?? []),
+    };
     watches.set(uid, found);
     return found;
   }
@@ -212,13 +223,8 @@ function allFound(found: readonly Found<readonly DaemonPodOnNode[]>[]): Found<re
   return read.length === found.length ? { value: read.flatMap(({ value }) => value) } : 'Unread';
 }
 
-function viewStartupPod(object: unknown): StartupPod {
-  const { spec } = object as PodObject;
-  return { ...viewDaemonPod(object), node: spec?.nodeName ?? '' };
-}
-
-function remove(onNode: Map<string, Set<string>>, node: string, name: string): void {
-  const names = onNode.get(node);
-  names?.delete(name);
-  if (names?.size === 0) onNode.delete(node);
+function remove(onNode: Map<string, readonly StartupPod[]>, pod: StartupPod): void {
+  const others = onNode.get(pod.node)?.filter((one) => one !== pod) ?? [];
+  if (others.length === 0) onNode.delete(pod.node);
+  else onNode.set(pod.node, others);
 }

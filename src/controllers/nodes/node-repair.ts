@@ -14,8 +14,9 @@ import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startCon
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { type NodeReports, trackNodeReports } from './node-reports.ts';
-import { type NodeSteps, nodeSteps } from './node-steps.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
+import { perNode } from './per-node.ts';
+import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
 import { policiesOf } from './startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
@@ -47,9 +48,8 @@ export interface NodeRepair extends Controller {
   readonly changes: Source;
 }
 
-/** What knows something of a Node, by its name. */
 interface Parts {
-  readonly steps: NodeSteps;
+  readonly steps: RememberedSteps;
   readonly startup: StartupWaits;
   readonly writer: NodeWriter;
   readonly problems: RepairProblems;
@@ -63,12 +63,13 @@ interface Parts {
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
   const { client, nodes, policies, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
-  const problems = trackRepairProblems({ client, onChange: () => changes.next() });
+  const kept = perNode();
+  const problems = trackRepairProblems({ client, kept, onChange: () => changes.next() });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
-  const startup = startStartupWaits(run, { ...options, check: queue.restart, onChange: () => changes.next() });
-  const steps = nodeSteps({ client, policies, startup, onTurn: (node) => queue.add(node), signal });
-  const writer = nodeWriter(client, signal);
-  const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
+  const startup = startStartupWaits(run, { ...options, kept, check: queue.restart, onChange: () => changes.next() });
+  const steps = rememberedSteps({ client, policies, startup, kept, onTurn: (node) => queue.add(node), signal });
+  const writer = nodeWriter(client, kept, signal);
+  const nodeReports = trackNodeReports({ kept, problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeReports };
   const sweep = startController(run, 'node-sweep', sweepNodes);
   const changes = reports.add('nodes', { problems: () => [...problems.list(), ...startup.problems()] });
@@ -92,7 +93,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const { name } = change.entry;
     if (change.type === 'deleted') {
       // At once: the next event may be of another Node of that name.
-      forget(name, parts);
+      forget(name);
       // A repair that is in progress may report something of it.
       queue.restart(name);
     } else if (isNews(change)) {
@@ -135,8 +136,14 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const entry = nodes.get(name);
     if (entry) return repair(entry, parts);
     // One that cannot be read still exists.
-    if (!nodes.has(name)) forget(name, parts);
+    if (!nodes.has(name)) forget(name);
     return undefined;
+  }
+
+  function forget(name: string): void {
+    steps.forgetBoot(name);
+    startup.forget(name);
+    if (kept.forget(name)) changes.next();
   }
 }
 
@@ -146,10 +153,6 @@ function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolea
 
 function isReported(name: string, { nodeReports, problems, startup }: Parts): boolean {
   return nodeReports.has(name) || problems.has(name) || startup.startupOn(name) !== undefined;
-}
-
-function forget(name: string, { steps, writer, nodeReports, problems, startup }: Parts): void {
-  for (const part of [steps, writer, nodeReports, problems, startup]) part.forget(name);
 }
 
 /**
@@ -201,9 +204,9 @@ async function write(
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
-  // It counts as a change that another writer undoes: the leader ends after some of them.
-  steps.written(entry, step);
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
+  // It counts as a change that another writer undoes: the leader ends after some of them.
+  steps.written(entry, step, undone?.startup.again.map(({ taint }) => taint) ?? []);
   nodeReports.written(entry, { set: stored.set, ended });
   startup.written(entry, stored.startup);
   if (undone === undefined) return 'Written';

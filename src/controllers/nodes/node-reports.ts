@@ -10,6 +10,7 @@ import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
+import type { PerNode } from './per-node.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import { reportOnNode } from './report-on-node.ts';
 import type { TaintChanges } from './written-changes.ts';
@@ -18,6 +19,7 @@ import type { TaintChanges } from './written-changes.ts';
 const MAX_NAMED = 8;
 
 export interface NodeReportsOptions {
+  readonly kept: PerNode;
   readonly problems: Pick<RepairProblems, 'otherWriterOf'>;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: Pick<ClusterMetrics, 'repaired'>;
@@ -28,7 +30,6 @@ export interface NodeReportsOptions {
 export interface NodeReports {
   /** Whether a problem of the node was reported that may have ended. */
   has(name: string): boolean;
-  forget(name: string): void;
   /** Reports once for each loss why the taint is not set. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
   /** Reports once which startup taints the leader leaves to another writer. */
@@ -37,11 +38,11 @@ export interface NodeReports {
   written(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'ended'>): void;
 }
 
-export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
+export function trackNodeReports({ kept, problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
   /** The losses that were reported, by the name of the node. */
-  const reported = new Map<string, ReadonlySet<string>>();
+  const reported = kept.map<ReadonlySet<string>>();
   /** The same for startup taints that are left to another writer. */
-  const reportedConflicts = new Map<string, ReadonlySet<string>>();
+  const reportedConflicts = kept.map<ReadonlySet<string>>();
   const report = reportOnNode(recordEvent, log);
   /** @returns what the Event on the Node says */
   const reportLoss = (entry: Entry<ClusterNode>, loss: Loss): string => {
@@ -53,10 +54,6 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
 
   return {
     has: (name) => reported.has(name) || reportedConflicts.has(name),
-    forget(name) {
-      reported.delete(name);
-      reportedConflicts.delete(name);
-    },
     staying(entry, losses) {
       const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined);
       const before = reported.get(entry.name);

@@ -8,6 +8,7 @@ import type { DesiredNode } from '../../judge/node-view.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
+import type { PerNode } from './per-node.ts';
 
 /** Writes in a burst, and the time for each further one, in milliseconds. */
 const WRITES = { burst: 100, refillMs: 10 };
@@ -37,13 +38,12 @@ export interface NodeWriter {
    * result in a conflict again.
    */
   outdatedForMs(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): number | undefined;
-  forget(name: string): void;
 }
 
-export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSignal): NodeWriter {
+export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
   /** The versions whose writes had a conflict, by the name of the Node, and when. */
-  const outdated = new Map<string, { readonly resourceVersion: string; readonly at: number }>();
+  const outdated = kept.map<{ readonly resourceVersion: string; readonly at: number }>();
   return {
     async write(entry, desired) {
       const { name, resourceVersion } = entry;
@@ -72,7 +72,6 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, signal: AbortSign
       const leftMs = known.at + CONFLICT_MS - performance.now();
       return leftMs > 0 ? leftMs : undefined;
     },
-    forget: (name) => void outdated.delete(name),
   };
 }
 

@@ -1,5 +1,6 @@
 import { type ApiError, isTooLarge } from '../../cluster/client/api-error.ts';
 import type { Concern } from '../reports.ts';
+import type { PerNode } from './per-node.ts';
 
 /** The last update of each node, if the API server refused it, or did not store it: a right is missing, or another webhook denies or undoes it. */
 export interface Refusals {
@@ -10,7 +11,6 @@ export interface Refusals {
   set(node: string, policies: Iterable<string>, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   /** The message of the API server, and what to do if the Node is too large. */
   messageOf(node: string): string | undefined;
-  delete(node: string): void;
   /** Deletes the refusal after a write that the API server stored, unless it concerns one of these policies, whose write is left out. */
   end(node: string, leftOut: readonly string[]): void;
   /** @param text from the message, which names the node */
@@ -23,8 +23,8 @@ interface Refusal {
   readonly cause: string;
 }
 
-export function trackRefusals(onChange: () => void): Refusals {
-  const refusals = new Map<string, Refusal>();
+export function trackRefusals(kept: PerNode, onChange: () => void): Refusals {
+  const refusals = kept.map<Refusal>();
   return {
     set(node, by, error) {
       const { status, reason } = error;
@@ -37,17 +37,14 @@ export function trackRefusals(onChange: () => void): Refusals {
       onChange();
     },
     messageOf: (node) => refusals.get(node)?.message,
-    delete: remove,
     end(node, leftOut) {
       const concerned = refusals.get(node)?.policies;
-      if (concerned && !leftOut.some((policy) => concerned.has(policy))) remove(node);
+      if (!concerned || leftOut.some((policy) => concerned.has(policy))) return;
+      refusals.delete(node);
+      onChange();
     },
     concerns: (text) => Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: text(message) })),
   };
-
-  function remove(node: string): void {
-    if (refusals.delete(node)) onChange();
-  }
 }
 
 function tooLargeText(node: string, said: string): string {

@@ -7,6 +7,7 @@ import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
+import type { PerNode } from './per-node.ts';
 import { trackRefusals } from './refusals.ts';
 
 /** Why the leader does not repair nodes, for the status of policies. */
@@ -32,7 +33,6 @@ export interface RepairProblems {
   notRefused(node: string, inConflict: readonly string[]): void;
   /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
   has(node: string): boolean;
-  forget(node: string): void;
   list(): readonly ReportedProblem[];
 }
 
@@ -42,14 +42,15 @@ interface KnownConflict extends Conflict {
 
 export function trackRepairProblems(options: {
   readonly client: ApiClient;
+  readonly kept: PerNode;
   readonly onChange: () => void;
 }): RepairProblems {
-  const { client, onChange } = options;
+  const { client, kept, onChange } = options;
   /** By the name of the node, and the identity of the taint. */
-  const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
-  const refusals = trackRefusals(onChange);
+  const conflicts = kept.map<ReadonlyMap<string, KnownConflict>>();
+  const refusals = trackRefusals(kept, onChange);
   /** By the name of the node: the policies, and the command that sets the taints. */
-  const evicting = new Map<string, Concern>();
+  const evicting = kept.map<Concern>();
 
   return {
     async inConflict(node, found) {
@@ -82,11 +83,6 @@ export function trackRepairProblems(options: {
     },
     notRefused: refusals.end,
     has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
-    forget(node) {
-      refusals.delete(node);
-      const wasKnown = [conflicts.delete(node), evicting.delete(node)];
-      if (wasKnown.includes(true)) onChange();
-    },
     list: () => [
       ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>

@@ -12,7 +12,7 @@ import {
   watchDaemonSetPods,
   watchNewDaemonSetPods,
 } from './daemon-set-pods.ts';
-import { watchNodes } from './node-watches.ts';
+import { watchByNode } from './watches-by-node.ts';
 
 /** The pods on the nodes that wait. */
 export interface StartupPods {
@@ -23,6 +23,8 @@ export interface StartupPods {
   on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** The node no longer waits. */
   end(node: string): void;
+  /** The Node was deleted. */
+  forget(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
   /** Watches the new pods of these DaemonSets, which nodes will wait for. */
@@ -31,8 +33,15 @@ export interface StartupPods {
 }
 
 /**
+ * For how long after a Node was deleted another one of that name may have pods of it, in milliseconds: the pod garbage collector deletes them about a
+ * minute later, unless a Node of that name exists again (pkg/controller/podgc/gc_controller.go).
+ */
+const EARLIER_PODS_MS = 300_000;
+
+/**
  * The pods of a new node come by watches that its DaemonSets have already. The pods of another node that waits are watched for it alone: the cost follows
- * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for.
+ * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for. If these would
+ * take too much memory, the others get watches of their own in turn, as soon as a node no longer waits.
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchStartupPods(
@@ -43,7 +52,7 @@ export function watchStartupPods(
 ): StartupPods {
   const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
-  const single = watchNodes<DaemonPodOnNode>(run, {
+  const single = watchByNode<DaemonPodOnNode>(run, {
     client,
     resource: 'startup-pods',
     path: '/api/v1/pods',
@@ -53,11 +62,43 @@ export function watchStartupPods(
     endShared: () => shared.retain(() => []),
   });
 
+  /** The nodes that get a watch of their own in turn. */
+  const queued = new Set<string>();
+  /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
+  const deletions = new Map<string, number>();
+
   return {
-    on: (node, awaited) => created.on(node, awaited) ?? single.on(node.name) ?? shared.on(node, awaited),
-    end: single.end,
+    on(node, awaited) {
+      const isNew = !deletions.has(node.name) && !single.has(node.name);
+      const found = (isNew ? created.on(node, awaited) : undefined) ?? single.on(node.name) ?? shared.on(node, awaited);
+      if (found === undefined) queued.add(node.name);
+      else queued.delete(node.name);
+      return found ?? 'Unread';
+    },
+    end,
+    forget(node) {
+      end(node);
+      const now = performance.now();
+      for (const [name, at] of deletions) {
+        if (now - at < EARLIER_PODS_MS) break;
+        deletions.delete(name);
+      }
+      // At the end, although there may be an earlier one.
+      deletions.delete(node);
+      deletions.set(node, now);
+    },
     retain: shared.retain,
     watchNew: created.watch,
     stop: async () => void (await Promise.all([created.stop(), single.stop(), shared.stop()])),
   };
+
+  function end(node: string): void {
+    queued.delete(node);
+    const hasEnded = single.end(node);
+    const [next] = queued;
+    if (!hasEnded || next === undefined) return;
+    queued.delete(next);
+    single.end(next);
+    onChange(next);
+  }
 }

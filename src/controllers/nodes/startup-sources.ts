@@ -10,7 +10,8 @@ import { foundIn } from './watch-group.ts';
 
 /** The watches that `readyWhen` depends on. */
 export interface StartupWatches {
-  readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries'> & Pick<Reading, 'isSynced' | 'isRefused'>;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries' | 'unreadable'> &
+    Pick<Reading, 'isSynced' | 'isRefused'>;
   readonly pods: Pick<StartupPods, 'on' | 'end'>;
   readonly csiNodes: Pick<CsiNodes, 'on' | 'end'>;
   readonly rights: Pick<Rights, 'permits'>;
@@ -23,6 +24,7 @@ export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights
       foundIn(daemonSets, () => ({
         get: ({ namespace, name }) => daemonSets.get(name, namespace),
         all: daemonSets.entries,
+        unreadable: daemonSets.unreadable,
       })),
     pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
     csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node.name)),

@@ -18,6 +18,7 @@ import type { Rights } from '../optional-rights.ts';
 import { problemsOf, type ReportedProblem } from '../reports.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
+import type { PerNode } from './per-node.ts';
 import { trackRefusals } from './refusals.ts';
 import { reportOnNode } from './report-on-node.ts';
 import { policiesOf, reportStartupChanges, type StartupChanges } from './startup-changes.ts';
@@ -33,6 +34,7 @@ export interface StartupWaitsOptions {
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
+  readonly kept: PerNode;
   /** Asks for a check of the node, after some milliseconds. */
   readonly check: (node: string, afterMs?: number) => void;
   /** Called when the answers may have changed. */
@@ -54,6 +56,7 @@ export interface StartupWaits extends Controller {
   settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
+  /** Ends what is read for the node alone: it was deleted. */
   forget(node: string): void;
   /** Reports changes that were written. */
   written(entry: NodeEntry, changes: StartupChanges): void;
@@ -67,15 +70,15 @@ export interface StartupWaits extends Controller {
 }
 
 export function startStartupWaits(run: Run, options: StartupWaitsOptions): StartupWaits {
-  const { client, service, daemonSets, policies, rights, recordEvent, check, onChange } = options;
+  const { client, service, daemonSets, policies, rights, recordEvent, kept, check, onChange } = options;
   const { signal } = run;
   const report = reportOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
-  const waitingNodes = trackWaitingNodes(report, onChange);
+  const waitingNodes = trackWaitingNodes(kept, report, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
-  const refusals = trackRefusals(onChange);
+  const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     if (node === undefined) checkAsking();
@@ -122,10 +125,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       if (!asking.has(node)) endReading(node);
     },
     forget(node) {
-      refusals.delete(node);
       asking.delete(node);
-      endReading(node);
-      if (waitingNodes.forget(node)) onChange();
+      pods.forget(node);
+      csiNodes.end(node);
     },
     written: (entry, changes) => reportStartupChanges(report, entry, changes),
     refused: (node, changes, error) => refusals.set(node, policiesOf(changes), error),
@@ -166,7 +168,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
         policies: all,
-        daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
+        daemonSetOf: ({ namespace, name }) =>
+          daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );

@@ -6,6 +6,7 @@ import { overdueAdvice, type WaitingTaint, waitingText } from '../../judge/start
 import { identity } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { Concern } from '../reports.ts';
+import type { PerNode } from './per-node.ts';
 import type { ReportOnNode } from './report-on-node.ts';
 
 /** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
@@ -15,8 +16,6 @@ export const MAX_NODE_TEXT = 600;
 export interface WaitingNodes {
   /** Notes what the node waits for now, and reports taints that are overdue, each once. */
   observe(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
-  /** @returns whether the node was waiting */
-  forget(node: string): boolean;
   /** What the startup taints of the node wait for, in words. */
   textOn(node: string): string | undefined;
   /** The taints that wait past their progress deadline. */
@@ -32,8 +31,8 @@ interface Wait {
 }
 
 /** @param onChange called when {@link WaitingNodes.textOn} or {@link WaitingNodes.overdue} has changed */
-export function trackWaitingNodes(report: ReportOnNode, onChange: () => void): WaitingNodes {
-  const waits = new Map<string, Wait>();
+export function trackWaitingNodes(kept: PerNode, report: ReportOnNode, onChange: () => void): WaitingNodes {
+  const waits = kept.map<Wait>();
   return {
     observe(node, { waiting }) {
       const { name, uid } = node;
@@ -44,7 +43,6 @@ export function trackWaitingNodes(report: ReportOnNode, onChange: () => void): W
       const shown = (taints: readonly WaitingTaint[]) => [textOf(taints), overdueOn(name, taints)];
       if (!isDeepStrictEqual(shown(last?.waiting ?? []), shown(waiting))) onChange();
     },
-    forget: (node) => waits.delete(node),
     textOn: (node) => textOf(waits.get(node)?.waiting ?? []),
     overdue: () => [...waits].flatMap(([name, { waiting }]) => overdueOn(name, waiting)),
   };

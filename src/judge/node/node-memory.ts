@@ -1,6 +1,6 @@
 import { equalTaints, identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
-import type { NodeView } from '../node-view.ts';
+import type { NodeView, StoredNode } from '../node-view.ts';
 import type { AwaitedTaint } from '../startup/startup-step.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes } from './taint-times.ts';
 
@@ -27,8 +27,8 @@ export interface WrittenChange extends Omit<TaintChange, 'at'> {
 
 /**
  * What the leader knows of a Node and no object says. A new leader begins with none, and losing it is harmless: a conflict is found again after three
- * changes, an entry stays for another hour or until a user deletes it, and a startup taint of a deleted policy stays until a user removes it. All times are in
- * milliseconds of the monotonic clock.
+ * changes, an entry stays for another hour or until a user deletes it, a startup taint of a deleted policy stays until a user removes it, and one that was not
+ * stored after a reboot is not sent once more. All times are in milliseconds of the monotonic clock.
  */
 export interface NodeMemory {
   /** Of the Node: a later Node of that name has a memory of its own. */
@@ -48,6 +48,14 @@ export interface NodeMemory {
   readonly reboots: readonly number[];
   /** The startup taints that the leader has seen on the Node, by a policy. */
   readonly awaited: readonly AwaitedTaint[];
+  /** Undefined for none. */
+  readonly unstored: UnstoredTaints | undefined;
+}
+
+/** The startup taints that the leader set again after a reboot, and that the API server did not store. The object looks as if a user had removed them. */
+export interface UnstoredTaints {
+  readonly bootId: string | undefined;
+  readonly taints: readonly Taint[];
 }
 
 const NO_CONFLICTS: NodeMemory['conflicts'] = new Map();
@@ -63,13 +71,15 @@ export function newMemory(uid: string): NodeMemory {
     entriesEndedAt: undefined,
     reboots: NO_REBOOTS,
     awaited: [],
+    unstored: undefined,
   };
 }
 
 /** Whether it says nothing, and need not be kept. */
-export function isBlank({ changes, conflicts, standing, entriesEndedAt, reboots, awaited }: NodeMemory): boolean {
+export function isBlank(memory: NodeMemory): boolean {
+  const { changes, conflicts, standing, entriesEndedAt, reboots, awaited, unstored } = memory;
   const sizes = [changes.length, conflicts.size, standing.length, reboots.length, awaited.length];
-  return sizes.every((size) => size === 0) && entriesEndedAt === undefined;
+  return sizes.every((size) => size === 0) && entriesEndedAt === undefined && unstored === undefined;
 }
 
 /** The memory after the leader has written these changes. Several policies may be the reason for one. */
@@ -104,6 +114,16 @@ export function isAsLeft(
 export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
   const changes = memory.changes.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
   return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
+}
+
+/** Those that the Node has not got since, in the boot into which it rebooted. */
+export function stillUnstored(
+  { unstored }: NodeMemory,
+  { bootId, taints }: Pick<StoredNode, 'bootId' | 'taints'>,
+): UnstoredTaints | undefined {
+  if (unstored === undefined || unstored.bootId !== bootId) return undefined;
+  const missing = unstored.taints.filter((taint) => !taints.some((one) => sameTaint(one, taint)));
+  return missing.length === 0 ? undefined : { bootId, taints: missing };
 }
 
 /** For how many milliseconds reboots of the Node change nothing, because there were too many: its boot ID changes back and forth. 0 if they do. */

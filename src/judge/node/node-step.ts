@@ -26,12 +26,14 @@ import {
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
+  stillUnstored,
+  type UnstoredTaints,
   type WrittenChange,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 
 /** What a step depends on besides the Node and what the leader knows of it. */
-export interface StepFacts extends Omit<StartupFacts, 'awaited'> {
+export interface StepFacts extends Omit<StartupFacts, 'awaited' | 'unstored'> {
   readonly policies: readonly CompiledTaintPolicy[];
   /** In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write. */
   readonly bootDueInMs?: (kind: BootChange['kind']) => number;
@@ -58,7 +60,7 @@ export interface NodeStep {
   readonly ended: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
-  /** What is written about taints, without reboots. */
+  /** What is written about taints. */
   readonly changes: readonly WrittenChange[];
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
@@ -80,17 +82,21 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) =>
     Object.groupBy(all, ({ taint }) => (isLeft(taint) ? 'left' : 'due'));
   const drift = nodeDrift(node, policies, isLeft);
+  const unstored = stillUnstored(known, node);
   const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
     ...facts,
     awaited: known.awaited,
+    unstored: unstored?.taints ?? [],
   });
   const { left: lateLeft = [], due: toSet = [] } = byConflict(late);
   const { left: removableLeft = [], due: toRemove = [] } = byConflict(removable);
   const { left: allowingLeft = [], due: toAllow = [] } = byConflict(allowing);
+  // What happened in an earlier boot is no conflict.
+  const { left: againLeft = [], due: toSetAgain = [] } = boot ? { left: [], due: again } : byConflict(again);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   const conflicting = [
-    ...conflictingBy('set', lateLeft),
+    ...conflictingBy('set', [...lateLeft, ...againLeft]),
     ...conflictingBy('remove', [...removableLeft, ...allowingLeft]),
   ];
   const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : rebootTaints({ again, waiting: waits.waiting }));
@@ -104,7 +110,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   });
   const startup: StartupStep = {
     ...waits,
-    ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
+    ...(bootInMs === 0 ? { boot, again: toSetAgain } : { boot: undefined, again: [] }),
     late: toSet,
     removable: toRemove,
     // The annotation may have no room for an entry.
@@ -148,7 +154,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     revoked,
     changes: changesOf(drift, startup).map((one) => ({ ...one, wasAsLeft: isAsLeft(known, node, one.taint, now) })),
     desired: isChanged ? desired : undefined,
-    memory: { ...known, conflicts, standing, awaited: startup.awaited },
+    memory: { ...known, conflicts, standing, awaited: startup.awaited, unstored },
     nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
   };
 }
@@ -156,16 +162,22 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
 /**
  * The memory after the step was written.
  * @param memory what the leader knows of the Node by now
+ * @param unstored what the API server has not stored of {@link StartupStep.again}
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
   { startup, ended, revoked, changes }: NodeStep,
   now: number,
+  unstored?: UnstoredTaints,
 ): NodeMemory {
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
   const after = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
-  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
+  return {
+    ...after,
+    entriesEndedAt: ended.length > 0 ? now : after.entriesEndedAt,
+    unstored: startup.again.length > 0 ? unstored : after.unstored,
+  };
 }
 
 /** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
@@ -174,11 +186,14 @@ function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>
 }
 
 /** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */
-function changesOf(drift: NodeDrift, { late, removable, allowing }: StartupStep): Omit<WrittenChange, 'wasAsLeft'>[] {
+function changesOf(
+  drift: NodeDrift,
+  { late, again, removable, allowing }: StartupStep,
+): Omit<WrittenChange, 'wasAsLeft'>[] {
   const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
   return [
     ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
-    ...[...restored, ...late].map(({ taint }) => ({ taint, change: 'set' as const })),
+    ...[...restored, ...late, ...again].map(({ taint }) => ({ taint, change: 'set' as const })),
     ...removable.map(({ taint }) => ({ taint, change: 'remove' as const })),
   ];
 }

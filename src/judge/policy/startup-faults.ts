@@ -12,6 +12,7 @@ import { isEnforced, meetingOf } from './contradictions.ts';
 export interface StartupFault {
   readonly reason:
     | 'DaemonSetNotFound'
+    | 'DaemonSetUnreadable'
     | 'DaemonSetDoesNotTolerate'
     | 'TaintkeeperDoesNotTolerate'
     | 'UnknownPart'
@@ -26,7 +27,7 @@ export interface StartupSurroundings {
   readonly policies: readonly CompiledTaintPolicy[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
-  ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | undefined;
+  ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | 'Unreadable' | undefined;
   /** Taintkeeper's own pods. */
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
@@ -57,6 +58,11 @@ function waitingFaults(
     if (!daemonSet) {
       const text = (what: string) => `${name} does not exist: new nodes keep ${what}`;
       return [{ reason: 'DaemonSetNotFound', message: text(long), warning: text(short) }];
+    }
+    if (daemonSet === 'Unreadable') {
+      const text = (what: string) => `the leader cannot read ${name}: new nodes keep ${what}`;
+      const message = `${text(long)}. Make the DaemonSet smaller; the log of the leader says what is wrong with it`;
+      return [{ reason: 'DaemonSetUnreadable', message, warning: text(short) }];
     }
     if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
     const text = (what: string) => `${name} does not tolerate ${what}, which waits for it`;

@@ -12,6 +12,8 @@ export type BlockerState =
   | 'Unread'
   /** Taintkeeper has no permission to read what the part depends on. */
   | 'Refused'
+  /** The leader cannot read an object that the part depends on, until a writer changes the object. */
+  | 'Unreadable'
   /** The policy has a part that this version does not know. */
   | 'Unknown';
 
@@ -21,7 +23,7 @@ export function unmet(text: string): Blocker {
 
 /** What a part depends on, or why it was not read. */
 export type Found<T> = { readonly value: T } | Unfound;
-export type Unfound = Exclude<BlockerState, 'Unmet' | 'Unknown'>;
+export type Unfound = Extract<BlockerState, 'Unread' | 'Refused'>;
 
 /** @param what in the plural, for example `pods` */
 export function unfound(part: string, what: string, state: Unfound): Blocker {

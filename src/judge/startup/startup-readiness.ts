@@ -1,4 +1,11 @@
-import { daemonSetName, needDaemonSets, type ReadyDaemonSet, type ReadyParts } from '../../policy/ready-when.ts';
+import {
+  daemonSetName,
+  isAmong,
+  namesDaemonSet,
+  needDaemonSets,
+  type ReadyDaemonSet,
+  type ReadyParts,
+} from '../../policy/ready-when.ts';
 import type { StoredNode } from '../node-view.ts';
 import { daemonSetsOnNode, isUninitialized } from './all-daemon-sets.ts';
 import { allocatableBlockers } from './allocatable.ts';
@@ -22,6 +29,8 @@ export interface KnownDaemonSets {
   /** Undefined for one that does not exist. */
   get(one: ReadyDaemonSet): KnownDaemonSet | undefined;
   all(): Iterable<KnownDaemonSet>;
+  /** Those of which no version can be read, or only an earlier one. */
+  unreadable(): Iterable<ReadyDaemonSet>;
 }
 
 /**
@@ -76,14 +85,29 @@ function ofDaemonSets(
   if (typeof known === 'string') return [unfound('DaemonSets', 'DaemonSets', known)];
   const isUnknown = allDaemonSets.length > 0 && isUninitialized(node);
   const running = isUnknown ? [] : runningOn(allDaemonSets, node, known.value, startup);
-  const awaited = [...new Map([...named, ...running].map((one) => [daemonSetName(one), one])).values()];
-  const blockers = isUnknown
-    ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
-    : [];
+  // Whether one of allDaemonSets that cannot be read runs on the node is not known.
+  const unreadable = [...known.value.unreadable()].filter(
+    (one) => namesDaemonSet(named, one) || allDaemonSets.some((all) => isAmong(all, one)),
+  );
+  const readable = [...named, ...running].filter((one) => !namesDaemonSet(unreadable, one));
+  const awaited = [...new Map(readable.map((one) => [daemonSetName(one), one])).values()];
+  const blockers = [
+    ...(isUnknown
+      ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
+      : []),
+    ...unreadable.map(unreadableBlocker),
+  ];
   if (awaited.length === 0) return blockers;
   const onNode = pods(awaited);
   if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
   return [...blockers, ...daemonSetBlockers(awaited, node, onNode.value, known.value.get)];
+}
+
+function unreadableBlocker(one: ReadyDaemonSet): Blocker {
+  return {
+    text: `DaemonSet ${daemonSetName(one)}: the leader cannot read it; the log of the leader says why`,
+    state: 'Unreadable',
+  };
 }
 
 function runningOn(

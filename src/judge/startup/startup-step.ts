@@ -1,4 +1,4 @@
-import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
@@ -40,6 +40,8 @@ export interface StartupFacts {
   readonly blockers: (requirement: StartupRequirement, startup: StartupTaints) => readonly Blocker[];
   /** What {@link StartupStep.awaited} was before. */
   readonly awaited: readonly AwaitedTaint[];
+  /** The taints that the leader set again after the last reboot, that the API server did not store, and that are still missing. */
+  readonly unstored: readonly Taint[];
   /** Whether all policies could be read: one that could not may have the taint. */
   readonly isComplete: boolean;
   /** In milliseconds of the monotonic clock. */
@@ -57,7 +59,7 @@ export interface StartupStep {
   readonly late: readonly StartupRequirement[];
   /** What to record of the boot of the node, in the same write as {@link again}. */
   readonly boot: BootChange | undefined;
-  /** The taints to set on the node again, because it has rebooted. */
+  /** The taints to set on the node again, because it has rebooted: with the record of the boot, or later if the API server did not store them. */
   readonly again: readonly StartupRequirement[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
@@ -113,7 +115,8 @@ export function startupStep(
   const settable = startupRequirements(enforcedAmong(inAnyMode));
   const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
-  const isDueAgain = ({ setsAgain }: StartupRequirement) => boot?.kind === 'SetAgain' && setsAgain;
+  const isDueAgain = (requirement: StartupRequirement) =>
+    requirement.setsAgain && (boot?.kind === 'SetAgain' || isStillDue(requirement, situation));
   const rulings = carried.map((requirement) => rulingOn(requirement, situation));
   const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
   const unrequired = unrequiredTaints(situation);
@@ -174,9 +177,23 @@ function isRegistering(situation: Situation): boolean {
 }
 
 /** Whether a part of `readyWhen` certainly does not hold, by the taints that the node would have. */
-function isUnready(requirement: StartupRequirement, { startup, facts }: Situation): boolean {
-  const withTaint = { ...startup, untilReady: [...startup.untilReady, requirement.taint] };
-  return facts.blockers(requirement, withTaint).some(({ state }) => state === 'Unmet');
+function isUnready(requirement: StartupRequirement, situation: Situation): boolean {
+  const { startup, facts } = withTaint(requirement, situation);
+  return facts.blockers(requirement, startup).some(({ state }) => state === 'Unmet');
+}
+
+/** Whether the API server did not store the taint after the reboot, and it would stay on the node if it were there. */
+function isStillDue(requirement: StartupRequirement, situation: Situation): boolean {
+  return (
+    situation.facts.unstored.some((taint) => sameTaint(taint, requirement.taint)) &&
+    rulingOn(requirement, withTaint(requirement, situation)).kind === 'Wait'
+  );
+}
+
+/** The situation if the node had the taint. */
+function withTaint({ taint }: StartupRequirement, situation: Situation): Situation {
+  const { startup } = situation;
+  return { ...situation, startup: { ...startup, untilReady: [...startup.untilReady, taint] } };
 }
 
 /** Whether an entry of the annotation allow-removal keeps the taint off the node. */
@@ -262,9 +279,12 @@ function isGivenUp(requirement: StartupRequirement, situation: Situation): boole
   return waitedMs(requirement, situation) > removeAfterMs;
 }
 
-/** What has not been read yet may hold, and the reason for the removal would be wrong. A missing right may stay missing. */
+/**
+ * What has not been read yet may hold, and the reason for the removal would be wrong. A missing right may stay missing, and an object unreadable. A newer
+ * version of the program may know the part.
+ */
 function mayBeGivenUp({ state }: Blocker): boolean {
-  return state === 'Unmet' || state === 'Refused';
+  return state !== 'Unread' && state !== 'Unknown';
 }
 
 /** An earlier version of the program would otherwise remove the taint before the part holds. */

@@ -152,6 +152,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
         isStale: (name, namespace) => unreadable.has(`${namespace}/${name}`),
+        unreadable: () => [],
         entries: () => cached.values(),
         changes,
       },

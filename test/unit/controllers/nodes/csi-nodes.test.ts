@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { watchCsiNodes } from '../../../../src/controllers/nodes/csi-nodes.ts';
-import { MAX_NODE_WATCHES } from '../../../../src/controllers/nodes/node-watches.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
 import { watchedObjects } from './watched-objects.ts';
 
 const PATH = '/apis/storage.k8s.io/v1/csinodes';
@@ -16,7 +16,7 @@ function start() {
   return { api, onChange, csiNodes: watchCsiNodes(api.run, api.client, onChange) };
 }
 
-const names = Array.from({ length: MAX_NODE_WATCHES }, (_, index) => `n${index}`);
+const names = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
 
 describe('the CSINode of a node', () => {
   it('is watched alone, from the first question until the node no longer waits', async () => {
@@ -53,7 +53,7 @@ describe('the CSINode of a node', () => {
   it('is refused also to nodes that share a watch', async () => {
     const { api, onChange, csiNodes } = start();
     for (const name of names) csiNodes.on(name);
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     api.refuse(403);
     expect(csiNodes.on('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls.flat()).toContain('late');
@@ -79,10 +79,10 @@ describe('the CSINode of a node', () => {
     expect(csiNodes.on('late')).toEqual(view('late', 'ebs'));
     expect(csiNodes.on('later')).toEqual({ value: undefined });
     expect(api.requests.filter((one) => one.startsWith('LIST') && !one.includes('metadata.name'))).toHaveLength(1);
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES + 1);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES + 1);
     csiNodes.end('late');
     csiNodes.end('later');
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     csiNodes.end('n0');
     csiNodes.on('later');
     await expect.poll(() => api.requests.filter((one) => one.includes('metadata.name=later'))).toHaveLength(1);

@@ -287,7 +287,10 @@ describe('a write', () => {
 
   it('that the API server refuses is tried again soon after a DaemonSet has changed that the node waits for', async () => {
     const changes = createSubject<Change<ClusterDaemonSet>>();
-    const daemonSets = { ...ALL_READ, isStale: () => false, get: () => undefined, entries: () => [].values(), changes };
+    const daemonSets = {
+      ...ALL_READ,
+      ...{ isStale: () => false, unreadable: () => [], get: () => undefined, entries: () => [].values(), changes },
+    };
     const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
     const { beforeWrite, writes, taintsOf } = startRepair(
       { ...restore, q: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },
@@ -320,6 +323,17 @@ describe('a write', () => {
     change('n0', {});
     await settle();
     expect(taintsOf('n0')).toEqual([gpu]);
+  });
+
+  it('that is refused is no problem any more once the Node is deleted', async () => {
+    const { beforeWrite, remove, repair, onProblems } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementation(denied);
+    await settle();
+    expect(repair.problems()).toMatchObject([{ reason: 'RepairRefused' }]);
+    onProblems.mockClear();
+    remove('n0');
+    expect(repair.problems()).toEqual([]);
+    expect(onProblems).toHaveBeenCalledTimes(1);
   });
 
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {

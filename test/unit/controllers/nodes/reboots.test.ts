@@ -100,6 +100,55 @@ it('removes the taint 30 seconds after it has set it again, and tells of both', 
   ]);
 });
 
+describe('a taint that a mutating webhook removes from the write after a reboot', () => {
+  const rebooted = async (undoes: number) => {
+    const started = startRepair(POLICIES, [entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' } })]);
+    await vi.advanceTimersByTimeAsync(10);
+    for (let times = 0; times < undoes; times++) started.mutation.mockImplementationOnce(() => []);
+    started.change('n1', { bootId: 'B' });
+    await vi.advanceTimersByTimeAsync(2_000);
+    return started;
+  };
+  const reasons = ({ repair }: { readonly repair: ReturnType<typeof startRepair>['repair'] }) =>
+    repair.problems().map(({ reason }) => reason);
+
+  it('is sent three times, and reported as long as the conflict lasts', async () => {
+    const started = await rebooted(10);
+    const { writes, said } = started;
+    expect(writes.map(({ patch }) => patch.spec?.taints)).toEqual(Array(3).fill([TAINT]));
+    expect(writes.map(({ patch }) => ANNOTATION in patch.metadata.annotations)).toEqual([true, false, false]);
+    expect(said()).toEqual(['n1 TaintConflict']);
+    expect(reasons(started)).toEqual(['TaintConflict', 'StartupTaintRefused']);
+    await vi.advanceTimersByTimeAsync(590_000);
+    expect(reasons(started)).toEqual(['TaintConflict', 'StartupTaintRefused']);
+    // What the taint waits for holds by then.
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(reasons(started)).toEqual([]);
+    expect(writes).toHaveLength(3);
+  });
+
+  it('is set once the webhook leaves it, and stays off if a user removes it then', async () => {
+    const started = await rebooted(1);
+    const { writes, said, change, taintsOf } = started;
+    expect(taintsOf('n1')).toEqual([TAINT]);
+    expect(said()).toEqual(['n1 TaintAdded']);
+    expect(reasons(started)).toEqual([]);
+    change('n1', { taints: [] });
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(writes).toHaveLength(2);
+  });
+
+  it('belongs to that boot', async () => {
+    const { writes, change } = await rebooted(1);
+    change('n1', { bootId: 'C', taints: [] });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(writes).toHaveLength(3);
+    change('n1', { taints: [] });
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(writes).toHaveLength(3);
+  });
+});
+
 it('a kubelet that restarts without a reboot, and a boot that is not reported, change nothing', async () => {
   const { writes, change } = startRepair(POLICIES, [entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' } })]);
   await vi.advanceTimersByTimeAsync(1_000);

@@ -43,6 +43,7 @@ const FOREIGN_FIELDS = [
 const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
   ...ALL_READ,
   isStale: () => false,
+  unreadable: () => [],
   get: () => undefined,
   entries: () => [].values(),
   changes: createSubject(),

@@ -1,8 +1,9 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ClusterDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { MAX_NODE_WATCHES } from '../../../../src/controllers/nodes/node-watches.ts';
+import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
 import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
 import { watchedObjects } from './watched-objects.ts';
 
 const CNI = { namespace: 'kube-system', name: 'cni' };
@@ -20,14 +21,15 @@ const pod = (node: string, ready = false) => ({
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 });
 
-function start() {
+/** @param desired the pods that the DaemonSet wants */
+function start(desired = 0) {
   const api = watchedObjects();
   const onChange = vi.fn<(node?: string) => void>();
   const daemonSet = {
     ...CNI,
     uid: 'cni-uid',
     resourceVersion: '1',
-    value: { podSelector: { matchLabels: { app: 'cni' } } },
+    value: { podSelector: { matchLabels: { app: 'cni' } }, status: { desired } },
   } as unknown as Entry<ClusterDaemonSet>;
   const get = (name: string, namespace = '') => (`${namespace}/${name}` === 'kube-system/cni' ? daemonSet : undefined);
   const pods = watchStartupPods(api.run, api.client, { get }, onChange);
@@ -76,6 +78,36 @@ describe('the pods of new nodes', () => {
     await pods.stop();
   });
 
+  it('may be older than the Node if a Node of that name was deleted lately: they are watched for the node alone', async () => {
+    const { api, pods, daemonSet, readyOn } = start();
+    api.put(pod('n1', true));
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    const createdAt = Date.now() + LATER_MS;
+    expect(readyOn('n1', createdAt)).toEqual([]);
+    pods.forget('n1');
+    await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
+    expect(readyOn('n2', createdAt)).toEqual([]);
+    await pods.stop();
+  });
+
+  it('are known again of the names of nodes that were deleted minutes ago', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+    onTestFinished(() => now.mockRestore());
+    const { api, pods, daemonSet, readyOn } = start();
+    for (const node of ['n1', 'n2']) api.put(pod(node, true));
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    const createdAt = Date.now() + LATER_MS;
+    for (const node of ['n1', 'n2']) pods.forget(node);
+    await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
+    now.mockReturnValue(300_000);
+    pods.forget('other');
+    // One that waits since then keeps its watch.
+    expect(['n1', 'n2'].map((node) => readyOn(node, createdAt))).toEqual([[true], []]);
+    await pods.stop();
+  });
+
   it('are no longer watched once no policy names the DaemonSet', async () => {
     const { api, pods, daemonSet, readyOn } = start();
     pods.watchNew([daemonSet]);
@@ -107,7 +139,7 @@ describe('the pods of nodes that wait', () => {
   it('are watched by their DaemonSets for the nodes that are too many, until these no longer wait', async () => {
     const { api, onChange, pods, readyOn } = start();
     for (const node of ['n0', 'late', 'later']) api.put(pod(node));
-    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
     expect(readyOn('late')).toBe('Unread');
     // All nodes are asked about again: the watch is of them all.
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);
@@ -117,15 +149,49 @@ describe('the pods of nodes that wait', () => {
     await expect.poll(() => readyOn('later')).toEqual([true]);
     pods.end('late');
     pods.end('later');
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     await pods.stop();
     expect(api.watching()).toBe(0);
   });
 
+  it.each([
+    { pods: MAX_SHARED_PODS, lists: 1 },
+    { pods: MAX_SHARED_PODS + 1, lists: 0 },
+  ])(
+    'share watches of their DaemonSets for at most 64,000 pods: $pods pods take $lists',
+    async ({ pods: count, lists }) => {
+      const { api, pods, readyOn } = start(count);
+      for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+      expect(readyOn('late')).toBe('Unread');
+      await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES + lists);
+      expect(api.requests.filter((one) => one === `LIST ${BY_DAEMON_SET}`)).toHaveLength(lists);
+      await pods.stop();
+    },
+  );
+
+  it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
+    const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    const names = ['late', 'later', 'latest'];
+    expect(names.map((node) => readyOn(node))).toEqual(names.map(() => 'Unread'));
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
+    onChange.mockClear();
+    // A node that has no watch gives no place.
+    pods.end('other');
+    pods.end('late');
+    expect(onChange).not.toHaveBeenCalled();
+    pods.end('n0');
+    expect(onChange.mock.calls).toEqual([['later']]);
+    expect(['latest', 'later'].map((node) => readyOn(node))).toEqual(['Unread', 'Unread']);
+    await expect.poll(() => readyOn('later')).toEqual([true]);
+    await pods.stop();
+  });
+
   it('are refused also to the nodes that share the watches of their DaemonSets', async () => {
     const { api, onChange, pods, readyOn } = start();
-    for (let index = 0; index < MAX_NODE_WATCHES; index++) readyOn(`n${index}`);
-    await expect.poll(api.watching).toBe(MAX_NODE_WATCHES);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     api.refuse(403);
     expect(readyOn('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);

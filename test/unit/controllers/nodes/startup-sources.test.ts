@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { watchCluster } from '../../../../src/controllers/cluster-watches.ts';
 import { sourcesOf } from '../../../../src/controllers/nodes/startup-sources.ts';
+import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -69,3 +70,42 @@ it.each([
     await expect.poll(() => taintsOf('old')).toEqual([]);
   },
 );
+
+/** With `hostnames` in its node affinity: with some 1,000, the leader cannot read it. */
+function cniFor(hostnames: number) {
+  const values = Array.from({ length: hostnames }, (_, index) => `node-${index}`);
+  const nodeSelectorTerms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }];
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  return {
+    metadata: { namespace: 'kube-system', name: 'cni' },
+    spec: {
+      selector: { matchLabels: { app: 'cni' } },
+      template: { spec: { affinity, tolerations: [{ operator: 'Exists' }] } },
+    },
+  };
+}
+
+it.each<{ part: string; readyWhen: ReadyWhen; reasons: readonly string[] }>([
+  {
+    part: 'daemonSets',
+    readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+    reasons: ['DaemonSetUnreadable', 'StartupTaintDeadlineExceeded'],
+  },
+  { part: 'allDaemonSets', readyWhen: { allDaemonSets: {} }, reasons: ['StartupTaintDeadlineExceeded'] },
+])('$part: a DaemonSet that is too large to be read keeps the taint, and the reason is reported', async (one) => {
+  const api = watchedObjects();
+  api.put(cniFor(2_000));
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen: one.readyWhen });
+  const { repair, taintsOf } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+  await expect.poll(() => repair.problems().map(({ reason }) => reason)).toEqual(one.reasons);
+  for (const { message } of repair.problems()) expect(message).toContain('cannot read');
+  expect(taintsOf('old')).toEqual([taint]);
+  if (one.part !== 'allDaemonSets') return;
+  // It does not select the node.
+  api.put(cniFor(1));
+  await expect.poll(() => taintsOf('old')).toEqual([]);
+});

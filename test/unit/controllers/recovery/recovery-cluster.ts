@@ -190,6 +190,7 @@ export function startInCluster(
     },
     daemonSets: {
       isStale: () => false,
+      unreadable: () => [],
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
       changes: daemonSetChanges,

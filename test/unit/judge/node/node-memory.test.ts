@@ -30,6 +30,7 @@ it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'one with a taint beside its entry', more: { standing: [{ taint: gpu, at: 0 }] }, is: false },
   { why: 'one with the time of deleted entries', more: { entriesEndedAt: 0 }, is: false },
   { why: 'one with a reboot', more: { reboots: [0] }, is: false },
+  { why: 'one with a taint that was not stored', more: { unstored: { bootId: 'B', taints: [gpu] } }, is: false },
 ])('a memory need not be kept: $why is $is', ({ more, is }) => {
   expect(isBlank(memory(more))).toBe(is);
 });

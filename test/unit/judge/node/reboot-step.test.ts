@@ -212,7 +212,10 @@ describe('a boot ID that changes back and forth', () => {
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
     expect(memoryAfterWrite(reboots.memory, reboots, now)).toMatchObject({
-      changes: [{ taint: kept, change: 'remove', at: 0 }],
+      changes: [
+        { taint: kept, change: 'remove', at: 0 },
+        { taint: TAINT, change: 'set', at: now },
+      ],
       reboots: [now],
     });
   });

@@ -59,6 +59,13 @@ describe('a problem that keeps a startup taint on new nodes', () => {
       warning: `DaemonSet kube-system/cni does not exist: new nodes keep taint ${TAINT}`,
     },
     {
+      why: 'the leader cannot read the DaemonSet',
+      surroundings: { daemonSetOf: () => 'Unreadable' },
+      reason: 'DaemonSetUnreadable',
+      message: `the leader cannot read DaemonSet kube-system/cni: new nodes keep taint ${TAINT} (spec.taints[0]). Make the DaemonSet smaller; the log of the leader says what is wrong with it`,
+      warning: `the leader cannot read DaemonSet kube-system/cni: new nodes keep taint ${TAINT}`,
+    },
+    {
       why: 'the DaemonSet does not tolerate it',
       surroundings: { daemonSetOf: () => ({ tolerations: [], hostNetwork: true }) },
       reason: 'DaemonSetDoesNotTolerate',

@@ -3,7 +3,7 @@ import type { DaemonPodOnNode } from '../../../../src/judge/startup/daemon-readi
 import { leftOutOnNode, startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
 import { type StartupStep, startupStep } from '../../../../src/judge/startup/startup-step.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
-import { type AllDaemonSets, daemonSetName, partsOf } from '../../../../src/policy/ready-when.ts';
+import { type AllDaemonSets, daemonSetName, partsOf, type ReadyDaemonSet } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { SchedulingNode, SchedulingView } from '../../../../src/scheduling/coverage.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -47,12 +47,15 @@ const waitsForAll = (
 
 interface Situation {
   readonly daemonSets: readonly DaemonSet[];
+  /** Those that the leader cannot read, or only an earlier version of. */
+  readonly unreadable?: readonly ReadyDaemonSet[];
   readonly pods?: readonly DaemonPodOnNode[];
   readonly node?: Partial<SchedulingNode>;
   readonly policies?: Readonly<Record<string, TaintPolicySpec>>;
 }
 
-function step({ daemonSets, pods = [], node = {}, policies = { a: waitsForAll(A) } }: Situation): StartupStep {
+function step(situation: Situation): StartupStep {
+  const { daemonSets, unreadable = [], pods = [], node = {}, policies = { a: waitsForAll(A) } } = situation;
   const known = daemonSets.map((value) => ({ uid: daemonSetName(value), value }));
   const view = { name: 'n', labels: {}, taints: [A], allowRemoval: undefined, createdAt: CREATED, ...node };
   const sources = {
@@ -60,6 +63,7 @@ function step({ daemonSets, pods = [], node = {}, policies = { a: waitsForAll(A)
       value: {
         get: (one: Parameters<typeof daemonSetName>[0]) => known.find(({ uid }) => uid === daemonSetName(one)),
         all: () => known,
+        unreadable: () => unreadable,
       },
     }),
     pods: () => ({ value: pods }),
@@ -68,6 +72,7 @@ function step({ daemonSets, pods = [], node = {}, policies = { a: waitsForAll(A)
   return startupStep(view, policySet({ taint: policies }).taintPolicies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, view, sources, startup),
     awaited: [],
+    unstored: [],
     isComplete: true,
     now: 0,
     apiTime: CREATED,
@@ -85,7 +90,8 @@ function leftOut(daemonSets: readonly DaemonSet[], labels: SchedulingNode['label
   const known = daemonSets.map((value) => ({ uid: daemonSetName(value), value }));
   const node = { name: 'n', labels, taints, allowRemoval: undefined };
   const startup = { untilReady: [A, B], atRegistration: [] };
-  return leftOutOnNode(partsOf({ allDaemonSets: {} }), node, { get: () => undefined, all: () => known }, startup);
+  const daemonSetsOfCluster = { get: () => undefined, all: () => known, unreadable: () => [] };
+  return leftOutOnNode(partsOf({ allDaemonSets: {} }), node, daemonSetsOfCluster, startup);
 }
 
 const cni = daemonSet('cni');
@@ -206,6 +212,26 @@ describe('all DaemonSets of a node', () => {
       situation: {
         daemonSets: [cni, proxy],
         pods: [pod(cni)],
+        policies: { a: waitsForAll(A, { except: [{ namespace: 'kube-system', name: 'proxy' }] }) },
+      },
+      waits: [],
+    },
+    {
+      why: 'one that the leader cannot read may run on the node',
+      situation: { daemonSets: [cni], pods: [pod(cni)], unreadable: [{ namespace: 'kube-system', name: 'proxy' }] },
+      waits: ['DaemonSet kube-system/proxy: the leader cannot read it; the log of the leader says why'],
+    },
+    {
+      why: 'the leader can read only an earlier version, of which the pod is Ready',
+      situation: { daemonSets: [cni], pods: [pod(cni)], unreadable: [{ namespace: 'kube-system', name: 'cni' }] },
+      waits: ['DaemonSet kube-system/cni: the leader cannot read it; the log of the leader says why'],
+    },
+    {
+      why: 'one that the leader cannot read is excepted',
+      situation: {
+        daemonSets: [cni],
+        pods: [pod(cni)],
+        unreadable: [{ namespace: 'kube-system', name: 'proxy' }],
         policies: { a: waitsForAll(A, { except: [{ namespace: 'kube-system', name: 'proxy' }] }) },
       },
       waits: [],

@@ -12,7 +12,7 @@ const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT: Taint = { key: 'example.com/network', effect: 'NoSchedule' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
 
-const NO_DAEMON_SETS: KnownDaemonSets = { get: () => undefined, all: () => [] };
+const NO_DAEMON_SETS: KnownDaemonSets = { get: () => undefined, all: () => [], unreadable: () => [] };
 
 /** Of a part that does not ask for them. */
 const NOT_ASKED = () => {
@@ -56,6 +56,12 @@ describe('the parts of readyWhen on a node', () => {
       sources: { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => 'Refused' },
       text: 'DaemonSets: taintkeeper has no permission to read the pods',
       state: 'Refused',
+    },
+    {
+      why: 'the leader cannot read the DaemonSet',
+      sources: { daemonSets: () => ({ value: { ...NO_DAEMON_SETS, unreadable: () => [CILIUM] } }) },
+      text: 'DaemonSet kube-system/cilium: the leader cannot read it; the log of the leader says why',
+      state: 'Unreadable',
     },
   ])('keep the taint where $why', ({ sources, text, state }) => {
     expect(blockers({ daemonSets: [CILIUM] }, sources)).toEqual([{ text, state }]);

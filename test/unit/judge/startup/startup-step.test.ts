@@ -52,6 +52,7 @@ function step({
   return startupStep(node, by, {
     blockers: () => WAITS,
     awaited: [],
+    unstored: [],
     isComplete: true,
     now: 0,
     apiTime: NOW,
@@ -268,7 +269,7 @@ describe('afterDeadline', () => {
     {
       why: 'Remove, and a right is missing, which may stay so',
       by: of(until('Remove')),
-      situation: { blockers: () => [state('Refused')] },
+      situation: { blockers: () => [state('Refused'), state('Unreadable')] },
       result: 'removed',
     },
     { why: 'Keep beats Remove', by: of(until('Remove', 1), until('Keep', 1)), result: 'stays' },

@@ -6,15 +6,17 @@ import { isBlank, isInConflict, type NodeMemory, newMemory } from '../../judge/n
 import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { turnQueue } from '../../runtime/turn-queue.ts';
+import type { PerNode } from './per-node.ts';
 import type { StartupWaits } from './startup-waits.ts';
 
 /** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
 const BOOT_WRITES_MS = 200;
 
-export interface NodeStepsOptions {
+export interface RememberedStepsOptions {
   readonly client: Pick<ApiClient, 'now'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete'>;
   readonly startup: Pick<StartupWaits, 'blockersOn' | 'settled'>;
+  readonly kept: PerNode;
   /** Called when the boot of a node may be written that had to wait for its turn. */
   readonly onTurn: (node: string) => void;
   /** Ends the turns. */
@@ -22,19 +24,28 @@ export interface NodeStepsOptions {
 }
 
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
-export interface NodeSteps {
+export interface RememberedSteps {
   /** What the Node needs now. */
   stepOf(entry: Entry<ClusterNode>): NodeStep;
   /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
-  written(entry: Entry<ClusterNode>, step: NodeStep): void;
+  /** @param unstored the taints that are set again after a reboot, and that the API server did not store */
+  written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
   /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
-  forget(node: string): void;
+  /** The node waits for no turn any more. */
+  forgetBoot(node: string): void;
 }
 
-export function nodeSteps({ client, policies, startup, onTurn, signal }: NodeStepsOptions): NodeSteps {
-  const memories = new Map<string, NodeMemory>();
+export function rememberedSteps({
+  client,
+  policies,
+  startup,
+  kept,
+  onTurn,
+  signal,
+}: RememberedStepsOptions): RememberedSteps {
+  const memories = kept.map<NodeMemory>();
   const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
   const rebooting = new Set<string>();
@@ -61,22 +72,20 @@ export function nodeSteps({ client, policies, startup, onTurn, signal }: NodeSte
     observe(change) {
       if (isReboot(change)) rebooting.add(change.entry.name);
     },
-    written({ name, value: { uid = '' } }, step) {
+    written({ name, value: { uid = '', bootId } }, step, taints) {
       // A further write is another turn.
       if (step.startup.boot) forgetBoot(name);
       // The watch may have shown the write already, or another Node of that name.
       const present = memories.get(name);
       const memory = present?.uid === uid ? present : newMemory(uid);
-      keep(name, memoryAfterWrite(memory, step, performance.now()));
+      const unstored = taints.length === 0 ? undefined : { bootId, taints };
+      keep(name, memoryAfterWrite(memory, step, performance.now(), unstored));
     },
     isInConflict(node, taint) {
       const memory = memories.get(node);
       return memory !== undefined && isInConflict(memory, taint, performance.now());
     },
-    forget(node) {
-      forgetBoot(node);
-      memories.delete(node);
-    },
+    forgetBoot,
   };
 
   function keep(node: string, memory: NodeMemory): void {

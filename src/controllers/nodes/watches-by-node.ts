@@ -9,9 +9,9 @@ import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
  * The most nodes that have a watch of their own: each is a connection. A node waits for a minute or so, and a cluster rarely gets more new nodes at
  * once.
  */
-export const MAX_NODE_WATCHES = 128;
+export const MAX_SINGLE_WATCHES = 128;
 
-export interface NodeWatchesOptions<T> {
+export interface WatchesByNodeOptions<T> {
   readonly client: ApiClient;
   /** The label of the metrics for all watches. */
   readonly resource: string;
@@ -26,19 +26,22 @@ export interface NodeWatchesOptions<T> {
 }
 
 /** Watches of the objects of single nodes: what they cost depends on the nodes that wait, and not on the size of the cluster. */
-export interface NodeWatches<T> {
+export interface WatchesByNode<T> {
   /**
    * The objects of the node. Starts to watch them, until {@link end}. Undefined if too many nodes are watched: until its end, the node is one of
    * {@link sharing}.
    */
   on(node: string): Found<readonly T[]> | undefined;
-  end(node: string): void;
+  /** Whether the node has a watch of its own. */
+  has(node: string): boolean;
+  /** @returns whether the node had a watch of its own */
+  end(node: string): boolean;
   /** The nodes without a watch of their own, which have to share one. */
   readonly sharing: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
-export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWatches<T> {
+export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): WatchesByNode<T> {
   const { client, resource, path, fieldSelector, project, onChange, endShared } = options;
   const group = watchGroup<T>(run, client, resource);
   const sharing = new Set<string>();
@@ -53,16 +56,19 @@ export function watchNodes<T>(run: Run, options: NodeWatchesOptions<T>): NodeWat
       const { objects } = watch;
       return foundIn(objects, () => Array.from(objects.entries(), ({ value }) => value));
     },
+    has: (node) => group.get(node) !== undefined,
     end(node) {
+      const isWatched = group.get(node) !== undefined;
       group.end(node);
       if (sharing.delete(node) && sharing.size === 0) endShared();
+      return isWatched;
     },
     sharing,
     stop: group.stop,
   };
 
   function watchOf(node: string): GroupedWatch<T> | undefined {
-    return group.get(node) ?? (group.size < MAX_NODE_WATCHES ? begin(node) : undefined);
+    return group.get(node) ?? (group.size < MAX_SINGLE_WATCHES ? begin(node) : undefined);
   }
 
   function begin(node: string): GroupedWatch<T> {
