@@ -129,7 +129,7 @@ describe('of a DaemonSet', () => {
     });
   });
 
-  it('it is known when taintkeeper added tolerations, whoever wrote others later', () => {
+  it('it is known when taintkeeper added tolerations, also if another writer changed it later', () => {
     const write = (manager: string, time: string, podSpec: object) => ({
       ...{ manager, operation: 'Update', time },
       fieldsV1: { 'f:spec': { 'f:template': { 'f:spec': podSpec } } },

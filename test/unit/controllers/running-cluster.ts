@@ -183,12 +183,15 @@ export function startRunningCluster(compiled: () => PolicySet) {
       objects.delete(key);
       observe();
     },
-    /** Nodes that are not Ready. */
-    setUnreadyNodes(count: number) {
+    /** Nodes that are not Ready. @param since in milliseconds since the epoch */
+    setUnreadyNodes(count: number, since?: number) {
       nodes.clear();
       for (let index = 0; index < count; index++) {
         const name = `dead-${index}`;
-        const value = { name, labels: {}, taints: [], allowRemoval: undefined, ready: false };
+        const value = {
+          ...{ name, labels: {}, taints: [], allowRemoval: undefined, ready: false },
+          ...(since === undefined ? {} : { unreadySince: since }),
+        };
         nodes.set(name, { name, namespace: '', uid: name, resourceVersion: '1', value });
       }
       news.next();

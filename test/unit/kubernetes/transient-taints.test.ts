@@ -3,6 +3,7 @@ import {
   isDeparting,
   isStartupTaintKey,
   isTransientTaintKey,
+  isUnderPressure,
   removerOf,
   TRANSIENT_TAINT_KEYS,
 } from '../../../src/kubernetes/transient-taints.ts';
@@ -104,4 +105,14 @@ it.each([
   { keys: [], departing: false },
 ])('a node with the taints $keys is about to go: $departing', ({ keys, departing }) => {
   expect(isDeparting(keys.map((key) => ({ key, effect: 'NoSchedule' })))).toBe(departing);
+});
+
+it.each([
+  { keys: ['dedicated', 'node.kubernetes.io/disk-pressure'], pressure: true },
+  { keys: ['node.kubernetes.io/memory-pressure'], pressure: true },
+  { keys: ['node.kubernetes.io/pid-pressure'], pressure: true },
+  { keys: ['node.kubernetes.io/not-ready'], pressure: false },
+  { keys: [], pressure: false },
+])('a node with the taints $keys is under pressure: $pressure', ({ keys, pressure }) => {
+  expect(isUnderPressure(keys.map((key) => ({ key, effect: 'NoSchedule' })))).toBe(pressure);
 });
