@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { projectDaemonSet } from '../../cluster/cluster-objects.ts';
+import { keepDaemonSet } from '../../cluster/cluster-objects.ts';
 import { listDaemonPodsOn } from '../../cluster/node-pods.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
@@ -9,7 +9,8 @@ import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
 import type { StartupRequirement } from '../../judge/startup/startup-requirement.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
-import { daemonSetName, needDaemonSets } from '../../policy/ready-when.ts';
+import { MalformedObjectError } from '../../objects/object-meta.ts';
+import { daemonSetName, needDaemonSets, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { pathOf } from './explained-object.ts';
 
 /** What the startup taints of a node depend on. @throws ApiError */
@@ -23,12 +24,14 @@ export async function readStartupSources(
   const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
   const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
   const existing = carried.some(({ parts }) => parts.allDaemonSets.length > 0)
-    ? await listObjects(client, '/apis/apps/v1/daemonsets', knownDaemonSet)
+    ? await listObjects(client, '/apis/apps/v1/daemonsets', viewAsLeader)
     : (await Promise.all(named.map((one) => readDaemonSet(client, one)))).filter((one) => one !== undefined);
-  const byName = new Map(existing.map((one) => [daemonSetName(one.value), one]));
+  const known = existing.filter((one) => 'value' in one);
+  const unreadable = existing.filter((one) => 'namespace' in one);
+  const byName = new Map(known.map((one) => [daemonSetName(one.value), one]));
   return {
     daemonSets: () => ({
-      value: { get: (one) => byName.get(daemonSetName(one)), all: () => existing, unreadable: () => [] },
+      value: { get: (one) => byName.get(daemonSetName(one)), all: () => known, unreadable: () => unreadable },
     }),
     pods: () => ({ value: pods }),
     csiNode: () => ({ value: csiNode }),
@@ -40,11 +43,21 @@ async function readCsiNode(client: ApiClient, node: string): Promise<CsiNodeView
   return object === undefined ? undefined : viewCsiNode(object);
 }
 
-function knownDaemonSet(object: unknown): KnownDaemonSet {
-  return { uid: (object as { metadata: { uid: string } }).metadata.uid, value: projectDaemonSet(object) };
+/** A DaemonSet that the leader cannot read has only its name. */
+function viewAsLeader(object: unknown): KnownDaemonSet | ReadyDaemonSet {
+  const { uid, namespace, name } = (object as { metadata: NamespacedName & { uid: string } }).metadata;
+  try {
+    return { uid, value: keepDaemonSet(object) };
+  } catch (error) {
+    if (error instanceof MalformedObjectError) return { namespace, name };
+    throw error;
+  }
 }
 
-async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<KnownDaemonSet | undefined> {
+async function readDaemonSet(
+  client: ApiClient,
+  place: NamespacedName,
+): Promise<KnownDaemonSet | ReadyDaemonSet | undefined> {
   const object = await findObject(client, pathOf('daemonset', place));
-  return object === undefined ? undefined : knownDaemonSet(object);
+  return object === undefined ? undefined : viewAsLeader(object);
 }

@@ -324,6 +324,33 @@ it('what the startup taints of a node wait for, by the rules of the leader', asy
   expect(await textOf(1_000, [startup, always])).toBeUndefined();
 });
 
+it.each<{ part: string; readyWhen: object; list: string }>([
+  {
+    part: 'daemonSets',
+    readyWhen: { daemonSets: [{ namespace: 'ns', name: 'large' }] },
+    list: '/apis/apps/v1/namespaces/ns/daemonsets/large',
+  },
+  { part: 'allDaemonSets', readyWhen: { allDaemonSets: {} }, list: '/apis/apps/v1/daemonsets' },
+])('a startup taint waits for a DaemonSet of $part that is too large for the leader', async ({ readyWhen, list }) => {
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+  const values = Array.from({ length: 2_000 }, (_, index) => `node-${index}`);
+  const nodeSelectorTerms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }];
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  const large = {
+    metadata: { name: 'large', namespace: 'ns', uid: 'large' },
+    spec: { selector: {}, template: { spec: { affinity } } },
+  };
+  const { stdout } = await explain(['node', 'n4'], {
+    '/api/v1/nodes/n4': { metadata: { name: 'n4', uid: 'u4' }, spec: { taints: [taint] } },
+    '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
+      policy('network', { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] }),
+    ],
+    '/api/v1/pods': [],
+    [list]: list.endsWith('large') ? large : [large],
+  });
+  expect(stdout).toContain('waits for DaemonSet ns/large: the leader cannot read it; the log of the leader says why');
+});
+
 describe('a DaemonSet that a startup taint of a policy keeps off a node', () => {
   const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' };
   const policiesWaitingFor = (name: string) => {
