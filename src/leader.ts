@@ -24,7 +24,7 @@ import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { startPolicyStatus } from './controllers/status/status-controller.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
-import type { RecordedEvent } from './kubernetes/event.ts';
+import type { RecordedEvent } from './policy/recorded-event.ts';
 import { messageOf } from './runtime/error-message.ts';
 import type { Source } from './runtime/source.ts';
 import type { ClusterMetrics } from './server/cluster-metrics.ts';
