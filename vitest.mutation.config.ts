@@ -11,6 +11,7 @@ export default defineConfig({
     setupFiles: [...common.setupFiles, 'test/mutation/coverage-of-file.ts'],
     include: [
       'test/unit/{kubernetes,policy,judge,cel,conditions,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
+      'test/unit/replica/policy-advice.test.ts',
     ],
     exclude: ['test/unit/{judge,admission}/**/*.property.test.ts'],
   },

@@ -18,7 +18,7 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     on: 'Node',
     by: 'users; the webhook and native policies; the leader',
     meaning:
-      '`key=value:Effect`, several separated by commas: [each of these taints may be removed](../operating.md#removing-a-protected-taint), and is not set again. An entry ends when a request sets its protected taint, or when the node has carried both for an hour, also with a [startup taint](../startup-taints.md#how-ensure-untilready-works). The leader deletes an entry of its own as soon as it does not need it.',
+      '`key=value:Effect`, several separated by commas: [each of these taints may be removed](../operating.md#removing-a-protected-taint), and is not set again. An entry ends when a request sets its protected taint, or when the node has carried both for an hour, with any value of the taint if a policy sets it with any value, also with a [startup taint](../startup-taints.md#how-ensure-untilready-works). The leader deletes an entry of its own as soon as it does not need it.',
   },
   created: {
     on: 'ConfigMap with the default policies',

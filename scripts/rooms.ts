@@ -75,7 +75,7 @@ export const PURE_ROOMS = [
 ];
 
 export interface SourceFile {
-  /** Below `src`, such as `judge/node.ts`. */
+  /** Below `src`, such as `judge/node-view.ts`. */
   readonly path: string;
   readonly text: string;
   /** Files below `src` that it imports from, for types alone included. */

@@ -32,7 +32,7 @@ const asRequest = reader(RequestSchema);
 
 export type AdmissionRequest = Static<typeof RequestSchema>;
 
-/** A received review: readable, or not, with the reason. The uid is present if an answer can have one. */
+/** A received review, or the reason why it cannot be read. The uid is present if an answer can have one. */
 export type DecodedReview =
   | { readonly ok: true; readonly request: AdmissionRequest }
   | { readonly ok: false; readonly uid: string | undefined; readonly message: string };
@@ -90,7 +90,7 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 /** Names and groups of identity providers are shorter, and a token has room for some hundreds of groups. */
 const MAX_USER_LENGTH = 1_024;
 export const MAX_GROUPS = 1_024;
-/** Of all groups, in characters: each is compared with the patterns of each policy. */
+/** The maximum length of all groups together, because each group is compared with the patterns of each policy. */
 const MAX_GROUPS_LENGTH = 65_536;
 
 /** The user's name as it is shown. The name itself may have any length. */

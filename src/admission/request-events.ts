@@ -6,14 +6,14 @@ import type { RecordedEvent } from '../policy/recorded-event.ts';
 import { type AdmissionRequest, shownUser } from './admission-review.ts';
 import type { Judgement } from './judge-request.ts';
 
-/** How an outcome is shown: one that needs attention is a Warning. */
+/** The parts of an Event that depend on the outcome. */
 interface Wording {
   readonly type: RecordedEvent['type'];
   readonly reason: RecordedEvent['reason'];
   readonly action: string;
   /** What happened to the taints or tolerations that follow. */
   readonly said: string;
-  /** Whether a user caused it. A state appears again in each request, and must count as one Event. */
+  /** Whether the note names the user. A state that no user caused appears in the requests of all users, and must count as one Event. */
   readonly byUser: boolean;
 }
 
@@ -54,7 +54,7 @@ function wordingOf(violation: Violation, kind: 'Node' | 'DaemonSet'): Wording {
     type: isWarning(violation) ? 'Warning' : 'Normal',
     ...eventOf(violation, what),
     action: audit ? 'AllowRequest' : actionOf(result, what),
-    // What is not changed was missing before the request.
+    // If a missing taint or toleration is not added, it was missing before the request.
     byUser: change === 'Removal' || (result === 'Added' && !audit),
   };
 }

@@ -64,8 +64,8 @@ export function exists(list: string | List, item: string, condition: Expression)
   );
 }
 
-/** The cost of a comprehension that makes a list, for each item. */
-const KEPT_ITEM_COST = 20;
+/** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */
+export const KEPT_ITEM_COST = 20;
 
 /** The items of the variable, a list, that fulfil the condition. In the condition, an item has the name `t`. */
 export function those(list: string, condition: Expression): Expression {

@@ -1,7 +1,8 @@
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import type { StoredNode } from '../judge/node-view.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { asDaemonSet, TOLERATIONS, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { FIELD_MANAGER, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewInstalledDaemonSet } from '../objects/workload-object.ts';
@@ -14,6 +15,8 @@ import { limitDaemonSet, limitNode } from './kept-limits.ts';
 export interface ClusterNode extends StoredNode {
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
+  /** Since when the condition Ready has not been True, in milliseconds since the epoch. */
+  readonly unreadySince?: number;
   /** Since when it has had its taints though it is Ready, in milliseconds since the epoch. */
   readonly taintedSince?: number;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
@@ -26,6 +29,8 @@ export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout
   readonly podSelector: LabelSelector;
   /** See {@link isNodeCritical}. */
   readonly isCritical: boolean;
+  /** When taintkeeper last added tolerations, in milliseconds since the epoch. */
+  readonly patchedAt?: number;
 }
 
 /**
@@ -48,9 +53,11 @@ export function keepDaemonSet(object: unknown): ClusterDaemonSet {
 export function projectNode(object: unknown): ClusterNode {
   const { metadata, status } = object as {
     metadata: { uid?: string; deletionTimestamp?: string; creationTimestamp?: string };
-    status?: { conditions?: readonly { type: string; status: string }[] };
+    status?: { conditions?: readonly { type: string; status: string; lastTransitionTime?: string }[] };
   };
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+  const ready = condition?.status === 'True';
+  const unreadySince = ready ? Number.NaN : Date.parse(condition?.lastTransitionTime ?? '');
   const node = asNode(object, []);
   const machineCluster = machineClusterOf(node);
   const since = taintedSince(node);
@@ -61,6 +68,7 @@ export function projectNode(object: unknown): ClusterNode {
     ...viewNodeBoot(node),
     ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
     ready: ready && metadata.deletionTimestamp === undefined,
+    ...(Number.isNaN(unreadySince) ? {} : { unreadySince }),
     ...(machineCluster === undefined ? {} : { machineCluster }),
     ...(since === undefined ? {} : { taintedSince: since }),
     ...(Number.isNaN(createdAt) ? {} : { createdAt }),
@@ -70,7 +78,7 @@ export function projectNode(object: unknown): ClusterNode {
 /** @throws MalformedObjectError */
 export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   const daemonSet = object as {
-    metadata: { namespace?: string; generation?: number };
+    metadata: { namespace?: string; generation?: number; managedFields?: readonly ManagedFields[] };
     spec: { selector: LabelSelector; updateStrategy?: { type?: string } };
     status?: {
       observedGeneration?: number;
@@ -81,6 +89,8 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   };
   const { metadata, spec, status = {} } = daemonSet;
   const { priorityClass, pluginDirectories, controller: _, ...scheduling } = viewInstalledDaemonSet(object, [], '');
+  const own = (metadata.managedFields ?? []).filter(({ manager }) => manager === FIELD_MANAGER);
+  const patchedAt = Date.parse(lastWriter(own, TOLERATIONS)?.time ?? '');
   return {
     ...scheduling,
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
@@ -88,6 +98,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     podSelector: spec.selector,
     isCritical: isNodeCritical(priorityClass, pluginDirectories),
     onDelete: spec.updateStrategy?.type === 'OnDelete',
+    ...(Number.isNaN(patchedAt) ? {} : { patchedAt }),
     status: {
       observedGeneration: status.observedGeneration ?? 0,
       desired: status.desiredNumberScheduled ?? 0,

@@ -22,10 +22,10 @@ import { beginsToSelect, conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting } from './protected-taints.ts';
 import {
   ADDED,
+  declaredLiteral,
   lacksRequired,
   NAMES_AFTER,
   NAMES_BEFORE,
-  presentLiteral,
   removed,
   TAINTS_AFTER,
   TAINTS_BEFORE,
@@ -64,7 +64,7 @@ function listed(items: readonly string[]) {
 }
 
 /** True if the new node, with its `taints`, lacks a required or a startup taint of a policy that selects its labels. */
-export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Expression {
+export function lacksDeclaredTaint(policies: readonly CompiledTaintPolicy[]): Expression {
   return lacksTaintOf(
     policies,
     'taints',
@@ -95,7 +95,7 @@ function lacksTaintOf(
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const required = [...groups.values()].map((alike) => ({
     condition: any(alike.map(when)),
-    items: [...new Set(alike.flatMap((policy) => declared(policy).map(({ value }) => presentLiteral(value))))].sort(),
+    items: [...new Set(alike.flatMap((policy) => declared(policy).map(({ value }) => declaredLiteral(value))))].sort(),
   }));
   return existsAmong(required, lacksRequired(taints));
 }

@@ -80,7 +80,7 @@ export function taintsOf(node: 'object' | 'oldObject'): Expression {
 }
 
 /** A required or startup taint as a map in CEL: without a value if any value is accepted. */
-export function presentLiteral({ taint: { key, value, effect }, anyValue }: EnsuredTaint): string {
+export function declaredLiteral({ taint: { key, value, effect }, anyValue }: EnsuredTaint): string {
   const fields = { key, ...(anyValue ? {} : { value: value ?? '' }), effect };
   return `{${Object.entries(fields)
     .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
@@ -90,7 +90,7 @@ export function presentLiteral({ taint: { key, value, effect }, anyValue }: Ensu
 /** Cost of comparing the keys of two maps, at their greatest length. */
 const COMPARISON_COST = 50;
 
-/** True if the node, with these taints, a variable, lacks the taint named `required`, a map from {@link presentLiteral}. */
+/** True if the node, with these taints, a variable, lacks the taint named `required`, a map from {@link declaredLiteral}. */
 export function lacksRequired(taints: string): Expression {
   return cel((size) => 5 + size * COMPARISON_COST)`!${reference(taints)}.exists(t,
   t.key == required.key && t.effect == required.effect &&

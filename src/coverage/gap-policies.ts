@@ -42,11 +42,11 @@ export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends Schedu
 }
 
 export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
-  /** They add to each DaemonSet what its gaps need, and nothing to any other. */
+  /** They add to each DaemonSet the tolerations that its gaps need, and none to other DaemonSets. */
   readonly policies: readonly TolerationPolicyManifest[];
-  /** With all taints that are tolerated: also the transient ones that the keys name. */
+  /** Their taints include the transient ones that the keys name. */
   readonly closed: readonly Gap<DaemonSet, Node>[];
-  /** Of the gaps by transient taints, only those of which the keys name some taints. */
+  /** The gaps that are not closed. A gap by transient taints is one of them only if the keys name one of its taints. */
   readonly left: readonly LeftGap<DaemonSet, Node>[];
   /** The other gaps by transient taints. */
   readonly waiting: readonly Gap<DaemonSet, Node>[];
@@ -105,7 +105,7 @@ function leftBecause(
     : { kind: 'notValid' };
 }
 
-/** DaemonSets of one namespace with the same needs share a policy. For several namespaces, a policy would select every combination. */
+/** DaemonSets of one namespace with the same needs share a policy. With several namespaces, it would select every combination of namespace and name. */
 function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
   return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(
     ([namespace, inNamespace]) => {
@@ -135,8 +135,8 @@ function tolerationPolicies(
 }
 
 /**
- * The same name for the same gaps, and another one for others: a later policy must not replace an earlier one. A namespace has no dot, so no two of
- * them share a name.
+ * The same name for the same gaps, and another one for other gaps, so that a later policy does not replace an earlier one. A namespace has no dot, so
+ * policies for different namespaces never have the same name.
  */
 function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
   return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;

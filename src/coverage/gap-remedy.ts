@@ -7,7 +7,7 @@ import { fixGaps } from './gap-policies.ts';
 import type { Gap } from './gaps.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
-/** The command that prints what closes the gaps of a DaemonSet. @param taints the blocking taints */
+/** The command that prints the policies that close the gaps of a DaemonSet. @param taints the blocking taints */
 export function fixCommandFor(
   { namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>,
   taints: readonly Taint[],
@@ -17,7 +17,7 @@ export function fixCommandFor(
   return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${asked.join('')}`;
 }
 
-/** The command that adds the required tolerations to a DaemonSet, with any rights of taintkeeper. It replaces the pods. */
+/** The command that adds the required tolerations to a DaemonSet. It replaces the pods, and works even if taintkeeper may not patch DaemonSets. */
 export function rolloutCommandFor({ namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>): string {
   return `kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`;
 }
@@ -32,7 +32,7 @@ export interface GapRemedy {
 
 /**
  * The one command that closes the gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
- * webhook adds all that policies require. If policies ask for some, the other gaps are taken for intended, except those of a node-critical daemon.
+ * webhook adds all that policies require. If policies ask for some, the other gaps count as intended, except those of a node-critical daemon.
  * @param gaps of one DaemonSet
  * @param inForce the policies
  * @param isCritical see `isNodeCritical`

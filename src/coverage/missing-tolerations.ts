@@ -9,7 +9,7 @@ export interface MissingTolerations<DaemonSet> {
   readonly tolerations: readonly PolicyToleration[];
 }
 
-/** What closes the gaps, for each of their DaemonSets. */
+/** The tolerations that close the gaps, for each of their DaemonSets. */
 export function missingTolerationsOf<DaemonSet extends SchedulingView>(
   gaps: readonly Pick<Gap<DaemonSet, SchedulingNode>, 'daemonSet' | 'taints'>[],
 ): MissingTolerations<DaemonSet>[] {
@@ -21,7 +21,7 @@ export function missingTolerationsOf<DaemonSet extends SchedulingView>(
 
 /**
  * The tolerations that cover the taints, each once, in a fixed order. A taint without a value is tolerated with any value, as is usual for role
- * taints. One with a value then needs no further toleration.
+ * taints. The same taint with a value then needs no further toleration.
  */
 export function tolerationsFor(taints: readonly Taint[]): PolicyToleration[] {
   const bare = new Set(taints.filter(({ value }) => !value).map(({ key, effect }) => `${effect}:${key}`));

@@ -5,7 +5,7 @@ import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingVie
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { NO_STARTUP_RULES, passesBy, type StartupRules } from './startup-deadlock.ts';
 
-/** Whether a taint of a node keeps a DaemonSet off for a time only. */
+/** Whether a taint of a node keeps a DaemonSet off only temporarily. */
 export type Passes = (taint: Taint) => boolean;
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off passes on all of them, or on none. */
@@ -19,7 +19,7 @@ export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
 /**
  * Joins equal nodes into groups, with the largest groups first.
  *
- * The value of a node for a label that a DaemonSet requires does not distinguish it from others: none of them has the required value.
+ * Nodes can be equal although they have different values of a label that a DaemonSet requires, if none of these is the required one.
  * @param startup of the policies, if they are known: where a policy does not select the node, its startup taint does not pass
  */
 export function groupNodes<Node extends SchedulingNode>(
@@ -33,8 +33,8 @@ export function groupNodes<Node extends SchedulingNode>(
 }
 
 /**
- * The same, one node after the other, for callers with other work in between.
- * @param keep what is kept of a coverage, given which taints pass: if no two nodes are equal, there is one for each DaemonSet on each node
+ * Groups nodes one after the other, for callers that do other work in between.
+ * @param keep reduces a coverage to what the caller needs: if no two nodes are equal, one is kept for each DaemonSet on each node
  */
 export function startGrouping<Node extends SchedulingNode, Kept>(
   daemonSets: readonly SchedulingView[],
@@ -53,7 +53,7 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
       coverage: coverageOn(node),
       passes: (taint: Taint) => passesBy(daemonSet, node, taint, startup),
     }));
-    // A virtual node is in no group with others, also if nothing keeps the pods off.
+    // A virtual node never shares a group with other nodes, even if nothing keeps the pods off.
     const results = coverages.map(({ coverage, passes }) => reasons(coverage, passes));
     const likeness = [[virtualNodeLabel(node)], ...results].map(numberOf).join();
     const known = groups.get(likeness);
@@ -77,7 +77,7 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
   };
 }
 
-/** Numbers values: equal ones have the same number. Nodes have a list of them for all DaemonSets, and the texts would fill memory. */
+/** Gives equal values the same number. Each node has a value for each DaemonSet, and their texts would need too much memory. */
 function numbering(): (value: unknown) => number {
   const numbers = new Map<string, number>();
   return (value) => {
@@ -120,7 +120,7 @@ export function eachNode<Node extends SchedulingNode>(
 
 function reasons(coverage: Coverage, passes: Passes): readonly string[] {
   if (!coverage.runs) {
-    // Where more than taints keeps the pods off, it makes no difference which of the taints pass.
+    // If other obstacles keep the pods off as well, it makes no difference which of the taints pass.
     const onlyTaints = coverage.obstacles.every(({ kind }) => kind === 'taint');
     return coverage.obstacles
       .map((one) => `${summarizeObstacle(one)} ${onlyTaints && one.kind === 'taint' && passes(one.taint)}`)

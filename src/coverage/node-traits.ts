@@ -10,7 +10,7 @@ interface NodeTraits {
   readonly taints: readonly Taint[];
   /** Labels by which a DaemonSet selects its nodes. */
   readonly labels: Readonly<Record<string, string>>;
-  /** What some of them have, and no DaemonSet depends on: the number of nodes by role, and by taint as kubectl writes it. */
+  /** Roles and taints of only some of the nodes, with the number of these nodes. Taints are as kubectl writes them. No DaemonSet depends on them. */
   readonly partly: {
     readonly roles: ReadonlyMap<string, number>;
     readonly taints: ReadonlyMap<string, number>;
@@ -19,7 +19,7 @@ interface NodeTraits {
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
-/** What distinguishes the nodes of a group from others, as far as it decides where these DaemonSets run, and what only some of them have. */
+/** The traits of the nodes of a group that decide where these DaemonSets run, and the traits of only some of the nodes. */
 export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly SchedulingView[]): NodeTraits {
   const [first, ...others] = nodes;
   if (!first) return { roles: [], taints: [], labels: {}, partly: { roles: new Map(), taints: new Map() } };
@@ -51,7 +51,7 @@ function rolesOf({ labels }: SchedulingNode): string[] {
   return keys.map((key) => key.slice(ROLE_PREFIX.length)).sort();
 }
 
-/** On how many nodes each of the names is. */
+/** The number of nodes for each of the names. */
 function countEach(
   nodes: readonly SchedulingNode[],
   namesOn: (node: SchedulingNode) => readonly string[],

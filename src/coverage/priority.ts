@@ -30,8 +30,8 @@ export function criticalWithoutPriority(daemonSets: readonly InstalledDaemonSet[
 }
 
 /**
- * The daemons whose pods do not fit on their node. The scheduler only preempts pods with a lower priority, so that they wait forever behind pods of
- * the same one (kubernetes/kubernetes#140984).
+ * The daemons whose pods do not fit on their node. The scheduler only preempts pods with a lower priority, so they wait forever behind pods of the
+ * same one (kubernetes/kubernetes#140984).
  */
 export function pendingOnFullNodes(
   daemonSets: readonly InstalledDaemonSet[],

@@ -22,7 +22,7 @@ export interface ReleaseValues {
   readonly values: object;
 }
 
-/** Where the values of a chart have the tolerations of a DaemonSet: a list that replaces the chart's own. */
+/** The place of a DaemonSet's tolerations in the values of a chart. The list there replaces the chart's own. */
 interface ChartField {
   readonly chart: string;
   readonly daemonSet: string;
@@ -32,7 +32,7 @@ interface ChartField {
 }
 
 /**
- * By the charts' own templates: install/kubernetes/cilium of cilium/cilium, chart/kube-flannel of flannel-io/flannel. The chart
+ * From the templates of the charts: install/kubernetes/cilium of cilium/cilium, chart/kube-flannel of flannel-io/flannel. The chart
  * of Calico is below: its DaemonSets come from an operator.
  */
 const CHART_FIELDS: readonly ChartField[] = [
@@ -81,7 +81,7 @@ export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
   };
 }
 
-/** @returns as text, why it is not known */
+/** @returns the reason as text if the place is not known */
 function placeInValues(
   daemonSet: InstalledDaemonSet,
 ): (Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>) | string {
@@ -115,7 +115,7 @@ function put(values: Record<string, unknown>, [key = '', ...rest]: readonly stri
   }
 }
 
-/** Its own tolerations and the needed ones, because the list replaces another one. */
+/** The DaemonSet's own tolerations and the needed ones, because the list replaces another one. */
 function allOf({ daemonSet, tolerations }: Need): Toleration[] {
   const written = daemonSet.tolerations.map(
     (toleration): Toleration => Object.fromEntries(Object.entries(toleration).filter(([, value]) => value !== null)),

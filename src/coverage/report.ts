@@ -88,7 +88,7 @@ export interface ReportedGap {
   readonly taints: readonly string[];
   readonly nodes: readonly string[];
   readonly passing: boolean;
-  /** Those of the taints that are removed only when the DaemonSet is ready. Absent if there are none. */
+  /** The startup taints that are removed only when the DaemonSet is ready. Absent if there are none. */
   readonly deadlocks?: readonly StartupDeadlock[];
 }
 
@@ -224,7 +224,7 @@ export function groupId(index: number): string {
 /** The pods of a DaemonSet on virtual nodes, which stay Pending. */
 interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {
   readonly nodes: readonly string[];
-  /** What leaves these nodes out. */
+  /** The change that excludes these nodes. */
   readonly change: string;
 }
 

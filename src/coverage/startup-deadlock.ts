@@ -40,9 +40,9 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
 }
 
 /**
- * Whether a taint that a DaemonSet does not tolerate goes away by itself. A startup taint that waits for this DaemonSet does not: neither the taint
- * is removed nor the DaemonSet started before the other.
- * @param daemonSet undefined for pods of others, which no startup taint waits for
+ * Whether a taint that a DaemonSet does not tolerate is removed without a user. A startup taint that waits for this DaemonSet is not, because the
+ * DaemonSet cannot start before the taint is removed.
+ * @param daemonSet undefined for other pods, for which no startup taint waits
  * @param node with the taint
  */
 export function passesBy(

@@ -30,7 +30,7 @@ export interface InstalledDaemonSet extends FixableDaemonSet {
   readonly pluginDirectories: readonly string[];
 }
 
-/** What Helm itself sets on each object that it installs. */
+/** The annotation that Helm sets on each object that it installs. */
 export const RELEASE_ANNOTATION = 'meta.helm.sh/release-name';
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */

@@ -62,7 +62,7 @@ export interface NodeFacts extends Facts {
   readonly pods?: readonly NodePod[] | undefined;
 }
 
-/** What only the leader knows of a node. */
+/** The facts about a node that only the leader knows. */
 export interface LeaderOnNode {
   readonly isInConflict: (taint: Taint) => boolean;
   readonly startup: string | undefined;
@@ -119,7 +119,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   free: 'quiet',
 };
 
-/** The state in words, which the page has, too. */
+/** The state in words, also for the page. */
 function wordOf({ state, blockedBy, otherValue }: TaintOnNode): StateCell {
   const level = LEVELS[state];
   if (state !== 'missing') return { text: state, level };

@@ -105,7 +105,8 @@ export function policiesOnDaemonSet(
 
 /**
  * Explains the present state of a pod.
- * @param owner the DaemonSet that controls it, if one does. Pods of a DaemonSet are for one node, the only one to pass
+ * @param owner the DaemonSet that controls it, if one does
+ * @param nodes for a pod of a DaemonSet, only the node that it is for
  */
 export function policiesOnPod(
   pod: SchedulingView,

@@ -116,7 +116,7 @@ export function policiesOnNode(
   const { losses, keptOff } = nodeDrift(node, policies, isInConflict);
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
-  const contradictory = contradictions(selecting, [node]);
+  const contradictory = contradictions(selecting, () => [node]);
   return {
     audit,
     allowed: allowEntries(node, enforcing),

@@ -4,20 +4,20 @@ import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from './daemon
 import type { Violation } from './decision.ts';
 
 /**
- * On a DaemonSet: the tolerations that were appended to it while it ran, and the uid of the service account that did it, which is another one after each
- * installation: `key=value:Effect, …; by UID`.
+ * The annotation of a DaemonSet that lists the tolerations that the leader appended while it ran, and the uid of the leader's service account, which
+ * differs after each installation: `key=value:Effect, …; by UID`.
  */
 export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';
 
-/** What taintkeeper reads on DaemonSets. */
+/** The annotations of DaemonSets that taintkeeper reads. */
 export const READ_ANNOTATIONS = [IGNORE_ANNOTATION, ADDED_ANNOTATION] as const;
 
 const BY = '; by ';
 
-/** Those that a DaemonSet can have, and as many again for each of three installations. Its author can write tens of thousands. */
+/** The most entries that are read: enough for this installation and three earlier ones. The author of a DaemonSet can write tens of thousands. */
 const MAX_LISTED = 4 * MAX_TOLERATIONS;
 
-/** What {@link ADDED_ANNOTATION} lists, as violations name it; nothing where it is absent. Only its beginning counts. */
+/** The tolerations that {@link ADDED_ANNOTATION} lists, in the form of violations. Entries after the first {@link MAX_LISTED} do not count. */
 export function addedTolerations(annotations: StringMap): string[] {
   const texts = recordIn(annotations)
     .list.split(',', MAX_LISTED)
@@ -27,7 +27,7 @@ export function addedTolerations(annotations: StringMap): string[] {
 
 /**
  * The tolerations that this installation has added. If another installation wrote the list, it is not known which writer removed a listed toleration
- * that the DaemonSet no longer has. A list without a name counts, and so does every list if `installation` is not known.
+ * that the DaemonSet no longer has. A list without a uid counts, and so does every list if `installation` is not known.
  */
 export function addedHere(annotations: StringMap, installation: string | undefined): string[] {
   const { by } = recordIn(annotations);
@@ -35,7 +35,7 @@ export function addedHere(annotations: StringMap, installation: string | undefin
   return isOther ? [] : addedTolerations(annotations);
 }
 
-/** The annotations once these are added, too. What an earlier installation added stays listed as long as it is there. */
+/** The annotation that also lists the added tolerations. Those of an earlier installation stay listed while the DaemonSet has them. */
 export function recordOfAdded(
   { annotations, tolerations }: Pick<DaemonSetView, 'annotations' | 'tolerations'>,
   added: readonly Violation[],

@@ -2,12 +2,12 @@ import { formatTaint, identity, parseTaint, type Taint } from '../kubernetes/tai
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 
 /**
- * The annotation on a Node that lists taints as kubectl writes them: `key=value:Effect, …`. Each entry is a standing statement: this very taint may
- * be removed, and the leader does not set it. The value before a request counts, so no single write can both allow and remove.
+ * The annotation of a Node that lists taints as kubectl writes them: `key=value:Effect, …`. While an entry stands, its taint may be removed, and the
+ * leader does not set it. The value before a request counts, so one request cannot both allow and remove.
  */
 export const ALLOW_REMOVAL_ANNOTATION = 'taintkeeper.dev/allow-removal';
 
-/** How long an entry and its taint stand together, in milliseconds. The leader then deletes the entry. */
+/** How long an entry stands while the node carries its taint, in milliseconds. The leader then deletes the entry. */
 export const ALLOW_REMOVAL_LIFE_MS = 3_600_000;
 
 /** One entry of the annotation. */
@@ -17,24 +17,24 @@ export interface AllowRemovalEntry {
   readonly taint: Taint | undefined;
 }
 
-/** What an allow-removal annotation says, entry by entry. */
+/** The content of an allow-removal annotation. */
 export interface AllowedRemovals {
   readonly entries: readonly AllowRemovalEntry[];
-  /** The taints of the readable ones, as {@link formatTaint} writes them. */
+  /** The taints of the readable entries, as {@link formatTaint} writes them. */
   readonly taints: ReadonlySet<string>;
-  /** The same by their {@link identity}, with any value. */
+  /** The {@link identity} of each of these taints, for comparisons with any value. */
   readonly identities: ReadonlySet<string>;
 }
 
-/** A longer annotation allows nothing: 64 of the longest taints are shorter. In characters. */
+/** The most characters of an annotation. A longer one allows nothing: 64 of the longest taints need fewer. */
 export const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
-/** Of more entries, the first 63 are read: CEL reads no more of them, and both must decide the same. */
+/** The most entries. If there are more, only the first 63 are read: the CEL rules read no more of them, and both must decide the same. */
 export const MAX_ALLOW_REMOVAL_ENTRIES = 64;
 
 const TOO_LONG = ','.repeat(MAX_ALLOW_REMOVAL_LENGTH + 1);
 
-/** An annotation that means the same. All that are too long become one text, of any length that a user writes. */
+/** An annotation with the same meaning, to keep in memory. All that are too long become the same text, because users can write any length. */
 export function boundedAllowRemoval(annotation: string): string {
   return isTooLong(annotation) ? TOO_LONG : annotation;
 }
@@ -82,10 +82,9 @@ export function keepsOff(
 }
 
 /**
- * The annotation without the entries of some taints, and with entries of others. It is the very same text if nothing changes, and undefined if
- * nothing is left.
+ * The annotation without the entries of some taints, and with entries of others. The same text if nothing changes, and undefined if no entry is left.
  *
- * It adds nothing if there were more than {@link MAX_ALLOW_REMOVAL_ENTRIES} afterwards: the additions could not be read, nor the last entry of a user.
+ * Adds nothing if there would be more than {@link MAX_ALLOW_REMOVAL_ENTRIES} entries: neither the additions nor the last entry of a user would be read.
  *
  * @param ended the taints whose entries end
  * @param more the taints that get an entry
@@ -100,22 +99,24 @@ export function rewriteAllowRemoval(
   const named = more.map(formatTaint).filter((text) => !allowed.taints.has(text));
   const added = kept.length + named.length > MAX_ALLOW_REMOVAL_ENTRIES ? [] : named;
   if (added.length === 0 && kept.length === allowed.entries.length) return annotation;
-  // One that is too long to be read allows nothing, and is written anew.
+  // An annotation that is too long allows nothing, so it is replaced.
   const readable = annotation !== undefined && isTooLong(annotation) ? [] : kept.map(({ text }) => text);
   const texts = [...readable, ...added];
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 
 /**
- * A value of the annotation for a command that a user runs: the readable entries that stand, so that the command ends none of them, and the others.
+ * A value of the annotation for a command that a user runs: the present readable entries, so that the command ends none of them, and the new ones. If
+ * these are more than {@link MAX_ALLOW_REMOVAL_ENTRIES}, the last present ones are left out, because not all would be read.
  *
  * @param more the taints that get an entry
  */
 export function allowRemovalWith(annotation: string | undefined, more: readonly Taint[]): string {
+  const added = new Set(more.map(formatTaint));
   const kept = parseAllowedRemovals(annotation)
-    .entries.filter(isHarmless)
+    .entries.filter((entry) => isHarmless(entry) && !added.has(entry.text))
     .map(({ text }) => text);
-  return [...new Set([...kept, ...more.map(formatTaint)])].join(',');
+  return [...[...new Set(kept)].slice(0, MAX_ALLOW_REMOVAL_ENTRIES - added.size), ...added].join(',');
 }
 
 /** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */

@@ -1,6 +1,6 @@
 import type { BlockedBy, Loss } from './node-drift.ts';
 
-/** What a user reads of a required taint that a node lacks: Events, explain, the page and `talos drift` have it from here. */
+/** Why a required taint is not set, in the words of Events, explain and the page. */
 const TEXTS: Readonly<Record<BlockedBy, string>> = {
   ModeDoesNotRestore: 'mode Audit does not set it',
   WouldEvictPods: 'it would evict pods, so a node gets it only when it registers',

@@ -1,7 +1,7 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 
-/** The annotation by which a DaemonSet opts out; any value but `false` counts. */
+/** The annotation by which a DaemonSet opts out. Any value except `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
 
 /** The part of a DaemonSet that policies read. */
@@ -12,13 +12,13 @@ export interface DaemonSetView {
   readonly annotations: StringMap;
   /** Of the pod template. */
   readonly tolerations: readonly Toleration[];
-  /** Of the pod template: such pods get one toleration more. */
+  /** Of the pod template. The DaemonSet controller adds one more toleration to such pods. */
   readonly hostNetwork: boolean;
   /** True when it has a deletionTimestamp. */
   readonly deleting: boolean;
 }
 
-/** What mutation makes of a DaemonSet: the rest of the object stays as it is. */
+/** The fields of a DaemonSet that mutation or the leader sets. The others stay unchanged. */
 export interface DesiredDaemonSet {
   readonly tolerations: readonly Toleration[];
 }

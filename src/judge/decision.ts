@@ -6,7 +6,7 @@ import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
 import { auditKey, type Outcome, onTrial, removal } from './outcomes.ts';
 
-/** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
+/** The violation of a field of a policy by a removed or missing taint, with its outcome. */
 export function taintViolation(policy: CompiledTaintPolicy, field: string, taint: Taint, outcome: Outcome): Violation {
   const { name, mode } = policy;
   return {
@@ -19,64 +19,65 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
   };
 }
 
-/** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
+/** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
 function outcomeFor({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcome {
   if (outcome.result !== 'Audited' || declared === 'Audit') return outcome;
   return onTrial(removal(declared === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /**
- * Which of the API server's two admission phases asks. Mutation reports what it changes, and of updates of nodes what the policies
- * that could stop them let pass; validation what is left to report on the final object. So nothing is said or counted twice.
+ * The admission phase in which the API server calls the webhook. Each result is reported in one phase only:
+ * - Mutation reports its changes, and removals by users whom an enforced policy exempts.
+ * - Validation reports all other results, for the final object.
  */
 export type Phase = (typeof PHASES)[number];
 export const PHASES = ['mutate', 'validate'] as const;
 
-/** The rules about one kind of request, one function for each phase. `admission/judge-request.ts` calls the one of its phase. */
+/** The rules for one kind of request, with one function for each phase. `admission/judge-request.ts` calls the function of its phase. */
 export type Judge<Request, Policies, Desired> = {
   readonly mutate: (request: Request, policies: Policies) => Decision<Desired>;
   readonly validate: (request: Request, policies: Policies) => Decision<never>;
 };
 
-/** One policy that one request does not satisfy, and what came of it. */
+/** A violation of one policy by one request, and its outcome. */
 export type Violation = Outcome & {
   readonly policyKind: PolicyKind;
   readonly policy: string;
-  /** The field of the policy that says so, for example `spec.taints[0]`. */
+  /** The violated field of the policy, for example `spec.taints[0]`. */
   readonly field: string;
   readonly mode: TaintMode | TolerationMode;
   /** The taint or toleration, as kubectl would write it; printable. */
   readonly subject: string;
 };
 
-/** The violations of one policy with one outcome in one request, which one sentence reports. */
+/** The violations of one request with the same policy and outcome. One sentence reports them. */
 export type ViolationGroup = readonly [Violation, ...Violation[]];
 
 export function groupViolations(violations: readonly Violation[]): ViolationGroup[] {
   const groups = Map.groupBy(violations, ({ policyKind, policy, mode, change, result, audit }) =>
     [policyKind, policy, mode, change, result, audit].join('/'),
   );
-  // None is empty.
+  // Map.groupBy makes no empty group.
   return [...groups.values()] as [Violation, ...Violation[]][];
 }
 
-/** Taints and tolerations that one sentence lists. */
+/** The most taints or tolerations that one sentence lists. */
 const MAX_SUBJECTS = 8;
 
-/** What they are about, as one sentence lists it: each once, and not too many. */
+/** The subjects for one sentence: each once, and at most {@link MAX_SUBJECTS}. */
 export function listSubjects(found: readonly Pick<Violation, 'subject'>[]): string {
   return atMost(MAX_SUBJECTS, [...new Set(found.map(({ subject }) => subject))]).join(', ');
 }
 
 interface Findings {
   readonly violations: readonly Violation[];
-  /** For the person at the other end, each on one line of at most 120 characters. */
+  /** For the requester, each on one line of at most 120 characters. */
   readonly warnings: readonly string[];
   /** For the API server's audit log, which puts the webhook's name before each key. */
   readonly auditAnnotations: Readonly<Record<string, string>>;
 }
 
-/** What the engine says of one request. `Desired` is what the object should look like after mutation. */
+/** The decision about one request. `Desired` is the state that the object should have after mutation. */
 export type Decision<Desired> = Findings &
   (
     | { readonly action: 'allow' }
@@ -84,25 +85,25 @@ export type Decision<Desired> = Findings &
     | {
         readonly action: 'patch';
         readonly desired: Desired;
-        /** The patch only sets startup taints, whose removal is reported: the request is not recorded. */
+        /** The patch only sets startup taints. The request is not recorded, because the leader reports their removal. */
         readonly isRoutine?: true;
       }
   );
 
-/** A node can carry thousands of taints; an audit event should stay readable. */
+/** The most violations in one audit annotation: a node can carry thousands of taints, and the audit event should stay readable. */
 const MAX_ANNOTATED = 32;
 
-/** Allowed as it is, with what there is to say of it. */
+/** Allows the request unchanged. */
 export function allow(violations: readonly Violation[] = [], warnings: readonly string[] = []): Decision<never> {
   return { action: 'allow', ...findings(violations, warnings) };
 }
 
-/** Refused; the message is for the requester. */
+/** Denies the request. The message is for the requester. */
 export function deny(message: string, violations: readonly Violation[]): Decision<never> {
   return { action: 'deny', message: printable(message), ...findings(violations, []) };
 }
 
-/** Allowed once the object looks as desired. */
+/** Allows the request with a patch that makes the object the desired one. */
 export function patch<Desired>(
   desired: Desired,
   violations: readonly Violation[],
@@ -112,7 +113,7 @@ export function patch<Desired>(
   return { action: 'patch', desired, ...(isRoutine ? { isRoutine } : {}), ...findings(violations, warnings) };
 }
 
-/** What there is to say of nearly all requests. */
+/** The findings of nearly all requests. */
 const NO_FINDINGS: Findings = { violations: [], warnings: [], auditAnnotations: {} };
 
 function findings(violations: readonly Violation[], warnings: readonly string[]): Findings {
@@ -121,7 +122,7 @@ function findings(violations: readonly Violation[], warnings: readonly string[])
   return { violations: shown, warnings: presentableWarnings(warnings), auditAnnotations: auditAnnotations(shown) };
 }
 
-/** One annotation for each result, with and without --audit: `policy: subject` for each violation, joined by `; `, bounded in number. */
+/** One annotation for each result, with and without --audit. It lists `policy: subject` for each violation, up to {@link MAX_ANNOTATED}. */
 function auditAnnotations(violations: readonly Violation[]): Record<string, string> {
   return Object.fromEntries(
     [...Map.groupBy(violations, auditKey)].map(([key, found]) => {

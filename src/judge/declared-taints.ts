@@ -20,7 +20,7 @@ export function requiredTaints(labels: StringMap, policies: readonly CompiledTai
   return declaredTaints('required', labels, policies);
 }
 
-/** Those of them that a node with these taints does not carry. */
+/** The required taints that are missing on a node with these labels and taints. */
 export function missingRequired(
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
   policies: readonly CompiledTaintPolicy[],
@@ -38,14 +38,13 @@ export function isStartupTaint({ policy, field }: Pick<DeclaredTaint, 'policy' |
   return policy.untilReady.some((one) => one.field === field);
 }
 
-/** Whether one of the policies sets the taint with its value when a node registers, and does not require it: with `AtRegistration` or `UntilReady`. */
+/** Whether the taint, with its value, is a startup taint of one of the policies: of `AtRegistration` or `UntilReady`. */
 export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
   return policies.some(({ startup }) => startup.some(({ value }) => isRequiredTaint(taint, value)));
 }
 
 /**
- * The taints to set for missing ones, each key and effect once: with the value of the first policy that names one. Policies come with the strongest
- * mode first.
+ * The taints to set, one for each key and effect, with the value of the first policy that names a value. Policies come with the strongest mode first.
  */
 export function taintsToSet<Missing extends EnsuredTaint>(missing: readonly Missing[]): Missing[] {
   const groups = Map.groupBy(missing, ({ taint }) => identity(taint));
@@ -70,15 +69,16 @@ function missingOf(declared: readonly DeclaredTaint[], taints: readonly Taint[])
   return declared.filter((one) => !satisfies(carried, one));
 }
 
-/** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */
+/** Whether the taints contain the required one. @param values see {@link valuesOf} */
 export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: EnsuredTaint): boolean {
   const value = values.get(identity(taint));
   return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }
 
 /**
- * Whether a node carries another value in place of the removed taint's, and an enforced policy requires that value.
- * @param carried the taints of the node, as {@link valuesOf} gives them
+ * Whether a node now carries the removed taint with another value, which a policy requires. The declared mode of the policy counts: with `--audit`,
+ * such a change passes without a warning, too.
+ * @param carried the taints of the node: see {@link valuesOf}
  */
 export function isReplaced(
   taint: Taint,
@@ -90,7 +90,7 @@ export function isReplaced(
   );
 }
 
-/** Whether the taint is the required one that the policy means. */
+/** Whether the taint is the required one, with any value if the policy names none. */
 export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: EnsuredTaint): boolean {
   return anyValue ? sameTaint(taint, present) : equalTaints(taint, present);
 }

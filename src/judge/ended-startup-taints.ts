@@ -6,16 +6,16 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRequiredTaint, isStartupTaintOf } from './declared-taints.ts';
 import type { NodeView } from './node-view.ts';
 
-/** A policy that is deleted and created again within this time changes nothing. In milliseconds. */
+/** How long startup taints stay after no policy sets them any more, in milliseconds: a policy may be deleted and created again. */
 export const POLICY_GONE_MS = 10_000;
 
 /**
- * The policies that protect a startup taint by a key `DOMAIN/*` once no policy sets it. That key left it out for as long as a policy set it until the
- * node is ready, so none of them was written to keep it.
+ * The policies that protect a startup taint by a key `DOMAIN/*`, after no policy sets the taint any more. Their keys did not match the taint while a
+ * policy set it, so no author meant them to keep it.
  *
  * @param selecting the enforced policies that select the node
- * @returns undefined if the taint stays, because a policy still has it, or protects it by its key. One of `ensure: AtRegistration` stays for the
- *   client that removes it
+ * @returns undefined if the taint stays, because a policy still sets it, or protects it by its exact key. A taint of `ensure: AtRegistration` stays
+ *   for the client that removes it
  */
 export function domainProtectors(
   selecting: readonly CompiledTaintPolicy[],
@@ -37,9 +37,9 @@ export function allReadEntries(protectors: readonly CompiledTaintPolicy[]): bool
 }
 
 /**
- * The taints that policies set on a node until it is ready, and that none sets there when it registers after a change of its labels or of the policies.
- * The leader removes them {@link POLICY_GONE_MS} later.
- * @param carried the taints of the node, before the change and after it
+ * The taints of `ensure: UntilReady` on a node that no policy sets there any more after a change of its labels or of the policies. The leader removes
+ * them {@link POLICY_GONE_MS} later.
+ * @param carried the taints that the node carries both before and after the change
  * @param before the enforced policies that selected the node before the change
  * @param after those that select it after the change
  */
@@ -57,7 +57,8 @@ export function endedStartupTaints(
 }
 
 /**
- * Warnings by the number of nodes that wait with a startup taint of a policy that is changed or deleted.
+ * Warnings about nodes that wait with a startup taint of a changed or deleted policy.
+ * @param waiting the number of these nodes
  * @param outcome `may`: it is not known whether another policy keeps the taint, or whether the change concerns these nodes
  */
 export function startupWarnings(waiting: number, outcome: 'will' | 'may'): string[] {
@@ -65,8 +66,8 @@ export function startupWarnings(waiting: number, outcome: 'will' | 'may'): strin
 }
 
 /**
- * Warnings for a user who changes the labels of a node that waits, so that no policy has its startup taints any more. A new leader does not know whose
- * such a taint is, and leaves it on the node.
+ * Warnings for a user who changes the labels of a waiting node, so that no policy sets its startup taints any more. A new leader does not know which
+ * policy set such a taint, and leaves it on the node.
  * @param ended see {@link endedStartupTaints}
  */
 export function relabelWarnings({ name }: Pick<NodeView, 'name'>, ended: readonly Taint[]): string[] {

@@ -4,19 +4,19 @@ import { ADDED_ANNOTATION, addedTolerations } from './added-tolerations.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from './node-boot.ts';
 
-/** The annotations that taintkeeper writes on Nodes, and users who allow a removal. `taintkeeper cleanup` removes them. */
+/** The annotations that taintkeeper, and users who allow a removal, write on Nodes. `taintkeeper cleanup` removes them. */
 const NODE_ANNOTATIONS = [ALLOW_REMOVAL_ANNOTATION, STARTUP_BOOT_ANNOTATION];
 
-/** An annotation that has outlived the installation that it was for. */
+/** An annotation that remains after taintkeeper is uninstalled. */
 export interface LeftAnnotation {
   readonly name: string;
   readonly value: string;
 }
 
-/** What is left on a Node, or on a DaemonSet: nothing where both are empty. */
+/** What remains on a Node or on a DaemonSet. Nothing if both lists are empty. */
 export interface LeftBehind {
   readonly annotations: readonly LeftAnnotation[];
-  /** Of the pod template's tolerations, those that were appended while it ran: their places in the list, in its order. */
+  /** The indexes, in order, of the tolerations of the pod template that the leader appended while the DaemonSet ran. */
   readonly tolerations: readonly number[];
 }
 
@@ -24,7 +24,7 @@ export function leftOnNode(annotations: StringMap): LeftBehind {
   return { annotations: pick(annotations, NODE_ANNOTATIONS), tolerations: [] };
 }
 
-/** What the record says was appended, as far as it is still there. Of several that read alike, the last one was. */
+/** The listed tolerations that the DaemonSet still has. If several are equal, the leader appended the last one. */
 export function leftOnDaemonSet(annotations: StringMap, tolerations: readonly Toleration[]): LeftBehind {
   const texts = tolerations.map(formatToleration);
   const places = [...new Set(addedTolerations(annotations))].map((text) => texts.lastIndexOf(text));

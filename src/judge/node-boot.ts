@@ -2,14 +2,14 @@ import { rfc3339 } from '../kubernetes/time.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
 /**
- * The annotation on a Node that says for which boot its startup taints of `afterReboot: SetAgain` were set: `BOOTID`, or `BOOTID TIME` if the leader set
+ * The annotation of a Node with the boot for which its startup taints of `afterReboot: SetAgain` were set: `BOOTID`, or `BOOTID TIME` if the leader set
  * them after a reboot.
  */
 export const STARTUP_BOOT_ANNOTATION = 'taintkeeper.dev/startup-boot';
 
 /** What `afterReboot` depends on. */
 export interface NodeBoot {
-  /** `status.nodeInfo.bootID`. Absent if it is empty, or unlike a boot ID. */
+  /** `status.nodeInfo.bootID`. Absent if it does not look like a boot ID. */
   readonly bootId?: string;
   /** The annotation {@link STARTUP_BOOT_ANNOTATION}, if it has a boot ID. */
   readonly startupBoot?: StartupBoot;
@@ -17,10 +17,10 @@ export interface NodeBoot {
   readonly ready?: boolean;
 }
 
-/** What the annotation says. */
+/** The content of the annotation. */
 export interface StartupBoot {
   readonly bootId: string;
-  /** When the leader set the taints after the reboot, in milliseconds since the epoch. Absent for taints of the registration. */
+  /** When the leader set the taints after the reboot, in milliseconds since the epoch. Absent if the node got them at its registration. */
   readonly setAt?: number;
 }
 
@@ -33,12 +33,12 @@ export function setsTaintsAgain({ untilReady }: Pick<CompiledTaintPolicy, 'until
 const BOOT_ID = /^[!-~]{1,128}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
-/** The boot ID, if it is like one: not empty, without spaces, and of limited length. */
+/** The boot ID, if the text looks like one: not empty, without spaces, and of limited length. */
 export function validBootId(text: unknown): string | undefined {
   return typeof text === 'string' && BOOT_ID.test(text) ? text : undefined;
 }
 
-/** Reads the annotation. Undefined for a text that does not begin with a boot ID; a time that cannot be read counts as none. */
+/** Reads the annotation. Undefined for a text that does not begin with a boot ID. A time that cannot be read is ignored. */
 export function parseStartupBoot(annotation: unknown): StartupBoot | undefined {
   if (typeof annotation !== 'string' || annotation.length > 200) return undefined;
   const [first, time, ...more] = annotation.split(' ');

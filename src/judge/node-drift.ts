@@ -14,9 +14,9 @@ import type { NodeView } from './node-view.ts';
 
 /** Why the leader does not set a required taint that a node lacks. */
 export type BlockedBy =
-  /** No policy that requires it does more than report. */
+  /** All policies that require it only report. */
   | 'ModeDoesNotRestore'
-  /** It would evict pods: it is set when a node registers, and only then. */
+  /** It would evict pods, so it is set only when a node registers. */
   | 'WouldEvictPods'
   /** The node carries it with another value, which another policy protects. */
   | 'OtherValuePresent'
@@ -25,22 +25,22 @@ export type BlockedBy =
   /** Another writer removes it repeatedly. */
   | 'Conflict';
 
-/** A required taint that a node lacks, by one policy. */
+/** A missing taint that one policy requires. */
 export interface Loss {
   readonly policy: CompiledTaintPolicy;
-  /** The field of the policy that says so, for example `spec.taints[0]`. */
+  /** The field of the policy that requires it, for example `spec.taints[0]`. */
   readonly field: string;
   readonly taint: Taint;
-  /** Undefined when {@link NodeDrift.taints} has it. */
+  /** Undefined if {@link NodeDrift.taints} contains the taint. */
   readonly blockedBy: BlockedBy | undefined;
 }
 
 /** How a node differs from what the policies require, whichever writer caused it. */
 export interface NodeDrift {
   readonly losses: readonly Loss[];
-  /** The required taints that an entry of the annotation `allow-removal` keeps off. They are no losses. */
+  /** The required taints that an entry of the annotation `allow-removal` keeps off. They do not count as losses. */
   readonly keptOff: readonly DeclaredTaint[];
-  /** The taints that the node should carry: the very list that it carries if nothing is to be set. */
+  /** The taints that the node should carry. The same list object as the node's if nothing is set. */
   readonly taints: readonly Taint[];
 }
 
@@ -99,7 +99,7 @@ export function nodeDrift(
   }
 }
 
-/** What to report of one taint that policies miss. A policy that only reports misses nothing once the node gets the taint. */
+/** The losses to report for one missing taint. A policy that only reports has none if the node is about to get the taint that it requires. */
 function lossesOf(group: readonly DeclaredTaint[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
   return group.flatMap((one): Loss[] => {
     const { policy, field, taint } = one;

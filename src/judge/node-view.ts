@@ -24,23 +24,23 @@ export function sameLabels(
 export interface NodeStatus {
   /** The status of each condition of the Node, by its type. */
   readonly conditions?: StringMap;
-  /** The resources of which `status.allocatable` has more than zero, as far as `readyWhen` can name them. Absent if there are none. */
+  /** The resources with more than zero in `status.allocatable` that `readyWhen` can name. Absent if there are none. */
   readonly resources?: readonly string[];
 }
 
-/** A Node as a request has it. */
+/** A Node in a request. */
 export interface RequestedNode extends NodeView, NodeBoot {}
 
-/** A Node as the API server has it. */
+/** A stored Node. */
 export interface StoredNode extends NodeView, NodeStatus, NodeBoot {
   /** Absent for an object that does not come from an API server. */
   readonly uid?: string;
-  /** When the Node was created, in milliseconds since the epoch. Absent where that is not known: it is taken for long ago. */
+  /** When the Node was created, in milliseconds since the epoch. Absent if it is unknown, which counts as long ago. */
   readonly createdAt?: number;
 }
 
-/** What mutation, or the leader, makes of a Node: the rest of the object stays as it is. */
+/** The fields of a Node that mutation or the leader sets. The others stay unchanged. */
 export interface DesiredNode extends Pick<NodeView, 'taints' | 'allowRemoval'> {
-  /** The boot for which its startup taints are set. Absent: what the Node says of it stays. */
+  /** The boot for which its startup taints are set. Absent if the annotation stays unchanged. */
   readonly startupBoot?: StartupBoot;
 }

@@ -4,7 +4,7 @@ import type { EventReason } from '../policy/event-reasons.ts';
  * The result of a violation, in three parts. The metrics have them as labels, and the log, the page and `review` as fields. Each has few values.
  */
 export type Outcome = {
-  /** Whether only --audit keeps the result from being in force. */
+  /** Whether taintkeeper only reports, because of --audit, that it would have this result. */
   readonly audit: boolean;
 } & (
   | {
@@ -24,7 +24,7 @@ export type RemovalResult =
   | 'Denied'
   /** The removed taint was restored. */
   | 'Restored'
-  /** The mode of the policy is Audit: reported, and let through. */
+  /** The mode of the policy is Audit: the request passes with a warning. */
   | 'Audited'
   /** The policy exempts the user. */
   | 'AllowedByExemption'
@@ -34,9 +34,9 @@ export type RemovalResult =
 export type MissingResult =
   /** The taint or the toleration was added. */
   | 'Added'
-  /** The mode of the policy is Audit: reported, and let through. */
+  /** The mode of the policy is Audit: the request passes with a warning. */
   | 'Audited'
-  /** The object stays as it is, because this request cannot be changed so. */
+  /** The object stays unchanged, because this request cannot be changed in this way. */
   | 'Reported';
 
 export type Result = Outcome['result'];
@@ -49,13 +49,13 @@ export function missing(result: MissingResult): Outcome {
   return { change: 'Missing', result, audit: false };
 }
 
-/** The outcome without --audit, which alone keeps it from being in force. */
+/** The outcome as one that only --audit prevents. */
 export function onTrial(outcome: Outcome): Outcome {
   return { ...outcome, audit: true };
 }
 
 interface Wording {
-  /** Stands before the taint or the toleration in a text. */
+  /** The words before the taint or the toleration in a text. */
   readonly word: string;
   /** The beginning of the note of an Event, after which the taints follow. */
   readonly note: string;

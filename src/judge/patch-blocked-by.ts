@@ -6,7 +6,7 @@ import { type DaemonSetView, optsOut } from './daemon-set-view.ts';
 type Exemption =
   /** Policies do not apply: it opted out, or is in the namespace of taintkeeper. */
   | 'Excluded'
-  /** It is being deleted, or its latest version is too large for the cache. A patch would name an earlier version, and be refused. */
+  /** It is being deleted, or its latest version is too large for the cache. The API server would refuse a patch of an earlier version. */
   | 'Unpatchable';
 
 /** @param isKept whether the cache has the latest version of the DaemonSet */
@@ -48,11 +48,11 @@ export interface PatchCandidate {
 }
 
 export interface PatchConditions {
-  /** Whether the pause lasts that follows when the API server refuses the patch of the DaemonSet. */
+  /** Whether the leader still pauses because the API server refused the patch of this DaemonSet. */
   readonly isRefused: boolean;
-  /** Whether a DaemonSet that was patched is not stable, or a patch may still arrive. */
+  /** Whether a patched DaemonSet is not stable yet, or a sent patch may still take effect. */
   readonly isRollingOut: boolean;
-  /** It is asked last, because its first call causes a request. */
+  /** Called last, because its first call sends a request. */
   readonly isPermitted: () => boolean | undefined;
 }
 

@@ -32,13 +32,13 @@ export function namespaceOf({ namespace }: ObjectReference): string {
   return namespace || 'default';
 }
 
-/** The text on one line of printable characters, shortened with dots to at most so many bytes of UTF-8. */
+/** The text on one line of printable characters, shortened with dots to at most `bytes` bytes of UTF-8. */
 export function printableWithin(text: string, bytes: number): string {
-  // A character needs at least a byte: longer texts need not be read to the end.
+  // Each character has at least one byte, so the rest of a longer text need not be read.
   const shown = printable(text.slice(0, bytes + 1));
   if (Buffer.byteLength(shown) <= bytes) return shown;
   const kept = Buffer.alloc(bytes - 3);
   const { written } = new TextEncoder().encodeInto(shown, kept);
-  // By way of the bytes, because a slice would keep the whole text in memory.
+  // Copied as bytes, because a slice would keep the whole text in memory.
   return `${kept.toString('utf8', 0, written)}...`;
 }

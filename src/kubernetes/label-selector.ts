@@ -37,7 +37,7 @@ export function selects(selector: LabelSelector, labels: StringMap): boolean {
 }
 
 /**
- * {@link selects} for many objects. The time for one does not depend on the number of values that the selector lists. No selector selects everything.
+ * {@link selects} for many objects. The time for one does not depend on the number of values in the selector. An absent selector selects everything.
  */
 export function compileSelector({
   matchLabels = {},

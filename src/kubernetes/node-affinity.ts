@@ -37,8 +37,8 @@ interface AffinityNode {
 }
 
 /**
- * Prepares the terms of a required node affinity, one of which must match. The result says why none does, or `undefined`
- * when one does; without terms no node matches. The rules are those of `LazyErrorNodeSelector` in
+ * Prepares the terms of a required node affinity, one of which must match. The function returns why no term matches, or
+ * `undefined` if one does. Without terms, no node matches. The rules are those of `LazyErrorNodeSelector` in
  * k8s.io/component-helpers/scheduling/corev1/nodeaffinity: a malformed requirement affects only its own term.
  */
 export function compileNodeAffinity(
@@ -85,7 +85,7 @@ function compile(
   };
 }
 
-/** `labels.NewRequirement` and `Requirement.Matches` of k8s.io/apimachinery; undefined for what the former refuses. */
+/** `labels.NewRequirement` and `Requirement.Matches` of k8s.io/apimachinery; undefined for a requirement that the former refuses. */
 function labelTest({ key, operator, values }: NodeSelectorRequirement): Test | undefined {
   if (!isQualifiedName(key) || !values.every(isLabelValue)) return undefined;
   switch (operator) {
@@ -122,7 +122,7 @@ function int64(text = ''): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
-/** A field has exactly one value; one that nodes do not have is empty. */
+/** The requirement must have exactly one value. A field that nodes do not have is empty. */
 function fieldTest({ operator, values }: NodeSelectorRequirement): Test | undefined {
   if (values.length !== 1) return undefined;
   switch (operator) {

@@ -1,7 +1,7 @@
 import { type LabelSelector, type LabelSelectorRequirement, own } from './label-selector.ts';
 
 /**
- * All requirements of a selector, one label at a time. Empty for a selector that selects everything. Without empty lists, which the API server does
+ * All requirements of a selector, each for one label. Empty for a selector that selects everything. Without empty lists, which the API server does
  * not store.
  */
 export function requirementsOf(selector: LabelSelector = {}): LabelSelectorRequirement[] {
@@ -21,7 +21,7 @@ export function satisfiable(requirements: readonly LabelSelectorRequirement[]): 
   return [...Map.groupBy(requirements, ({ key }) => key).values()].every(satisfiableTogether);
 }
 
-/** The same for requirements of one label. */
+/** {@link satisfiable} for requirements of one label. */
 function satisfiableTogether(ofKey: readonly LabelSelectorRequirement[]): boolean {
   return absentIsFine(ofKey) || someValueIsFine(ofKey);
 }
@@ -33,21 +33,21 @@ export function implies(
 ): boolean {
   const byKey = Map.groupBy(requirements, ({ key }) => key);
   if (![...byKey.values()].every(satisfiableTogether)) return true;
-  // Only the requirements of the same label can exclude one: a selector may have dozens of other labels, with thousands of values.
+  // Only requirements for the same label are compared: a selector may have dozens of other labels, with thousands of values.
   return others.every((other) => !satisfiableTogether([...(byKey.get(other.key) ?? []), negated(other)]));
 }
 
-/** The size limit of a webhook's selector: hundreds of policies may have thousands of values, and etcd accepts 1.5 MB. */
+/** The size limits of a webhook's selector: hundreds of policies may have thousands of values, and etcd accepts 1.5 MB. */
 const MAX_SHARED_REQUIREMENTS = 16;
 const MAX_SHARED_VALUES = 64;
 
 /**
- * Requirements that all labels meet that at least one of the selectors selects, as far as they concern one label at a time: that it exists, or has
- * one of the required values. Empty if one of the selectors selects everything. Less for very large selectors.
+ * Requirements that every object meets if at least one of the selectors selects it. Each is for one label: that it exists, or has one of the required
+ * values. Empty if one of the selectors selects everything. For very large selectors, some are left out.
  */
 export function requirementsOfAny(selectors: readonly (LabelSelector | undefined)[]): LabelSelectorRequirement[] {
   const byKey = selectors.map((selector) => Map.groupBy(requirementsOf(selector), ({ key }) => key));
-  // A requirement of all selectors is one of the first: no other labels need to be checked.
+  // The first selector has every label that all selectors require, so no other labels need to be checked.
   const shared = [...(byKey[0]?.keys() ?? [])].flatMap((key) =>
     sharedOf(
       key,
@@ -74,7 +74,7 @@ export function formatSelector(selector: LabelSelector): string {
   return requirementsOf(selector).map(formatRequirement).join(',');
 }
 
-/** As `kubectl --selector` has it: `pool=gpu`, `zone in (a, b)`, `!spot`. */
+/** As `kubectl --selector` takes it: `pool=gpu`, `zone in (a, b)`, `!spot`. */
 export function formatRequirement({ key, operator, values = [] }: LabelSelectorRequirement): string {
   switch (operator) {
     case 'In':

@@ -33,12 +33,12 @@ export function taintsOnlyIn(taints: readonly Taint[], others: readonly Taint[])
   return compared.filter((taint) => otherValues.get(identity(taint)) !== (taint.value ?? ''));
 }
 
-/** For longer lists, sorting by identity takes less time than comparing all with all. */
+/** Longer lists are compared without their equal ends, which takes less time. */
 const MANY = 256;
 
 /**
- * The lists without their common beginning and end. If they are longer than {@link MANY}, the removed taints are the same, unless a taint is listed
- * twice, which the API server refuses.
+ * The lists without their common beginning and end. They contain the same removed taints as the whole lists, unless a taint is listed twice, which the
+ * API server refuses.
  */
 export function withoutEqualEnds(
   before: readonly Taint[],
@@ -65,8 +65,7 @@ export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> 
 }
 
 /**
- * {@link valuesOf} the taints that have the key of one of `wanted`. A node can have tens of thousands of taints, of which few are asked for, and
- * a review waits for this.
+ * {@link valuesOf} only the taints with a key of `wanted`. A node can have tens of thousands of others, and a review waits for the result.
  */
 export function valuesAmong(
   taints: readonly Taint[],
@@ -77,7 +76,7 @@ export function valuesAmong(
 }
 
 /**
- * `taints` with every one of `additions`: in place of the taint of the same key and effect, otherwise at the end.
+ * `taints` with all `additions`. Each replaces the taint of the same key and effect, or is added at the end.
  * The order of `taints` is kept.
  */
 export function withTaints(taints: readonly Taint[], additions: readonly Taint[]): Taint[] {
@@ -94,8 +93,8 @@ export function withTaints(taints: readonly Taint[], additions: readonly Taint[]
 }
 
 /**
- * What identifies a taint on a node. A node can have tens of thousands of taints, so maps use it. Effects have no colon, so no two taints share an
- * identity, also if a key is not validated yet.
+ * The identity of a taint on a node, for maps: a node can have tens of thousands of taints. Effects have no colon, so two different taints never have
+ * the same identity, even if a key is not validated yet.
  */
 export function identity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string {
   return `${effect}:${key}`;

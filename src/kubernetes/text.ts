@@ -1,7 +1,7 @@
 /** Longest warning, in characters: kubectl and the API server cut off longer ones (admission/v1, `warnings`). */
 export const WARNING_MAX_LENGTH = 120;
 
-/** If an answer has more, the last one counts the rest: together they share a 4 KiB header budget. */
+/** The most warnings of an answer. If there are more, the last one counts the rest: all share a header budget of 4 KiB. */
 export const MAX_WARNINGS = 16;
 
 /**
@@ -12,13 +12,13 @@ export function presentableWarnings(texts: readonly string[]): string[] {
   return atMost(MAX_WARNINGS, [...new Set(texts.map(printable))]).map((text) => shorten(text, WARNING_MAX_LENGTH));
 }
 
-/** The texts, or as many as leave room for one that counts the others. */
+/** The texts, at most `count`. If there are more, the last one counts the rest. */
 export function atMost(count: number, texts: readonly string[]): string[] {
   if (texts.length <= count) return [...texts];
   return [...texts.slice(0, count - 1), `and ${texts.length - count + 1} more`];
 }
 
-/** The first items, whose costs together are at most `most`. After an item that does not fit, none is kept. */
+/** The first items whose costs together are at most `most`. No item after one that does not fit is kept. */
 export function withinBudget<Item>(items: readonly Item[], most: number, costOf: (item: Item) => number): Item[] {
   let left = most;
   return items.filter((item) => {

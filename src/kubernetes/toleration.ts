@@ -98,7 +98,7 @@ function operatorFault(toleration: Toleration): TolerationFault | undefined {
 
 const EFFECT_RULE = 'effect must be NoSchedule, PreferNoSchedule or NoExecute';
 
-/** @param known the name that differs only in case and signs is proposed */
+/** @param known the valid names. The message proposes the one that differs only in case and special characters */
 function unknownName(found: string, known: readonly string[]): string {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
   const meant = known.find((name) => letters(name) === letters(found));
@@ -174,7 +174,7 @@ export function contains(range: TaintRange, other: TaintRange): boolean {
 }
 
 /**
- * True if a toleration tolerates every taint of the range, for any time. Several tolerations together tolerate no more of one range than each alone,
+ * True if a toleration tolerates every taint of the range, for any time. Several tolerations cover a range only if one of them covers it alone,
  * because the sets of all keys and values are infinite.
  */
 export function covers(toleration: Toleration, range: TaintRange): boolean {
@@ -218,8 +218,8 @@ export function daemonTolerations(tolerations: readonly Toleration[], hostNetwor
 }
 
 /**
- * The effects with which Kubernetes itself adds a toleration of a key to pods, for every creator: the DaemonSet controller, and for tolerationSeconds
- * the admission plugin DefaultTolerationSeconds, which has two of the same keys.
+ * The effects of the tolerations of a key that Kubernetes itself adds to pods of all users. The DaemonSet controller adds them without
+ * `tolerationSeconds`, the admission plugin DefaultTolerationSeconds adds those of two of these keys with `tolerationSeconds`.
  */
 export function givenEffects(key: Toleration['key']): string[] {
   return [...EVERY_DAEMON, HOST_NETWORK].flatMap((given) => (given.key === key && given.effect ? [given.effect] : []));
@@ -230,7 +230,7 @@ export function secondsOf({ tolerationSeconds }: Toleration): number {
   return tolerationSeconds == null ? Number.POSITIVE_INFINITY : Math.max(0, tolerationSeconds);
 }
 
-/** With `Exists` and NoExecute, the DaemonSet controller replaces one of these by its own toleration without seconds. */
+/** The DaemonSet controller replaces a NoExecute toleration of these keys with `Exists` by its own one without `tolerationSeconds`. */
 export const OUTLASTING_KEYS: readonly string[] = EVERY_DAEMON.filter(({ effect }) => effect === 'NoExecute').map(
   ({ key }) => key ?? '',
 );

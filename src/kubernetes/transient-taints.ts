@@ -19,15 +19,20 @@ function removedBy(program: string, keys: readonly string[], phase?: TransientTa
   return keys.map((key) => ({ key, removedBy: program, ...(phase ? { phase } : {}) }));
 }
 
+/** On a node with one of these, the kubelet evicts pods, also those of DaemonSets, and rejects new ones. */
+const PRESSURE_TAINT_KEYS: readonly string[] = [
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/pid-pressure',
+];
+
 /** k8s.io/api/core/v1/well_known_taints.go. Users set other keys of this domain, such as node.kubernetes.io/instance-type, and these stay. */
 const OF_KUBERNETES: readonly TransientTaint[] = [
   ...removedBy('Kubernetes', [
     'node.kubernetes.io/not-ready',
     'node.kubernetes.io/unreachable',
     'node.kubernetes.io/unschedulable',
-    'node.kubernetes.io/memory-pressure',
-    'node.kubernetes.io/disk-pressure',
-    'node.kubernetes.io/pid-pressure',
+    ...PRESSURE_TAINT_KEYS,
     'node.kubernetes.io/network-unavailable',
   ]),
   ...removedBy('an administrator', ['node.kubernetes.io/out-of-service'], 'departure'),
@@ -52,10 +57,10 @@ const OF_AUTOSCALERS: readonly TransientTaint[] = [
   ...removedBy('Cluster Autoscaler', ['DeletionCandidateOfClusterAutoscaler']),
   ...removedBy('the program that sets it', ['status-taint.cluster-autoscaler.kubernetes.io/*']),
   ...removedBy('the agent that it waits for', ['startup-taint.cluster-autoscaler.kubernetes.io/*'], 'startup'),
-  // Also for nodes that end, such as ignore-taint.cluster-autoscaler.kubernetes.io/oke-impending-node-termination.
+  // Also on nodes that will be deleted, such as ignore-taint.cluster-autoscaler.kubernetes.io/oke-impending-node-termination.
   ...removedBy('the program that sets it', ['ignore-taint.cluster-autoscaler.kubernetes.io/*']),
-  // kubernetes-sigs/karpenter: pkg/apis/v1/taints.go. disruption was its name in v1beta1 (designs/v1-roadmap.md), and not-ready that of
-  // unregistered in v1alpha5. Users set other keys of this domain, such as karpenter.sh/controller, and these stay.
+  // kubernetes-sigs/karpenter: pkg/apis/v1/taints.go. disrupted was called disruption in v1beta1 (designs/v1-roadmap.md), and
+  // unregistered was called not-ready in v1alpha5. Users set other keys of this domain, such as karpenter.sh/controller, and these stay.
   ...removedBy('Karpenter', ['karpenter.sh/disrupted', 'karpenter.sh/disruption'], 'departure'),
   ...removedBy('Karpenter', ['karpenter.sh/unregistered', 'karpenter.sh/not-ready'], 'startup'),
 ];
@@ -114,7 +119,7 @@ const OF_OPERATORS: readonly TransientTaint[] = [
 const OF_AGENTS: readonly TransientTaint[] = [
   // cilium/cilium: the default of agent-not-ready-taint-key
   ...removedBy("Cilium's agent", ['node.cilium.io/agent-not-ready'], 'startup'),
-  // CSI drivers make the key of their name, which for many is a flag: kubernetes-sigs/azuredisk-csi-driver pkg/azuredisk/azuredisk.go with
+  // CSI drivers make the key from their name, which is a flag of many drivers: kubernetes-sigs/azuredisk-csi-driver pkg/azuredisk/azuredisk.go with
   // --drivername, and the same in the drivers of AWS, the Secrets Store driver and others.
   ...removedBy('the CSI driver or agent $1', ['*/agent-not-ready'], 'startup'),
   // istio/istio: pilot/pkg/controllers/untaint, the default of PILOT_NODE_UNTAINT_CONTROLLERS_TAINT_NAME
@@ -122,7 +127,7 @@ const OF_AGENTS: readonly TransientTaint[] = [
   // kubernetes-sigs/node-readiness-controller: api/v1alpha1/nodereadinessrule_types.go. The taints of rules must have this prefix, and the
   // controller removes them.
   ...removedBy('node-readiness-controller', ['readiness.k8s.io/*'], 'startup'),
-  // uswitch/nidhogg: pkg/nidhogg/handler.go. It makes a key of each DaemonSet's namespace and name, and removes all others with this prefix.
+  // uswitch/nidhogg: pkg/nidhogg/handler.go. It makes a key from each DaemonSet's namespace and name, and removes all others with this prefix.
   ...removedBy('nidhogg', ['nidhogg.uswitch.com/*'], 'startup'),
   // gardener/gardener: docs/usage/advanced/node-readiness.md
   ...removedBy('Gardener', ['node.gardener.cloud/critical-components-not-ready'], 'startup'),
@@ -190,6 +195,11 @@ export function isStartupTaintKey(key: string): boolean {
 /** True if the taints say that the node will soon be deleted or restarted. */
 export function isDeparting(taints: readonly Taint[]): boolean {
   return taints.some(({ key }) => transientTaint(key)?.phase === 'departure');
+}
+
+/** True if the taints say that the node lacks memory, disk space or process IDs. */
+export function isUnderPressure(taints: readonly Taint[]): boolean {
+  return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
 /** Who removes the taint, as the subject of a sentence, for example `Cilium's agent`. Undefined for a permanent taint. */

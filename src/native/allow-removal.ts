@@ -1,4 +1,14 @@
-import { any, cel, choose, type Expression, FALSE, literal, type Variable } from '../cel/expression.ts';
+import {
+  any,
+  cel,
+  choose,
+  type Expression,
+  FALSE,
+  LIST_COST,
+  literal,
+  STRUCT_COST,
+  type Variable,
+} from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
 import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
 import { EXACT_NAME, FORMATTED } from '../conditions/taints.ts';
@@ -15,7 +25,7 @@ export interface Bookkeeping {
 /** The path of the annotation in an object, as a literal in CEL. */
 const PATH = literal(jsonPointer('metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION));
 
-/** Cost of searching for entries among so many names. */
+/** Cost of searching for each entry among two names of so many taints, with a comparison of 400 characters. */
 const comparison = (size: number) => MAX_ENTRIES * (2 * size + 40);
 
 /**
@@ -46,7 +56,8 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
   };
   const allEntries: Variable = {
     name: 'allEntries',
-    definition: cel((size) => size + 70)`${keptEntries} + ${newEntries}`,
+    // Both lists are copied.
+    definition: cel((size) => size + MAX_ENTRIES + 6)`${keptEntries} + ${newEntries}`,
   };
   const changes = any([
     ended === EMPTY ? FALSE : cel(comparison)`${ENTRIES}.exists(e, e in ${endedNames})`,
@@ -58,7 +69,7 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
   };
 }
 
-const DELETED = cel(60)`[JSONPatch{op: "remove", path: ${PATH}}]`;
+const DELETED = cel(LIST_COST + STRUCT_COST + 6)`[JSONPatch{op: "remove", path: ${PATH}}]`;
 
 /** JSONPatch operations that delete the annotation of a new node. Another policy may have deleted it before. */
 export const DELETED_FROM_NEW_NODE: Expression = choose(ALLOWS_ITSELF, DELETED, EMPTY);

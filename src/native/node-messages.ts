@@ -1,4 +1,4 @@
-import { cel, composed, type Expression, LIST_COST, literal, reference, type Variable } from '../cel/expression.ts';
+import { cel, composed, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
 import { each } from '../cel/lists.ts';
 import { FORMATTED } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
@@ -19,63 +19,47 @@ export const NODE_UPDATES: readonly ResourceRule[] = [
 const MAX_TAINTS = 8;
 const INDICES = Array.from({ length: MAX_TAINTS }, (_, index) => index).join(', ');
 
-/** Cost of composing a text from any number of taints. */
+/**
+ * Cost of composing a text from any number of taints. A taint has 400 characters: a text of all of them is joined (80 for each), and then becomes a part
+ * of a longer text (40), with room for as much again. 2,000 are for the fixed parts of a message, concatenated one by one.
+ */
 const textCost = (size: number) => 200 * size + 2_000;
 
-/** How messages and records show the taints of a list, a variable. */
-export interface Texts {
-  /** The variables that the others use. */
-  readonly variables: readonly Variable[];
-  /** The taints as kubectl writes them, a list. */
-  readonly each: Expression;
-  /** At most {@link MAX_TAINTS} of those. */
-  readonly shown: Expression;
-  /** `taint a:NoSchedule`, or `taints …`. */
-  readonly taints: Expression;
-  /** All of them, for the audit log. */
-  readonly all: Expression;
-}
+/** The taints of the variable `violations`, as kubectl writes them. */
+const TEXTS: Variable = { name: 'violationTexts', definition: each('violations', FORMATTED) };
+/** At most {@link MAX_TAINTS} of those. For each item, a comprehension and two accesses. */
+const SHOWN: Variable = {
+  name: 'shown',
+  definition: cel(
+    LIST_COST + MAX_TAINTS * 30,
+  )`size(${TEXTS}) <= ${MAX_TAINTS} ? ${TEXTS} : [${INDICES}].map(i, ${TEXTS}[i])`,
+};
+/** `taint a:NoSchedule`, or `taints …`. */
+const TAINTS = cel(0)`(size(${TEXTS}) == 1 ? "taint " : "taints ") +
+(${SHOWN} + (size(${TEXTS}) > ${MAX_TAINTS} ? ["and " + string(size(${TEXTS}) - ${MAX_TAINTS}) + " more"] : []))
+  .join(", ")`;
 
-/** @param names the names of its variables */
-export function textsOf(
-  list: string,
-  names: readonly [texts: string, shown: string] = [`${list}Texts`, `${list}Shown`],
-): Texts {
-  const texts: Variable = { name: names[0], definition: each(list, FORMATTED) };
-  const shown: Variable = {
-    name: names[1],
-    definition: cel(
-      LIST_COST + MAX_TAINTS * 30,
-    )`size(${texts}) <= ${MAX_TAINTS} ? ${texts} : [${INDICES}].map(i, ${texts}[i])`,
-  };
-  return {
-    variables: [texts, shown],
-    each: reference(texts.name),
-    shown: reference(shown.name),
-    taints: cel(0)`(size(${texts}) == 1 ? "taint " : "taints ") +
-(${shown} + (size(${texts}) > ${MAX_TAINTS} ? ["and " + string(size(${texts}) - ${MAX_TAINTS}) + " more"] : []))
-  .join(", ")`,
-    all: cel(textCost)`${texts}.join(", ")`,
-  };
-}
+/** The variables of messages about `violations`, a variable: removed taints, or taints that a new node lacks. */
+export const VIOLATION_VARIABLES: readonly Variable[] = [TEXTS, SHOWN];
 
-/** For removed or missing taints. */
-export const LOST: Texts = textsOf('lost', ['losses', 'shown']);
+/** All violations, for the audit log. */
+export const ALL_VIOLATIONS: Expression = cel(textCost)`${TEXTS}.join(", ")`;
 
 /** The text of all the taints, for the audit log. */
 export function writtenOut(list: string): Expression {
+  // For each taint, a comprehension, and 400 characters that are joined.
   return cel((size) => size * (FORMATTED.cost(size) + 70))`${each(list, FORMATTED)}.join(", ")`;
 }
 
 /** The message of an Audit policy. */
 export function auditMessage({ name }: CompiledTaintPolicy): Expression {
-  return text([literal(`TaintPolicy ${name}, Audit: the request removed `), LOST.taints]);
+  return text([literal(`TaintPolicy ${name}, Audit: the request removed `), TAINTS]);
 }
 
 /** The message about a new node of an Audit policy, or of one whose required and startup taints were not set. */
-export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression {
+export function missingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
-  return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), LOST.taints]);
+  return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), TAINTS]);
 }
 
 /** Why the update is refused, and what the reader can do. */
@@ -92,7 +76,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
     : '';
   const reason = text([
     '"node " + object.metadata.name + ": removing "',
-    LOST.taints,
+    TAINTS,
     literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
@@ -108,17 +92,18 @@ function restoreAdvice(policy: string, mutates: boolean): string {
 /** An entry that the command below repeats. It must be harmless in a shell. */
 const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MAX_ENTRY_LENGTH = 400;
+/** A fourth of a unit for each of 60 characters of the pattern, times a tenth for each of {@link MAX_ENTRY_LENGTH}: 600, and room for the other calls. */
 const MATCH_COST = 1_000;
 
 /** Earlier entries stay: without them, the refusal would only move to another taint. */
-const KEPT_ENTRIES = cel(0)`${ALLOWED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
+const KEPT_ENTRIES = cel(0)`${ALLOWED}.filter(e, !(e in ${TEXTS}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
 
 const REMOVAL_ADVICE = cel(
   (size) => textCost(size) + MAX_ENTRIES * (MATCH_COST + size),
 )`" To allow it, and then remove it: kubectl annotate --overwrite node " + object.metadata.name +
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
-(${KEPT_ENTRIES} + ${LOST.shown})
+(${KEPT_ENTRIES} + ${SHOWN})
   .join(",")`;
 
 /** The parts, expressions or literals, concatenated. */

@@ -1,9 +1,20 @@
-import { any, cel, choose, type Expression, FALSE, LIST_COST, reference, type Variable } from '../cel/expression.ts';
-import { EMPTY, each, isEmpty, listOf, overItems, together } from '../cel/lists.ts';
+import {
+  any,
+  cel,
+  choose,
+  type Expression,
+  FALSE,
+  LIST_COST,
+  MAP_COST,
+  reference,
+  STRUCT_COST,
+  type Variable,
+} from '../cel/expression.ts';
+import { EMPTY, each, isEmpty, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
 import { conditionsOf } from '../conditions/node-policies.ts';
 import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
 import { LABELS } from '../conditions/selection.ts';
-import { IDENTITY, lacksRequired, presentLiteral, taintsOf } from '../conditions/taints.ts';
+import { declaredLiteral, IDENTITY, lacksRequired, taintsOf } from '../conditions/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
@@ -11,41 +22,59 @@ import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../poli
 import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
-import { LOST, lackingMessage, reportActions } from './node-messages.ts';
+import { missingMessage, reportActions, VIOLATION_VARIABLES } from './node-messages.ts';
 
 /**
  * The item `t` of `spec.taints` as a map, with empty texts and null for absent fields, which the API server leaves out again. An item itself must not
  * be in a patch: in Kubernetes 1.37, CEL reads objects through Go's reflection, and such values have no JSON form
- * (https://github.com/kubernetes/kubernetes/pull/138771, seen with 1.37.2).
+ * (https://github.com/kubernetes/kubernetes/pull/138771, seen with 1.37.2). A field costs a call, and up to two accesses of two units each.
  */
-const WRITTEN_TAINT = cel(80)`{
+const WRITTEN_TAINT = cel(MAP_COST + 4 * 12)`{
     "key": dyn(t.key), "value": dyn(has(t.value) ? t.value : ""), "effect": dyn(t.effect),
     "timeAdded": has(t.timeAdded) ? dyn(t.timeAdded) : dyn(null)
   }`;
+
+interface PutTaints {
+  /** The names of the taints of the node: see {@link IDENTITY}. */
+  readonly ids: Variable;
+  readonly variables: readonly Variable[];
+  readonly operations: Expression;
+}
+
+/** Comparing two names of 335 characters, at a tenth of a unit each. */
+const COMPARED_NAMES_COST = 35;
 
 /**
  * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`, both variables: in place of the taint of the same key and effect,
  * or at the end. {@link withTaints} in CEL. Other expressions must not use the variables earlier.
  */
-export function puttingTaints(taints: string, put: string): { variables: Variable[]; operations: Expression } {
+export function puttingTaints(taints: string, put: string): PutTaints {
   const [list, added] = [reference(taints), reference(put)];
-  const before: Variable = { name: `${taints}Ids`, definition: each(taints, IDENTITY) };
-  const addedIds: Variable = { name: `${put}Ids`, definition: each(put, IDENTITY) };
+  const ids = idsOf(taints);
+  const addedIds = idsOf(put);
   const operation = cel(
     (size) =>
-      size * (2 * IDENTITY.cost(size) + 40 + size * 36) +
-      size * (IDENTITY.cost(size) + size + 25) +
-      2 * size * (WRITTEN_TAINT.cost(size) + 25) +
-      50,
+      // For each taint of the node: both names, the search for its name in both lists, and the accesses.
+      size * (2 * IDENTITY.cost(size) + size * (1 + COMPARED_NAMES_COST) + 2 * KEPT_ITEM_COST) +
+      // For each added one: its name and the search for it.
+      size * (IDENTITY.cost(size) + size + KEPT_ITEM_COST) +
+      // Each taint of both lists as a map, and the operation.
+      2 * size * (WRITTEN_TAINT.cost(size) + KEPT_ITEM_COST) +
+      STRUCT_COST,
   )`JSONPatch{op: "add", path: "/spec/taints", value:
   (${list}.map(t, (${IDENTITY}) in ${addedIds}
     ? ${added}[${addedIds}.indexOf(${IDENTITY})] : t) +
-  ${added}.filter(t, !((${IDENTITY}) in ${before}))
+  ${added}.filter(t, !((${IDENTITY}) in ${ids}))
   ).map(t, ${WRITTEN_TAINT})}`;
   return {
-    variables: [before, addedIds],
+    ids,
+    variables: [ids, addedIds],
     operations: choose(isEmpty(put), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
   };
+}
+
+function idsOf(list: string): Variable {
+  return { name: `${list}Ids`, definition: each(list, IDENTITY) };
 }
 
 /** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
@@ -92,7 +121,7 @@ function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly Comp
 }
 
 function listOfRequired(taints: readonly EnsuredTaint[]): Expression {
-  return cel(LIST_COST + taints.length * 40)`${listOf(taints.map(presentLiteral))}`;
+  return cel(LIST_COST + taints.length * MAP_COST)`${listOf(taints.map(declaredLiteral))}`;
 }
 
 const NODE_CREATIONS: readonly ResourceRule[] = [
@@ -111,10 +140,10 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
   const stronger = strongerThan(policy, others);
   const required = requiredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));
   if (required === EMPTY) return [];
-  const put = puttingTaints('taints', 'lacking');
+  const put = puttingTaints('taints', 'missing');
   return mutating({
     ...onCreation(policy, 'register'),
-    variables: [...CREATE_VARIABLES, { name: 'required', definition: required }, lacking(count), ...put.variables],
+    variables: [...CREATE_VARIABLES, { name: 'required', definition: required }, missing(count), ...put.variables],
     reinvocationPolicy: 'Never',
     mutations: [put.operations],
   });
@@ -145,12 +174,12 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
     variables: [
       ...CREATE_VARIABLES,
       { name: 'required', definition: listOfRequired(required) },
-      lacking(required.length),
-      { name: 'lost', definition: reference('lacking') },
-      ...LOST.variables,
+      missing(required.length),
+      { name: 'violations', definition: reference('missing') },
+      ...VIOLATION_VARIABLES,
     ],
     actions: reportActions(purpose),
-    validations: [{ holds: isEmpty('lacking'), message: lackingMessage(policy) }],
+    validations: [{ holds: isEmpty('missing'), message: missingMessage(policy) }],
   });
 }
 
@@ -167,14 +196,14 @@ function onCreation({ name, nodeSelector }: CompiledTaintPolicy, what: string) {
 const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: taintsOf('object') }, LABELS];
 
 /** @param count how many taints the variable `required` has */
-const lacking = (count: number): Variable => ({
-  name: 'lacking',
+const missing = (count: number): Variable => ({
+  name: 'missing',
   definition: overItems(
     'filter',
     reference('required'),
     'required',
     LACKS_REQUIRED,
-    (size) => count * (LACKS_REQUIRED.cost(size) + 25),
+    (size) => count * (LACKS_REQUIRED.cost(size) + KEPT_ITEM_COST),
   ),
 });
 

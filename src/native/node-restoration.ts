@@ -1,4 +1,4 @@
-import { all, any, cel, choose, type Expression, FALSE, not } from '../cel/expression.ts';
+import { all, any, cel, choose, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { EMPTY, isIn, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER } from '../conditions/node-update.ts';
@@ -45,18 +45,18 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   const { name, mode, allowsRemovalByAnnotation, protectionRules } = policy;
   if (protectionRules.length === 0) return [];
   const exempt = exemptedBy(policy);
-  const holders = policyGroups(others);
-  const denying = holders.filter((holder) => holder.mode === 'Deny');
+  const groups = policyGroups(others);
+  const denying = groups.filter((group) => group.mode === 'Deny');
   const isAllowed = allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE;
   const restored =
     mode === 'Restore'
       ? those('protected', all([not(exempt), not(isAllowed), not(isProtectedByOthers(denying, protectionRules))]))
       : EMPTY;
+  const put = puttingTaints('after', 'restored');
   const entries = bookkeeping(
     readsAllowRemoval(policy) ? those('added', isProtected(protectionRules)) : EMPTY,
-    removedForGood(among, all([exempt, not(isProtectedByOthers(holders, protectionRules))])),
+    removedForGood(among, all([exempt, not(isProtectedByOthers(groups, protectionRules))]), put.ids),
   );
-  const put = puttingTaints('after', 'restored');
   const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
   return mutating({
     name: `${name}.restore.taintkeeper.dev`,
@@ -66,7 +66,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
     conditions: { 'removes-taints-or-ends-entries': CONCERNS_TAINTS_OR_ENTRIES, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...updateVariables(among),
-      ...holders.flatMap(({ binds }) => binds.variables),
+      ...groups.flatMap(({ binds }) => binds.variables),
       { name: 'allowedByAnnotation', definition: those('protected', isNamedIn(ALLOWED)) },
       { name: 'restored', definition: restored },
       ...put.variables,
@@ -82,8 +82,10 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
  * The removed taints, among those that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
  * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}. `SPEC_CONSTRAINTS` of
  * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
+ *
+ * @param ids the names of the taints that the node has after the update
  */
-function removedForGood({ policy, among }: AmongPolicies, condition: Expression): Expression {
+function removedForGood({ policy, among }: AmongPolicies, condition: Expression, ids: Variable): Expression {
   const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');
   const { before, after } = conditionsOf(policy).selects;
   const groups = Map.groupBy(
@@ -93,8 +95,9 @@ function removedForGood({ policy, among }: AmongPolicies, condition: Expression)
   const lists = [...groups.values()].flatMap((alike) => {
     const [first] = alike;
     if (!first) return [];
-    const lost = those('protected', all([condition, isRequiredAndLost(alike.map(({ required }) => required))]));
-    return lost === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), lost, EMPTY)];
+    const required = alike.map((one) => one.required);
+    const removed = those('protected', all([condition, isRequiredAndMissing(required, ids)]));
+    return removed === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), removed, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);
 }
@@ -106,11 +109,11 @@ function beginsToBeRequired({ taint }: EnsuredTaint, policies: readonly Compiled
 }
 
 /** True for a removed taint `t` that is one of these, and that the node no longer carries. */
-function isRequiredAndLost(required: readonly EnsuredTaint[]): Expression {
+function isRequiredAndMissing(required: readonly EnsuredTaint[], ids: Variable): Expression {
   const exact = required.filter(({ anyValue }) => !anyValue).map(({ taint }) => taint);
   const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
   return any([
     isOneOfNames(EXACT_NAME, exact.map(exactName)),
-    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, 'afterIds')]),
+    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, ids.name)]),
   ]);
 }

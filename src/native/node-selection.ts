@@ -1,5 +1,5 @@
 import { all, any, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
-import { each, overItems, those, together } from '../cel/lists.ts';
+import { each, KEPT_ITEM_COST, overItems, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
@@ -30,11 +30,12 @@ const READABLE = `^[^\\\\s=:]+(=[^\\\\s=:]*)?:(${TAINT_EFFECTS.join('|')})$`;
 /** The readable entries of the annotation before the update, as {@link IDENTITY} names taints: with any value. */
 const ALLOWED_IDS: Variable = {
   name: 'allowedIds',
+  // For each character, 1.6 for the pattern, which has 65 characters, and 0.7 for the other calls. For each entry, 300 for lists and accesses.
   definition: cel(6 * SPLIT_COST + MAX_ENTRIES * 300)`${ALLOWED}.filter(e, e.matches("${READABLE}"))
   .map(e, e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":")))`,
 };
 
-/** {@link keepsOff} in CEL, of `required`. */
+/** {@link keepsOff} in CEL, of `required`: two searches, with up to three names and their accesses. */
 const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
   ? (required.key + "=" + required.value + ":" + required.effect) in ${ALLOWED} ||
     required.value == "" && (${REQUIRED_ID}) in ${ALLOWED}
@@ -53,10 +54,10 @@ export function selection(context: AmongPolicies): Assembled[] {
   const required = requiredUnless(taints, (one) => isRequiredOtherwise(one, others));
   // A removal that is refused, or that another policy reverts, must not become a change to the required value, which always passes.
   const keeping = policyGroups(mode === 'Deny' ? [...others, policy] : others);
-  const isLacking = all([
+  const isMissing = all([
     lacksRequired('after'),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
-    cel((size) => size + 90)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
+    cel((size) => REQUIRED_ID.cost(size) + size + 2)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
   ]);
   const put = puttingTaints('after', 'beginning');
   return mutating({
@@ -83,8 +84,8 @@ export function selection(context: AmongPolicies): Assembled[] {
           'filter',
           reference('required'),
           'required',
-          isLacking,
-          (size) => taints.length * (isLacking.cost(size) + 25),
+          isMissing,
+          (size) => taints.length * (isMissing.cost(size) + KEPT_ITEM_COST),
         ),
       },
       ...put.variables,

@@ -10,7 +10,15 @@ import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
-import { auditMessage, LOST, NODE_UPDATES, refusalMessage, reportActions, writtenOut } from './node-messages.ts';
+import {
+  ALL_VIOLATIONS,
+  auditMessage,
+  NODE_UPDATES,
+  refusalMessage,
+  reportActions,
+  VIOLATION_VARIABLES,
+  writtenOut,
+} from './node-messages.ts';
 import { disallowance, registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
 import { selection } from './node-selection.ts';
@@ -27,7 +35,7 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
   const allowedByAnnotation = allowsRemovalByAnnotation ? those('protected', isNamedIn(ALLOWED)) : EMPTY;
-  const lost = those(
+  const violations = those(
     'protected',
     all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
   );
@@ -40,16 +48,18 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
     variables: [
       ...updateVariables(context),
       { name: 'allowedByAnnotation', definition: allowedByAnnotation },
-      { name: 'excused', definition: those('protected', exempt) },
-      { name: 'lost', definition: lost },
-      ...LOST.variables,
+      { name: 'allowedByExemption', definition: those('protected', exempt) },
+      { name: 'violations', definition: violations },
+      ...VIOLATION_VARIABLES,
     ],
     actions: audit ? reportActions(target.purpose) : ['Deny'],
-    validations: [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }],
+    validations: [
+      { holds: isEmpty('violations'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) },
+    ],
     auditAnnotations: {
-      [resultKey(audit ? 'Audited' : 'Denied')]: LOST.all,
+      [resultKey(audit ? 'Audited' : 'Denied')]: ALL_VIOLATIONS,
       ...(allowsRemovalByAnnotation ? { [resultKey('AllowedByAnnotation')]: writtenOut('allowedByAnnotation') } : {}),
-      ...(exempt === FALSE ? {} : { [resultKey('AllowedByExemption')]: writtenOut('excused') }),
+      ...(exempt === FALSE ? {} : { [resultKey('AllowedByExemption')]: writtenOut('allowedByExemption') }),
     },
   });
 }

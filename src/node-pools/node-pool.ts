@@ -7,14 +7,14 @@ export const CAPACITY_TAINTS_ANNOTATION = 'capacity.cluster-autoscaler.kubernete
 /** The label by which Karpenter names the NodePool of a node. */
 export const NODE_POOL_LABEL = 'karpenter.sh/nodepool';
 
-/** What an autoscaler plans with before it starts a node of the pool. */
+/** The properties of a node pool by which an autoscaler plans before it starts a node. */
 export interface NodePool {
   /** NodePool is Karpenter's; the others are Cluster API's, which Cluster Autoscaler scales. */
   readonly kind: 'NodePool' | 'MachineDeployment' | 'MachineSet';
   /** Undefined for a cluster-scoped object. */
   readonly namespace: string | undefined;
   readonly name: string;
-  /** Absent if it has no effect. */
+  /** For the Events about a NodePool. Absent for the other kinds. */
   readonly uid?: string;
   /** The known requirements that the labels of its nodes meet. */
   readonly labels: readonly LabelSelectorRequirement[];
@@ -22,13 +22,13 @@ export interface NodePool {
   readonly isComplete: boolean;
   /** For a NodePool `spec.template.spec.taints`, undefined without such a list; for the others, the taints of the annotation. */
   readonly taints: readonly Taint[] | undefined;
-  /** Taints that are declared elsewhere: they count, but are not changed there. */
+  /** Taints that are declared elsewhere. They count, but no command changes them. */
   readonly inherited: readonly Taint[];
   /**
    * `spec.template.spec.startupTaints`: Karpenter expects their removal, and pods need not tolerate them. Undefined without such a list.
    */
   readonly startupTaints: readonly Taint[] | undefined;
-  /** One that EKS Auto Mode keeps as it is. */
+  /** Users cannot change it, because EKS Auto Mode manages it. */
   readonly isBuiltIn?: true;
 }
 

@@ -6,18 +6,18 @@ import { type NodePool, type PoolList, titleOf } from './node-pool.ts';
 import { howToDeclare } from './pool-declaration.ts';
 import { comingTaints, type UndeclaredTaint } from './undeclared-taints.ts';
 
-/** What a policy that is in force reports of node pools. */
+/** The report about node pools for a policy that is in force. */
 export interface PoolNote extends StateOf<'Ready'> {
   readonly status: 'True';
   readonly reason: 'PoolLacksTaint' | 'PoolsNotPermitted';
 }
 
-/** Pools that a message names, each with a command. */
+/** The most pools that a message names, each with a command. */
 const MAX_NAMED = 8;
 
 /**
- * What the condition `Ready` of a policy that is in force says of node pools. Undefined if there is nothing to report. It does not report a policy
- * that may or may not select nodes of a pool, nor one in mode Audit.
+ * The report about node pools in the condition `Ready` of a policy that is in force. Undefined if there is nothing to report: also for a policy in
+ * mode Audit, and for pools of which it is not certain that the policy selects all nodes.
  * @param hidden why some pools cannot be read; empty if all can
  */
 export function poolCondition(

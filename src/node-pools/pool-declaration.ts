@@ -7,8 +7,8 @@ import type { UndeclaredTaint } from './undeclared-taints.ts';
 type Misplaced = Pick<UndeclaredTaint, 'taint' | 'list'>;
 
 /**
- * The command by which the pool declares the taints, and its effect; advice for a pool that cannot be changed. Karpenter replaces the nodes of a
- * NodePool whose template has changed. The annotation of the others changes no machine.
+ * The command that declares the taints in the pool, and its effect. For a pool that cannot be changed, what to do instead. Karpenter replaces the nodes
+ * of a NodePool whose template has changed. The annotation of other pools changes no machine.
  */
 export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): string {
   const { kind, namespace, name } = pool;
@@ -68,7 +68,7 @@ function additions(list: PoolList, declared: readonly Taint[] | undefined, taint
 
 function removals(list: PoolList, declared: readonly Taint[] = [], taints: readonly Taint[]): Operation[] {
   const wrong = declared.flatMap((taint, index) => (taints.some((one) => sameTaint(one, taint)) ? [index] : []));
-  // From the end, so that the indexes of the others stay.
+  // From the end, so that the other indexes stay valid.
   return wrong.toReversed().flatMap((index) => [
     { op: 'test', path: `${TEMPLATE}/${list}/${index}/key`, value: declared[index]?.key },
     { op: 'remove', path: `${TEMPLATE}/${list}/${index}` },

@@ -81,7 +81,7 @@ export function unknownText({ pool, seen }: UnknownStartupTaints): string {
   return `${titleOf(pool)} does not declare in startupTaints taint ${taints}: Karpenter takes it for a taint that stays`;
 }
 
-/** The command by which the pool declares them. */
+/** The command that declares these taints in the pool. */
 export function howToDeclareSeen({ pool, seen }: UnknownStartupTaints): string {
   return howToDeclare(
     pool,
@@ -89,7 +89,7 @@ export function howToDeclareSeen({ pool, seen }: UnknownStartupTaints): string {
   );
 }
 
-/** The keys that Cluster Autoscaler must know, each with the first node that carried it. Without NodePools of Karpenter. */
+/** The keys that Cluster Autoscaler must know, each with the first node that carried it. Nodes of Karpenter's NodePools do not count. */
 export function keysForClusterAutoscaler(seen: readonly SeenStartupTaint[]): ReadonlyMap<string, string> {
   const foreign = seen.filter(
     ({ nodePool, taint: { key } }) => nodePool === undefined && !key.startsWith(AUTOSCALER_STARTUP_PREFIX),

@@ -29,7 +29,7 @@ export interface UndeclaredTaint {
 
 /**
  * The taints that templates of pools do not declare, for policies in any mode. PreferNoSchedule keeps no pod away. Transient taints do not belong
- * into the template, unless a policy sets them when the node registers. A label that neither the template nor the machine has counts as absent:
+ * in the template, unless a policy sets them when the node registers. A label that neither the template nor the machine has counts as absent:
  * a policy that requires it is ignored.
  */
 export function undeclaredTaints(
@@ -100,7 +100,7 @@ function labelsLeftOpen(
   required: readonly LabelSelectorRequirement[],
 ): string[] | undefined {
   const keys = [...new Set(required.map(({ key }) => key))];
-  // The other labels of the pool, which may be hundreds, exclude nothing that is required.
+  // The other labels of the pool, which may be hundreds, contradict no requirement.
   const named = keys.flatMap((key) => labels.get(key) ?? []);
   const absent = keys
     .filter((key) => !labels.has(key) && !isOfMachine(key))

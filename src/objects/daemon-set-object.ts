@@ -32,6 +32,9 @@ const DaemonSetSchema = Type.Object({
   }),
 });
 
+/** The path of its tolerations. */
+export const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
+
 export type DaemonSetObject = Static<typeof DaemonSetSchema>;
 
 /** Reads parsed JSON as a DaemonSet: see {@link reader}. */
@@ -55,7 +58,7 @@ export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: st
 export function refusedTolerations({ spec }: DaemonSetObject): Problem[] {
   return (spec.template.spec.tolerations ?? []).flatMap((toleration, index) =>
     tolerationFaults(toleration).map(({ field, message }) => ({
-      path: ['spec', 'template', 'spec', 'tolerations', index, ...(toleration[field] == null ? [] : [field])],
+      path: [...TOLERATIONS, index, ...(toleration[field] == null ? [] : [field])],
       message,
     })),
   );

@@ -3,7 +3,7 @@ import type { Policy, RecoveryPolicy } from './policy.ts';
 /** A policy that native policies can express, in part or in whole. */
 export type NativelyExpressible = Exclude<Policy, RecoveryPolicy>;
 
-/** What needs native policies, by kind. Those of a TolerationRestriction are its only effect. */
+/** The reason for native policies, by kind. They are the only effect of a TolerationRestriction. */
 export const NATIVE_ASKED_BY: Readonly<Record<NativelyExpressible['kind'], string>> = {
   TaintPolicy: 'backstop: Native',
   TolerationPolicy: 'backstop: Native',

@@ -40,8 +40,8 @@ export function isNamespaceName(name: string): boolean {
 const MAX_NAMED = 256;
 
 /**
- * The requirements that the labels of the namespaces meet, by the label that the API server gives to each. Empty if not all of them are named: a
- * selector cannot express a pattern, and must not contain an invalid name. Also empty if they are too many for one selector.
+ * The requirement for the labels of the namespaces, by the label that the API server sets on each. Empty if one of them is a pattern, which a selector
+ * cannot express, or an invalid name, which a selector must not contain. Also empty if there are too many for one selector.
  */
 export function namespaceRequirements(namespaces: readonly string[]): LabelSelectorRequirement[] {
   const values = [...new Set(namespaces)].sort();

@@ -1,6 +1,6 @@
 import { assessCondition, type StalledReason } from './status-conditions.ts';
 
-/** What a problem does to the cluster, the worst first. */
+/** The effects of a problem on the cluster, the worst first. */
 export const HARMS = [
   /** Nodes are without their CNI, or another daemon on which other pods depend. */
   'NodesWithoutDaemons',
@@ -18,14 +18,14 @@ export const HARMS = [
   'Stalled',
   /** A policy only reports it, or it is advice. */
   'Reported',
-  /** It ends by itself. */
+  /** The problem ends without a user. */
   'Repairing',
 ] as const;
 export type Harm = (typeof HARMS)[number];
 
 /**
- * The problems, the worst first. Of the same harm, the one that concerns the most objects comes first; otherwise the order stays. The page, doctor,
- * explain and the status of policies rank by it.
+ * The problems, the worst first. With equal harm, a problem that concerns more objects comes first. Otherwise the order stays. The page, doctor,
+ * explain and the status of policies use this order.
  * @param countOf how many objects a problem concerns
  */
 export function worstFirst<Problem>(
@@ -36,7 +36,7 @@ export function worstFirst<Problem>(
   return problems.toSorted((a, b) => HARMS.indexOf(harmOf(a)) - HARMS.indexOf(harmOf(b)) || countOf(b) - countOf(a));
 }
 
-/** Of the reasons of `Stalled`, those that say more than that something is not done. No other condition of level `problem` has them. */
+/** The reasons of `Stalled` with a more specific harm than `Stalled`. No other condition of level `problem` has these reasons. */
 const STALLED = {
   // The policy is in force only in part.
   UnknownFields: 'NotInForce',
@@ -47,7 +47,7 @@ const STALLED = {
   TaintConflict: 'Conflict',
 } as const satisfies Partial<Record<StalledReason, Harm>>;
 
-/** A map, because a status may have a reason such as `constructor`, which every object has. */
+/** A map, because a status may have a reason such as `constructor`, which is a property of every object. */
 const HARM_OF_REASON: ReadonlyMap<string, Harm> = new Map(Object.entries(STALLED));
 
 /** The harm of a condition that is not quiet. */

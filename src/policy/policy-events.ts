@@ -13,11 +13,11 @@ export function policyReference({ kind, name }: PolicyName): ObjectReference {
   return { apiVersion: POLICY_API_VERSION, kind, name };
 }
 
-/** One thing, told of the object and of the policy. */
+/** Two Events about the same result: one on the object, one on the policy. */
 export type EventPair = readonly [onObject: RecordedEvent, onPolicy: RecordedEvent];
 
 /**
- * What a policy did to an object, or found on it: one Event on the object and one on the policy.
+ * The Events about what a policy did to an object, or found on it.
  * @param note names neither of them, such as `restored taint dedicated=gpu:NoSchedule`
  * @param noteOnObject for a note that does not say what the policy did
  */

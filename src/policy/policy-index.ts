@@ -4,38 +4,38 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 
-// Of hundreds of policies, few concern one node, and few match one taint. Frequent lookups use an index, which is built once for each list of
-// policies. Lists do not change.
+// A cluster may have hundreds of policies, but few select the same node, and few match the same taint. Frequent lookups use an index, which is built
+// once for each list of policies. Lists do not change.
 
 type Policies = readonly CompiledTaintPolicy[];
 
-/** So few policies are asked faster than they are found. */
+/** Up to this number of policies, checking each one takes less time than a lookup. */
 const FEW = 8;
 
-/** The number of cached lists: one for each kind of node. A user who may label nodes could cause more. */
+/** The most cached lists. A cluster needs one for each kind of node, but a user who may label nodes could cause more. */
 const MAX_LISTS = 1_000;
 
-/** The policies that select a node with these labels, in their order. The same policies give the same list object. */
+/** The policies that select a node with these labels, in their order. Returns the same list object for the same policies. */
 export function selectingPolicies(policies: Policies, labels: StringMap): Policies {
   return selectionFrom(policies)(labels);
 }
 
-/** The same without policies that only report. */
+/** The policies that select a node with these labels, without those that only report. */
 export function enforcedPolicies(policies: Policies, labels: StringMap): Policies {
   return enforcedAmong(selectingPolicies(policies, labels));
 }
 
 /**
- * The policies that would be enforced on such a node without `--audit`. What they have set on nodes is removed also while `--audit` is set.
+ * The policies that would be enforced on such a node without `--audit`. The leader removes the startup taints that they have set also with `--audit`.
  */
 export function enforcedWithoutAudit(policies: Policies, labels: StringMap): Policies {
   return enforcedWithoutAuditAmong(selectingPolicies(policies, labels));
 }
 
-/** Those of a list that do more than report. The same list object each time. */
+/** The policies of a list that do more than report. Returns the same list object each time. */
 export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
 
-/** Those that would without `--audit`: copies, of which only the mode is as declared. The list of {@link enforcedAmong} where `--audit` is not set. */
+/** The policies of a list that would do more than report without `--audit`: copies in their declared mode, or the list of {@link enforcedAmong}. */
 export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies => {
   if (policies.every(({ mode, declared }) => mode === declared)) return enforcedAmong(policies);
   return policies
@@ -44,17 +44,7 @@ export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies 
 });
 
 const selectionFrom = oncePer((policies: Policies) => {
-  const byLabel = new Map<string, Map<string, number[]>>();
-  const others: number[] = [];
-  for (const [place, { nodeSelector }] of policies.entries()) {
-    const required = requiredLabel(nodeSelector);
-    if (!required) others.push(place);
-    for (const value of required?.values ?? []) {
-      const byValue = byLabel.get(required?.key ?? '') ?? new Map<string, number[]>();
-      byLabel.set(required?.key ?? '', byValue);
-      add(byValue, value, place);
-    }
-  }
+  const { byLabel, others } = indexByLabel(policies);
   const lists = new Map<string, Policies>();
 
   return (labels: StringMap): Policies => {
@@ -72,6 +62,42 @@ const selectionFrom = oncePer((policies: Policies) => {
   };
 });
 
+type Selecting = Pick<CompiledTaintPolicy, 'nodeSelector'>;
+
+/** The places of those that require a label with one of some values, by its key and each value, and the places of the others. */
+function indexByLabel(selecting: readonly Selecting[]) {
+  const byLabel = new Map<string, Map<string, number[]>>();
+  const others: number[] = [];
+  for (const [place, { nodeSelector }] of selecting.entries()) {
+    const required = requiredLabel(nodeSelector);
+    if (!required) others.push(place);
+    for (const value of required?.values ?? []) {
+      const byValue = byLabel.get(required?.key ?? '') ?? new Map<string, number[]>();
+      byLabel.set(required?.key ?? '', byValue);
+      add(byValue, value, place);
+    }
+  }
+  return { byLabel, others };
+}
+
+/**
+ * The pairs that may select one node, in their order. Those that require different values of a label are left out: there may be a policy for each
+ * node, and each pair of thousands would be compared.
+ */
+export function possiblePairs<T extends Selecting>(selecting: readonly T[]): [T, T][] {
+  const { byLabel, others } = indexByLabel(selecting);
+  return selecting.flatMap((first, place) => {
+    const required = requiredLabel(first.nodeSelector);
+    const places = [...others];
+    for (const [key, byValue] of byLabel) {
+      const values = key === required?.key ? required.values : [...byValue.keys()];
+      places.push(...values.flatMap((value) => byValue.get(value) ?? []));
+    }
+    const later = inOrder(places.filter((other) => other > place));
+    return at(selecting, later).map((second): [T, T] => [first, second]);
+  });
+}
+
 /** The policies with a rule that may match taints of the key, in their order. The policy itself decides which taints it matches. */
 export function policiesFor(policies: Policies, key: string): Policies {
   return policies.length <= FEW ? policies : meaningAmong(policies)(key);
@@ -82,7 +108,7 @@ export function isProtectedBy(selecting: Policies, taint: Taint): boolean {
   return policiesFor(selecting, taint.key).some((policy) => protects(policy, taint));
 }
 
-/** The policies of which that is true. */
+/** The policies that protect the taint and do more than report. */
 export function protectorsOf(selecting: Policies, taint: Taint): Policies {
   return policiesFor(selecting, taint.key).filter((policy) => protects(policy, taint));
 }
@@ -116,7 +142,7 @@ function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelecto
   return among && { key: among.key, values: [...new Set(among.values)] };
 }
 
-/** `DOMAIN/` of a key, or of a pattern `DOMAIN/*`, which no key is. Empty for a key without domain. */
+/** `DOMAIN/` of a key or of a pattern `DOMAIN/*`. No key is equal to it. Empty for a key without domain. */
 function domainOf(key: string): string {
   return key.slice(0, key.indexOf('/') + 1);
 }
@@ -131,6 +157,6 @@ function inOrder(places: readonly number[]): number[] {
   return [...new Set(places)].sort((a, b) => a - b);
 }
 
-function at(policies: Policies, places: readonly number[]): Policies {
+function at<T>(policies: readonly T[], places: readonly number[]): T[] {
   return places.flatMap((place) => policies[place] ?? []);
 }

@@ -43,7 +43,7 @@ export interface CompiledTaintPolicy {
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
-  /** Whether the allow-removal annotation allows removals in the declared mode. Not in Audit, which allows all of them. */
+  /** Whether the allow-removal annotation allows removals in the declared mode. False for Audit, which allows all removals. */
   readonly allowsRemovalByAnnotation: boolean;
   /** The required taints, in the form in which they are set. */
   readonly required: readonly Stated<EnsuredTaint>[];
@@ -51,7 +51,7 @@ export interface CompiledTaintPolicy {
   readonly startup: readonly Stated<EnsuredTaint>[];
   /** The startup taints that the leader removes when `readyWhen` holds. */
   readonly untilReady: readonly Stated<UntilReadyTaint>[];
-  /** The taints that a node gets when it registers: the required ones, and startup taints. These are all rules with `ensure`. */
+  /** The taints that a node gets when it registers: the required ones and startup taints, by all rules with `ensure`. */
   readonly ensured: readonly Stated<EnsuredTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
@@ -136,7 +136,7 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
 
 /**
  * The keys of the startup taints of all policies that set them. Users and agents remove these taints, so no pattern matches them. A policy in mode
- * Audit changes nothing, neither what other policies protect.
+ * Audit sets none, so it must not change what other policies protect.
  */
 export function startupKeysOf(policies: readonly Policy[]): string[] {
   const rules = policies.flatMap((policy) =>

@@ -14,7 +14,7 @@ export const MAX_VIOLATORS = 10;
 /** How many patched DaemonSets a status lists: more than clusters have, and few enough for one object. */
 export const MAX_PATCHED = 256;
 
-/** What --audit means, for `doctor`, `explain` and `export`. The admission policy `taintkeeper-node-metadata` stays in force. */
+/** The effect of --audit, for `doctor`, `explain` and `export`. The admission policy `taintkeeper-node-metadata` stays in force. */
 export const AUDIT_NOTE = 'taintkeeper runs with --audit: policies only report';
 
 /** In the order in which a status lists them. */
@@ -23,16 +23,16 @@ const CONDITION_TYPES = Object.keys(CONDITIONS);
 type ReadyReason = StateOf<'Ready'>['reason'];
 const READY_REASONS = Object.keys(CONDITIONS.Ready.reasons).filter((reason) => reason !== 'InForce') as ReadyReason[];
 
-/** The number of items in one message. */
+/** The most items in one message. */
 const MAX_PROBLEMS = 16;
 
-/** Length of all items of one message. */
+/** The maximum length of all items of one message together. */
 const MAX_ITEMS_LENGTH = 16_000;
 
-/** Length of a message. The schema allows the double, but etcd must have room for one of each type. */
+/** The maximum length of a message. The schema allows twice as much, but one message of each type must fit into an object in etcd. */
 const MAX_MESSAGE_LENGTH = 16_384;
 
-/** `NAMESPACE/NAME`. */
+/** The maximum length of `NAMESPACE/NAME`. */
 const MAX_VIOLATOR_LENGTH = 317;
 
 const MAX_NAMESPACE_LENGTH = 63;
@@ -41,7 +41,7 @@ const MAX_UID_LENGTH = 128;
 
 const MAX_TOLERATION_LENGTH = 512;
 
-/** Length of all patched DaemonSets as JSON: 256 with usual names and tolerations need two thirds of it. */
+/** The maximum length of all patched DaemonSets as JSON: 256 with usual names and tolerations need two thirds of it. */
 const MAX_PATCHED_LENGTH = 131_072;
 
 const INT32_MAX = 2 ** 31 - 1;
@@ -151,7 +151,7 @@ export const PolicyStatusSchema = Type.Object(
   { description: 'The observed state of the policy. Written by taintkeeper.' },
 );
 
-/** When a status has each condition, as text. */
+/** When a status contains each condition, in words. */
 function presence(): string {
   const { Ready: _, ...others } = CONDITIONS;
   return Object.entries(others)
@@ -167,7 +167,7 @@ export function conditionOf(status: unknown, type: ConditionType): PolicyConditi
   return (status as PolicyStatus | undefined)?.conditions?.find((condition) => condition.type === type);
 }
 
-/** How many nodes wait with a startup taint, by the status of a policy object. 0 if the status does not say so. */
+/** How many nodes wait with a startup taint, by the status of a policy object. 0 if the status does not contain a number. */
 export function waitingIn(status: unknown): number {
   const waiting: unknown = (status as PolicyStatus | null | undefined)?.waiting;
   return Number.isSafeInteger(waiting) ? Math.max(0, Number(waiting)) : 0;
@@ -195,17 +195,17 @@ export interface StatusInput {
   readonly generation: number;
   /** The problems of the policy. */
   readonly problems: readonly Problem[];
-  /** The generation that is in force, if any is. */
+  /** The generation that is in force. Undefined if none is. */
   readonly inForce: { readonly generation: number } | undefined;
-  /** The effective mode, if anything is in force. */
+  /** The effective mode. Undefined if no generation is in force. */
   readonly mode?: string | undefined;
   /** True if every policy counts as mode Audit. */
   readonly audit: boolean;
   /** Warnings about a policy that is in force. */
   readonly notes?: readonly string[];
   /**
-   * The reports of the controllers. Several of one type become one condition with all messages. A report of Ready that is True is a note: it counts
-   * while nothing makes Ready False.
+   * The reports of the controllers. Reports of the same type become one condition with all messages. A report of Ready with status True is a note,
+   * which counts only if the condition Ready is True.
    */
   readonly reported: readonly ReportedCondition[];
   /** The DaemonSets that it has patched. */
@@ -246,9 +246,9 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
 }
 
 /**
- * The status as the API server accepts it: it refuses one that exceeds a limit of the schema as a whole, and etcd refuses one that is too large. Much
- * of the text comes from annotations, which other users write. A message is cut. A record of a patched DaemonSet is left out, because a part of it
- * would mean something else.
+ * The status within the limits: the API server refuses the whole status if it exceeds a limit of the schema, and etcd refuses one that is too large.
+ * Much of the text comes from annotations, which other users write. A message is cut. A record of a patched DaemonSet is left out, because a part of
+ * it would have a different meaning.
  */
 function withinLimits({
   conditions,
@@ -265,7 +265,7 @@ function withinLimits({
   };
 }
 
-/** The last ones that there is room for. */
+/** The last records, as many as fit. */
 function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
   const valid = patched.flatMap((one) => {
     const { namespace, name, uid, installation = '' } = one;
@@ -280,13 +280,13 @@ function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
   return withinBudget(lastFirst, MAX_PATCHED_LENGTH, (one) => JSON.stringify(one).length).reverse();
 }
 
-/** The texts of a message, of which none takes the room of the others. */
+/** The texts of a message, each cut to an equal share of the length. */
 function itemsOf(texts: readonly string[]): string[] {
   const items = atMost(MAX_PROBLEMS, texts);
   return items.map((text) => shorten(text, Math.floor(MAX_ITEMS_LENGTH / items.length)));
 }
 
-/** By type. */
+/** The conditions by their type. */
 function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
   const states = new Map<string, ConditionState>();
   const reported = worstFirst(
@@ -302,12 +302,12 @@ function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
   return states;
 }
 
-/** Whether it belongs to the message of a policy that is in force. */
+/** Whether the report is a note in the message of a policy that is in force. */
 function isNote({ type, status }: ReportedCondition): boolean {
   return type === 'Ready' && status === 'True';
 }
 
-/** Two rules of a policy may report the same. */
+/** The messages, each once: two rules of a policy may report the same one. */
 function messagesOf(reported: readonly ReportedCondition[]): string[] {
   return [...new Set(reported.map(({ message }) => message))];
 }
@@ -341,7 +341,7 @@ function firstOf(notes: readonly ReportedCondition[]): ReadyReason | undefined {
   return READY_REASONS.find((known) => notes.some(({ reason }) => reason === known));
 }
 
-/** Which fields are ignored, and the effect. */
+/** The ignored fields and the effect, in words. */
 export function ignoredText(ignored: readonly Path[]): string {
   const those = ignored.length === 1 ? 'this field; it is' : 'these fields; they are';
   return (

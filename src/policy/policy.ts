@@ -25,7 +25,7 @@ export interface TaintPolicy {
   readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly spec: TaintPolicySpec;
-  /** Fields of startup taints that this version does not know. Absent if there are none: always in a file. */
+  /** Fields of startup taints that this version does not know. Absent if there are none, and for a policy from a file. */
   readonly unknownParts?: readonly UnknownPart[];
 }
 
@@ -49,7 +49,7 @@ export interface RecoveryPolicy {
 
 export type Policy = TaintPolicy | TolerationPolicy | TolerationRestriction | RecoveryPolicy;
 export type PolicyKind = Policy['kind'];
-/** The kinds that select objects, and count those that differ from the policy. */
+/** The kinds that select objects, and whose status counts those that violate the policy. */
 export type SelectingKind = Exclude<PolicyKind, 'TolerationRestriction'>;
 
 /** Whether the policy selects DaemonSets by `spec.daemonSets`. */
@@ -62,7 +62,7 @@ export function modeOf({ spec }: Policy): string {
   return spec.mode ?? DEFAULT_RECOVERY_MODE;
 }
 
-/** The whole object, from a file or from the API server. */
+/** The schema of the whole object, from a file or from the API server. */
 const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>
   Type.Object(
     {
@@ -87,7 +87,7 @@ const SCHEMAS: Readonly<Record<PolicyKind, TSchema>> = {
   RecoveryPolicy: RecoveryPolicySchema,
 };
 
-/** The policy of a value, or its problems. */
+/** The policy that was read, or its problems. */
 export type PolicyResult =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -97,7 +97,7 @@ export function parsePolicy(value: unknown): PolicyResult {
   return parseKnown(value, []);
 }
 
-/** @param ignored the fields that were taken out of the policy, because this version does not know them */
+/** @param ignored the fields that were removed from the policy because this version does not know them */
 function parseKnown(value: unknown, ignored: readonly Path[]): PolicyResult {
   const kind = kindOf(value);
   switch (kind) {

@@ -1,7 +1,7 @@
 /** A place in a document: property names and list indexes, from the top. */
 export type Path = readonly (string | number)[];
 
-/** A problem of a policy: its place, and what to do. */
+/** A problem of a policy: where it is, and what to do. */
 export interface Problem {
   readonly path: Path;
   readonly message: string;

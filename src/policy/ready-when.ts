@@ -15,7 +15,7 @@ import {
 const MAX_ITEMS = 16;
 const PROGRESS_DEADLINE_SECONDS = 600;
 
-/** An extended resource, or huge pages of one size: every node has the others at once. */
+/** An extended resource, or huge pages of one size. Every node has the other resources from the beginning. */
 const READY_RESOURCE = `^(${DNS_SUBDOMAIN}/([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]|hugepages-[0-9]+[A-Za-z]*)$`;
 const MATCHES_READY_RESOURCE = new RegExp(READY_RESOURCE);
 
@@ -127,16 +127,11 @@ const LIST_KEYS = {
   allocatable: ['resource'],
 } as const;
 
-/** The parts of `readyWhen` that hold or do not hold on a node. */
-const PARTS = ['daemonSets', 'allDaemonSets', 'conditions', 'csiDrivers', 'allocatable'] as const;
-
-type PartName = (typeof PARTS)[number];
-
 /**
- * What each part says of the boot of the node.
- * - `Present`: it does not hold on a node on which nothing runs yet.
- * - `None`: it may hold for want of anything to wait for. A node may have no DaemonSet of `allDaemonSets`.
- * - `Unknown`: no field says from which boot it is.
+ * Whether a part of `readyWhen` that holds shows that the node is ready after its latest boot.
+ * - `Present`: yes, because the part does not hold while nothing runs on the node.
+ * - `None`: no, because there may be nothing to wait for. A node may have no DaemonSet of `allDaemonSets`.
+ * - `Unknown`: no, because no field says from which boot the state is.
  */
 const BOOT_OF_PART = {
   daemonSets: 'Present',
@@ -144,14 +139,18 @@ const BOOT_OF_PART = {
   conditions: 'Unknown',
   csiDrivers: 'Unknown',
   allocatable: 'Present',
-} as const satisfies Record<PartName, string>;
+} as const satisfies Record<keyof ReadyParts, string>;
 
-/** The parts of which this is known: see {@link BOOT_OF_PART}. */
+type PartName = keyof typeof BOOT_OF_PART;
+
+const PARTS = Object.keys(BOOT_OF_PART) as readonly PartName[];
+
+/** The parts with this entry in {@link BOOT_OF_PART}. */
 export function partsOfBoot(boot: 'Present' | 'Unknown'): readonly PartName[] {
   return PARTS.filter((part) => BOOT_OF_PART[part] === boot);
 }
 
-/** What the constraint reads. */
+/** The fields that the constraint reads. */
 type SomePart = Readonly<Partial<Record<PartName, unknown>>>;
 
 const NEEDS_PART: Constraint<SomePart> = {
@@ -282,7 +281,7 @@ export function partsOf({
   return { daemonSets, allDaemonSets: allDaemonSets ? [allDaemonSets] : [], conditions, csiDrivers, allocatable };
 }
 
-/** The parts of several policies together: each item once. */
+/** The parts of several policies together, with each item once. */
 export function joinedParts(all: readonly ReadyParts[]): ReadyParts {
   return {
     daemonSets: once(all.flatMap(({ daemonSets }) => daemonSets)),
@@ -302,7 +301,7 @@ export function needDaemonSets({ daemonSets, allDaemonSets }: ReadyParts): boole
   return daemonSets.length + allDaemonSets.length > 0;
 }
 
-/** After how long the taint is removed although `readyWhen` does not hold. Undefined for never. */
+/** After how long the leader removes the taint although `readyWhen` does not hold. Undefined if it never does. */
 export function removeAfterMsOf(readyWhen: ReadyWhen): number | undefined {
   return readyWhen.afterDeadline === 'Remove' ? progressDeadlineMsOf(readyWhen) : undefined;
 }

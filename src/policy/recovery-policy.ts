@@ -14,8 +14,8 @@ export const DEFAULT_RECOVERY_MODE: RecoveryMode = 'Recover';
 
 export interface RecoveryTimings {
   /**
-   * How long a pod has to be Failed, on a node that is Ready, before it counts as stuck. The next one of the same DaemonSet on the same node has to be
-   * Failed for twice as long, and so on.
+   * How long a pod has to be Failed on a Ready node before it counts as stuck. The time doubles for each further pod of the same DaemonSet on the same
+   * node.
    */
   readonly stuckMs: number;
   /** How many pods of one DaemonSet on one node are deleted within the window. The others are left to the DaemonSet controller. */
@@ -23,7 +23,7 @@ export interface RecoveryTimings {
   readonly windowMs: number;
 }
 
-/** The DaemonSet controller replaces the first four failed pods sooner by itself: its back-off is 1 s, 2 s, 4 s, 8 s, up to 15 minutes. */
+/** The DaemonSet controller replaces the first four failed pods earlier: its back-off is 1 s, 2 s, 4 s, 8 s, up to 15 minutes. */
 export const RECOVERY_TIMINGS: RecoveryTimings = { stuckMs: 10_000, limit: 3, windowMs: 600_000 };
 
 /** `spec` of a RecoveryPolicy: the source of the TypeScript type, the validation and the CRD. */

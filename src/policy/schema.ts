@@ -17,7 +17,7 @@ import type { Path, Problem } from './problem.ts';
 
 /**
  * `spec.backstop`: what enforces the policy in addition to the webhook.
- * @param withoutIt what `None` means for this kind, as a sentence
+ * @param withoutIt the effect of `None` for this kind, as a sentence
  */
 export function backstopSchema(withoutIt: string) {
   return Type.Enum(['None', 'Native'], {
@@ -70,8 +70,8 @@ export function brokenConstraints<Value>(
     }));
 }
 
-// Parts that several schemas of policies use. The limits are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation). If it has
-// none, they are large, and keep a policy readable.
+// Parts that several schemas of policies use. The limits are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation). Where it
+// has no limit, a large one keeps policies readable.
 
 /** {@link isQualifiedName} in CEL. */
 export const celIsQualifiedName = (text: string) =>
@@ -120,7 +120,7 @@ export const MAX_NAME_PATTERNS = 64;
 export const NamePatterns = (description: string, options: { default?: string[] } = {}) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 253 }), { description, maxItems: MAX_NAME_PATTERNS, ...options });
 
-// The default is 8, and some of TypeBox's errors repeat others.
+// The default is 8, which is too few, because some of TypeBox's errors repeat others.
 Settings.Set({ maxErrors: 100 });
 
 /** The problems of a value by a schema, with the expected and the actual value. */
@@ -129,8 +129,8 @@ export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
     const path = fromPointer(error.instancePath, value);
     const found = valueAt(value, path);
     switch (error.keyword) {
-      case 'boolean': // The echo of additionalProperties, which says it better.
-      case '~refine': // A quicker way of asking what is asked beside it.
+      case 'boolean': // Repeats additionalProperties, which says more.
+      case '~refine': // A faster form of another check in the same schema, which also reports the problem.
         return [];
       case 'additionalProperties':
         return error.params.additionalProperties.map((name) => ({

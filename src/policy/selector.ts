@@ -21,7 +21,7 @@ const LABEL_KEY: Constraint<string> = {
   message: 'expected a label key, NAME or DOMAIN/NAME',
 };
 
-/** {@link LABEL_KEY} for a whole map: a CRD has no place for constraints on a map's keys. */
+/** {@link LABEL_KEY} for a whole map, because a CRD cannot have constraints on the keys of a map. */
 const LABEL_KEYS: CelRule = {
   cel: `self.all(key, ${celIsQualifiedName('key')})`,
   message: LABEL_KEY.message,
@@ -80,7 +80,7 @@ export const LabelSelectorSchema = (description: string) =>
         Type.Array(RequirementSchema, { description: 'Requirements that must all hold.', maxItems: 64 }),
       ),
     },
-    // Two appliers never share a selector, because half of one is another selector. As in meta/v1.
+    // Only one field manager owns the whole selector, because a part of it would select other objects. As in meta/v1.
     { description, additionalProperties: false, 'x-kubernetes-map-type': 'atomic' },
   );
 
@@ -101,7 +101,7 @@ export function checkSelector(path: Path, { matchLabels = {}, matchExpressions =
   ];
 }
 
-/** The selector of a text, or why it is none. */
+/** The selector that a text contains, or the problem of the text. */
 export type SelectorResult =
   | { readonly ok: true; readonly selector: PolicySelector }
   | { readonly ok: false; readonly problem: string };

@@ -14,7 +14,7 @@ export interface Reason {
   readonly next?: string;
   /** The condition has its healthy status with this reason. */
   readonly healthy?: true;
-  /** If they differ from those of the condition. */
+  /** Absent if equal to those of the condition. */
   readonly level?: ConditionLevel;
   readonly word?: string;
   /** The check of doctor that reports it with more detail than the condition has. */
@@ -23,7 +23,7 @@ export interface Reason {
 
 interface ConditionEntry {
   readonly meaning: string;
-  /** When the status has the condition. */
+  /** When the status contains the condition, in words. */
   readonly present: string;
   /** The status that needs no action. */
   readonly healthy: 'True' | 'False';
@@ -235,7 +235,7 @@ export const CONDITIONS = {
     meaning: 'The native policies of `backstop: Native` are in force.',
     present: 'with `backstop: Native`',
     healthy: 'True',
-    // Stalled repeats it.
+    // The condition Stalled reports the same.
     level: 'quiet',
     word: 'in force, without its backstop',
     reasons: {
@@ -248,7 +248,7 @@ export const CONDITIONS = {
 export type ConditionType = keyof typeof CONDITIONS;
 export type StalledReason = keyof (typeof CONDITIONS)['Stalled']['reasons'];
 
-/** What a condition of the type can say. */
+/** The possible content of a condition of the type. */
 export interface StateOf<T extends ConditionType> {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: Extract<keyof (typeof CONDITIONS)[T]['reasons'], string>;
@@ -282,7 +282,7 @@ export interface Assessment {
   readonly check: Reason['check'];
 }
 
-/** The level of the condition. One of a type that this version does not know is quiet. */
+/** The meaning of the condition for users. A condition of a type that this version does not know is quiet. */
 export function assessCondition({
   type,
   status,
@@ -293,7 +293,7 @@ export function assessCondition({
     : undefined;
   const known = entry && Object.hasOwn(entry.reasons, reason) ? entry.reasons[reason] : undefined;
   const isHealthy = entry === undefined || status === entry.healthy;
-  // A reason that does not belong to the status says nothing of it.
+  // A reason that does not belong to the status is ignored.
   const own = isHealthy && !known?.healthy ? undefined : known;
   return {
     level: own?.level ?? (isHealthy ? 'quiet' : entry.level),

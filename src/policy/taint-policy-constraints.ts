@@ -2,7 +2,7 @@ import type { CelRule, Constraint } from './schema.ts';
 import type { ConstrainedRule } from './taint-rule.ts';
 
 /*
- * What the types of a TaintPolicy's fields do not say, for the program and for the API server.
+ * Constraints of a TaintPolicy that the types of its fields do not express, for the program and for the API server.
  */
 
 interface ConstrainedSpec {
@@ -21,7 +21,7 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     field: 'failurePolicy',
   },
   {
-    // `staysOff` in judge/request/node-mutation.ts, and `removedForGood` in native/node-restoration.ts, write an entry without a check that it is read.
+    // `staysOff` in judge/request/node-mutation.ts and `removedForGood` in native/node-restoration.ts do not check that the policy reads their entry.
     holds: ({ removalByAnnotation, exempt: { users = [], groups = [] } = {}, taints }) =>
       removalByAnnotation !== 'Forbidden' ||
       users.length + groups.length === 0 ||
@@ -36,7 +36,7 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
   },
 ];
 
-/** For the API server only. `checkContradiction` of taint-policy.ts checks the same, with the other rule. */
+/** For the API server only. `checkContradiction` of taint-policy.ts checks the same, and names the other rule. */
 export const NO_CONTRADICTION: CelRule = {
   cel:
     'self.taints.all(a, !has(a.ensure) || !has(a.value) || ' +

@@ -10,8 +10,8 @@ import { checkRule, type TaintRule, TaintRuleSchema } from './taint-rule.ts';
 export type FailurePolicy = 'Fail' | 'Ignore';
 
 /**
- * What happens to an update that removes a taint of the policy while the webhook is unavailable. `mode` is the effective one: Audit refuses nothing,
- * whatever the policy says.
+ * What happens to an update that removes a taint of the policy while the webhook is unavailable.
+ * @param mode the effective one: in mode Audit, the result is never Fail
  */
 export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): FailurePolicy {
   if (mode === 'Audit') return 'Ignore';
@@ -123,7 +123,7 @@ export function checkTaintPolicy(spec: TaintPolicySpec, unknownParts: readonly U
   ];
 }
 
-/** Two taints with `ensure`, of one key and effect, with different values. A node can have only one of them. */
+/** The problem if an earlier rule with `ensure` has the same key and effect, and another value. A node can have only one of them. */
 function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
   const rule = rules[index];
   if (rule?.ensure === undefined || rule.value === undefined) return [];

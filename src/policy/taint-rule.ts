@@ -48,7 +48,7 @@ const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
   },
 ];
 
-/** What constraints of rules read, as far as the types allow. */
+/** The fields that constraints of rules read. */
 export interface ConstrainedRule {
   readonly key: string;
   readonly effect?: string;
@@ -61,12 +61,12 @@ export interface ConstrainedRule {
 /** When taintkeeper sets a taint. AtRegistration and UntilReady: in the request that creates the Node. */
 const ENSURED = ['Always', 'AtRegistration', 'UntilReady'] as const;
 
-/** A startup taint is set once. A rule with it protects nothing: every user may remove the taint. */
+/** Whether the rule is for a startup taint. Such a rule protects nothing: every user may remove the taint. */
 export function isStartup(ensure: TaintRule['ensure']): boolean {
   return ensure === 'AtRegistration' || ensure === 'UntilReady';
 }
 
-/** Set by an administrator, who asks Kubernetes to delete the pods of the node by force. Kubernetes does not remove it. */
+/** An administrator sets this taint, so that Kubernetes deletes the pods of the node by force. Kubernetes does not remove it. */
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** The taints that Kubernetes itself sets and removes. */
@@ -152,7 +152,7 @@ const TRANSIENT = matchesAny(
   TRANSIENT_TAINT_KEYS.filter(isPattern),
 ).text;
 
-/** For the API server only. {@link checkRule} checks the same, with the key. */
+/** For the API server only. {@link checkRule} checks the same, and names the key. */
 const NOT_IDLE: CelRule = {
   cel: `!self.key.contains('*') || !(${TRANSIENT})`,
   message:
@@ -233,9 +233,9 @@ export function checkRule(rule: TaintRule, path: Path, hasUnknownPart: boolean):
   ];
 }
 
-/** A domain whose taints Kubernetes, autoscalers or operators set and remove. No pattern ever covers those. */
+/** The problem of a pattern that matches only transient taints, which no pattern covers. */
 function checkPattern({ key }: TaintRule, path: Path): Problem[] {
-  // The pattern itself, taken as a key: if that is such a taint, so is everything that it could match.
+  // The pattern is checked as if it were a key: if it is transient, so are all keys that it matches.
   if (!isPattern(key) || !isTransientTaintKey(key)) return [];
   return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
 }
@@ -245,7 +245,7 @@ export interface CompiledTaintRule extends TaintRule {
   readonly field: string;
 }
 
-/** Finds the first rule that matches a taint: one with the taint's key before one with its domain. */
+/** Finds the first rule that matches a taint. Rules with the exact key come before rules with its domain. */
 export function compileRules(rules: readonly CompiledTaintRule[]): (taint: Taint) => CompiledTaintRule | undefined {
   const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
   const exact = Map.groupBy(

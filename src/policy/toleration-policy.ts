@@ -63,7 +63,7 @@ const PolicyTolerationSchema = Type.Object(
           'For NoExecute: how many seconds, at least, the taint is tolerated. Without it, forever. The first toleration that matches a taint ' +
           'determines the time, and additions come last. So a DaemonSet whose own toleration ends earlier is reported, and nothing is added.',
         format: 'int64',
-        // Beyond these limits, JavaScript would read another number.
+        // JavaScript cannot represent all integers beyond these limits.
         minimum: Number.MIN_SAFE_INTEGER,
         maximum: Number.MAX_SAFE_INTEGER,
       }),

@@ -1,6 +1,6 @@
 import { type DaemonSetView, isLeftAlone } from '../judge/daemon-set-view.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { isDeparting } from '../kubernetes/transient-taints.ts';
+import { isDeparting, isUnderPressure } from '../kubernetes/transient-taints.ts';
 import type { CompiledRecoveryPolicy, RecoveryTimings } from '../policy/recovery-policy.ts';
 
 // All times here are in milliseconds, by one monotonic clock of the process that asks.
@@ -27,17 +27,6 @@ export function isRecoverable({ pod, daemonSet, node }: RecoveryScene): boolean 
   if (isLeftAlone(daemonSet.value)) return false;
   // A kubelet that shuts down gracefully sets Ready to False first.
   return node?.ready === true && !isDeparting(node.taints) && !isUnderPressure(node.taints);
-}
-
-/** Kubernetes' taints for a node on which the kubelet evicts pods, also those of DaemonSets, and rejects new ones. */
-const PRESSURE_TAINT_KEYS: readonly string[] = [
-  'node.kubernetes.io/disk-pressure',
-  'node.kubernetes.io/memory-pressure',
-  'node.kubernetes.io/pid-pressure',
-];
-
-function isUnderPressure(taints: readonly Taint[]): boolean {
-  return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
 /** An earlier deletion of a pod of the same DaemonSet on the same node. */

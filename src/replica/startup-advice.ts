@@ -41,7 +41,9 @@ export async function startupAdvice(
     ...awaited.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
   ]);
   const daemonSets = new Map(found);
-  const faults = startupFaults(policy, { others, replicas, daemonSetOf: (one) => daemonSets.get(daemonSetName(one)) });
+  const policies = [policy, ...others];
+  const daemonSetOf = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
+  const faults = startupFaults(policy, { policies, replicas, daemonSetOf });
   return [...faults.map(({ warning }) => warning), ...startupNotes(policy, inNamespaces.flat()).warnings];
 }
 

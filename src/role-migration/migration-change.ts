@@ -15,7 +15,7 @@ import type { MigratingNode, MigrationFacts } from './migration-facts.ts';
 export type Change =
   /** The node gets the new label, with the value of the old one. */
   | { readonly kind: 'label'; readonly node: string; readonly value: string }
-  /** The pod template gets tolerations, and the new label's key replaces the old one in all its selectors. */
+  /** The pod template gets tolerations. If `selects`, the key of the new label replaces the old one in all its selectors. */
   | {
       readonly kind: 'template';
       readonly workload: Workload;

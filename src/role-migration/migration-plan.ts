@@ -40,7 +40,7 @@ function harmlessPart(change: Change): Change | undefined {
   return change.kind === 'template' && change.tolerations.length > 0 ? { ...change, selects: false } : undefined;
 }
 
-/** Without transient taints: a workload that may run on the node without them must not lose it, either. */
+/** The node without transient taints: a workload that may run there after these are removed must not lose the node, either. */
 function atRest(node: MigratingNode): MigratingNode {
   return { ...node, taints: node.taints.filter(({ key }) => !isTransientTaintKey(key)) };
 }
@@ -49,7 +49,7 @@ function atRest(node: MigratingNode): MigratingNode {
 function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
   switch (change.kind) {
     case 'template': {
-      // No workload loses a node by a toleration.
+      // A toleration makes no workload lose a node.
       if (!change.selects) return [];
       const workload = after.workloads.find((each) => isSame(each, change.workload));
       if (!workload) return [];
@@ -85,7 +85,7 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
           return `${what} would keep ${workloadName(workload)} off this node${advice}`;
         });
       if (change.kind !== 'unlabel') return lost;
-      // A policy must not lose or gain nodes by the change of a name.
+      // The removal of the old label must not change which nodes a policy selects.
       return [
         ...lost,
         ...left.map(
@@ -107,7 +107,7 @@ const WORDS = {
   untaint: 'removing the old taint from',
 } as const;
 
-/** What `kubeadm upgrade` writes anew, with its own tolerations (k8s.io/kubernetes/cmd/kubeadm/app/phases/addons/dns). */
+/** The workloads that `kubeadm upgrade` writes again, with its own tolerations (k8s.io/kubernetes/cmd/kubeadm/app/phases/addons/dns). */
 const KUBEADM_ADDONS: readonly string[] = ['Deployment kube-system/coredns'];
 
 /** What a user must know of the changes of a step, besides the managers of the workloads. */

@@ -27,7 +27,7 @@ interface MigrationRule {
 }
 
 /**
- * First additions, then removals. The new label comes before the workloads that will select it. The workloads that tolerate both taints come before
+ * Additions come before removals. The new label comes before the workloads that will select it. The workloads that tolerate both taints come before
  * the second taint. The policies come before the taint that some of them would restore.
  */
 export const MIGRATION_RULES: readonly MigrationRule[] = [
@@ -169,7 +169,7 @@ function coverageBy(rules: readonly CompiledTaintRule[]): (old: Pick<TaintRule, 
 
 const NOTHING: RemainingChanges = { changes: [], byHand: [] };
 
-/** A toleration of only the old taint gets one of the new taint beside it, also if `coverage fix` has written it. */
+/** Adds a toleration of the new taint for each toleration of only the old one, also to policies that `coverage fix` has written. */
 function rewritingTolerations(policy: TolerationPolicy): RemainingChanges {
   const { name, spec } = policy;
   const given = tolerationsOf(spec);
@@ -209,13 +209,13 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
     );
   const isProtected = coverageBy(compiled.protectionRules);
-  // A node can have one taint of a key and an effect, so any value will do for those that taintkeeper sets.
+  // A node can have only one taint of a key and an effect, so the value of a taint that taintkeeper sets makes no difference.
   const isSet = ({ effect }: TaintRule) =>
     compiled.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect);
-  // A startup rule would end the protection of its key by a domain, and contradict one by the key itself.
+  // An added startup rule would end the protection of its key by a rule with DOMAIN/*, and contradict a rule with the exact key.
   const coversNew = (rule: TaintRule) => isProtected(rule) || (isStartup(rule.ensure) && isSet(rule));
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
-  // From the end, so that the indexes of the others stay.
+  // From the end, so that the other indexes stay valid.
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);
   if (operations.length === 0) return NOTHING;
   const taints = [...edits.flatMap(({ kept }) => kept), ...edits.flatMap(({ added = [] }) => added)];

@@ -14,7 +14,7 @@ export interface TaintPair {
   readonly new: Taint;
 }
 
-/** The pairs of which one is on some node, and kubeadm's pair. */
+/** The pairs with a taint that some node carries, and kubeadm's pair. */
 export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[] {
   const found = nodes.flatMap(({ taints }) => taints.filter(({ key }) => key === OLD_ROLE || key === NEW_ROLE));
   const pairs = [{ key: OLD_ROLE, effect: 'NoSchedule' }, ...found]
@@ -29,7 +29,7 @@ export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[
 /**
  * The missing tolerations of a workload: if it tolerates one taint of a pair, it should tolerate both.
  *
- * A toleration for any value may cover more than its taint, and so require another one.
+ * An added toleration for any value may cover a further taint, whose counterpart then needs a toleration, too.
  */
 export function missingTolerations(
   workload: Workload,

@@ -70,7 +70,7 @@ export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNod
   return compile({ ...daemonSet, tolerations: daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork) });
 }
 
-/** The same for one pod, whose spec has all of its tolerations. A pod that is bound to a node may still run on every node. */
+/** {@link compileCoverage} for one pod, whose spec has all of its tolerations. The node to which it is bound does not count. */
 export function compilePodCoverage(pod: SchedulingView): (node: SchedulingNode) => Coverage {
   return compile({ ...pod, nodeName: '' });
 }
@@ -125,7 +125,7 @@ function evictionsBy(taints: readonly Taint[], tolerations: readonly Toleration[
     });
 }
 
-/** {@link compileCoverage} for callers that ask again about DaemonSets that have not changed: the leader does so each second. */
+/** {@link compileCoverage}, cached for DaemonSets that have not changed: the leader needs them each second. */
 export const compiledCoverage = oncePer(compileCoverage);
 
 /** How many of the nodes the DaemonSet runs on. */

@@ -22,7 +22,7 @@ export interface IntolerantPod {
  * none of them. Transient taints do not count, because nearly no pod tolerates those of a cordoned or starting node. A toleration with an unknown
  * operator counts as tolerating every value.
  *
- * @param except taints that do not count besides
+ * @param except other taints that do not count
  */
 export function intolerantPods(
   pods: readonly NodePod[],

@@ -18,8 +18,8 @@ export function isPluginDirectory(path: string): boolean {
 }
 
 /**
- * Whether a node without this daemon has no network for its pods, or is in other ways not one that Kubernetes can use. Plugins for devices and volumes have
- * the same priority class, and are often not meant for every node.
+ * Whether Kubernetes cannot use a node without this daemon, because its pods have no network or for another reason. Plugins for devices and volumes do
+ * not count: they have the same priority class, and are often not meant for every node.
  * @param writes the directories of the node that it mounts to write to
  */
 export function isNodeCritical(priorityClass: string, writes: readonly string[]): boolean {

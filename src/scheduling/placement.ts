@@ -36,8 +36,8 @@ export interface DaemonSetCounts {
 }
 
 /**
- * Where the pods are, from the status alone: available on each node where the DaemonSet should run. Undefined if the status does not say that, so
- * that the pods must be read.
+ * The placement from the status alone, if pods are available on each node where the DaemonSet should run. Undefined if the status does not show that:
+ * the pods must then be read.
  * @param nodes all nodes of the cluster
  */
 export function placementByStatus(

@@ -4,7 +4,7 @@ import { leavablePolicies } from '../conditions/ended-startup-taints.ts';
 import { conditionsOf, rulesOf } from '../conditions/node-policies.ts';
 import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
-import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
+import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
@@ -50,7 +50,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
 /** A node registers that lacks a required or startup taint, allows removals itself, or does not say for which boot it gets startup taints. */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksPresentTaint(binding), lacksBoot(binding)]),
+    any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksDeclaredTaint(binding), lacksBoot(binding)]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',
@@ -79,12 +79,12 @@ const OTHER_BOOT: Expression = bind(
 
 /** A node registers that still lacks a required or startup taint. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
-  const lacks = onCreation(lacksPresentTaint(policies));
+  const lacks = onCreation(lacksDeclaredTaint(policies));
   return entry(lacks, {
     name: 'report-registration.taintkeeper.dev',
     phase: 'validate',
     ...ON_CREATE,
-    conditions: { 'lacks-present-taint': lacks.expression },
+    conditions: { 'lacks-declared-taint': lacks.expression },
   });
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
@@ -77,7 +78,7 @@ export function backstop(
 ): Backstop {
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: CHECK_AGAIN_MS });
-  let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
+  let translated: { readonly of: unknown; readonly policies: readonly TranslatedPolicy[] } | undefined;
   /** By {@link versionOf}. */
   let states: ReadonlyMap<string, BackstopState> = new Map();
 
@@ -155,8 +156,9 @@ export function backstop(
 
   /** Translates only when a policy has changed: hundreds of policies take most of a second, in which no request is answered. */
   function translateAll(inForce: readonly { object: NamedPolicy; policy: Policy }[], mutates: boolean) {
-    const of = JSON.stringify([mutates, inForce.map(({ object }) => versionOf(object))]);
-    if (translated?.of !== of) {
+    // The policies themselves, too: one generation may be read with more fields than before.
+    const of = [mutates, inForce.map(({ object, policy }) => [versionOf(object), policy])];
+    if (!translated || !isDeepStrictEqual(translated.of, of)) {
       const among = inForce.map(({ policy }) => asInForce(policy));
       const policies = inForce.flatMap(({ object, policy }) => {
         if (!asksForNatives(policy)) return [];

@@ -5,6 +5,7 @@ import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import { daemonSetReference } from '../../kubernetes/event.ts';
+import { TOLERATIONS } from '../../objects/daemon-set-object.ts';
 import {
   describeOwner,
   FIELD_MANAGER,
@@ -66,8 +67,6 @@ export function daemonSetEvents(
     );
   });
 }
-
-const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
 
 /** The API server also answers so while a webhook is unavailable, which may last. */
 const INTERNAL_ERROR = 500;

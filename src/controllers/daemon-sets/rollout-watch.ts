@@ -1,8 +1,11 @@
-import type { ClusterNode } from '../../cluster/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
 import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../../scheduling/rollout.ts';
 
-type Rolling = Rollout & SchedulingView;
+/** Without having seen the rollout, nobody can tell whether a node failed in it or later. After this time it is no longer suspected. */
+const PROVEN_AFTER_MS = 86_400_000;
+
+type Rolling = Rollout & SchedulingView & Pick<ClusterDaemonSet, 'patchedAt'>;
 type Unready = ReadonlyMap<string, ClusterNode>;
 
 /** The state of a rollout, compared with earlier observations. */
@@ -28,8 +31,8 @@ export interface RolloutWatch {
 
 interface History {
   readonly generation: number;
-  /** The template has changed, and the DaemonSet has not been stable since. */
-  readonly unproven: boolean;
+  /** Before this time, the rollout may be what makes nodes not Ready. Infinite from a change of the template until the DaemonSet is stable. */
+  readonly provenAt: number;
   /** The nodes that are not Ready for another cause than the rollout. */
   readonly excused: Unready;
   readonly rolledOut: boolean;
@@ -47,12 +50,16 @@ export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stall
   return {
     observe(uid, daemonSet, unready, now) {
       const history = continued(histories.get(uid), daemonSet, unready, now);
-      const { healthySince, progressAt, rolledOut } = history;
+      const { healthySince, progressAt, provenAt, rolledOut } = history;
       const stable = healthySince !== undefined && now - healthySince >= stableMs;
       // The time without progress begins when a stable DaemonSet fails.
-      histories.set(uid, stable ? { ...history, unproven: false, progressAt: now } : history);
+      histories.set(uid, stable ? { ...history, provenAt: now, progressAt: now } : history);
       const stalled = !stable && now - progressAt >= stalledMs;
-      const waits = [...(healthySince === undefined ? [] : [healthySince + stableMs]), progressAt + stalledMs];
+      const waits = [
+        ...(healthySince === undefined ? [] : [healthySince + stableMs]),
+        progressAt + stalledMs,
+        provenAt,
+      ];
       return {
         rolledOut,
         stable,
@@ -69,20 +76,33 @@ export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stall
 function continued(before: History | undefined, daemonSet: Rolling, unready: Unready, now: number): History {
   const { generation, status } = daemonSet;
   const { observedGeneration, desired, updated, unavailable } = status;
-  const unproven = before !== undefined && (before.unproven || before.generation !== generation);
+  const { provenAt, isExcused } = before ? followed(before, generation) : takenOver(daemonSet, now);
   // New pods that break the network make nodes not Ready. Until the DaemonSet is stable, only nodes that were not Ready before the rollout are
   // excused.
-  const excused = unproven ? new Map([...unready].filter(([name]) => before.excused.has(name))) : unready;
+  const excused = now < provenAt ? new Map([...unready].filter(([, node]) => isExcused(node))) : unready;
   const isMissing = desired > updated || unavailable > 0;
   const mayMiss = isMissing && excused.size > 0 ? countCovered(daemonSet, excused.values()) : 0;
   const stage = [generation, observedGeneration, updated].join('/');
   const same = before?.stage === stage ? before : undefined;
   return {
-    ...{ generation, unproven, excused, stage },
+    ...{ generation, provenAt, excused, stage },
     rolledOut: isRolledOut(daemonSet, mayMiss),
     fewestUnavailable: Math.min(unavailable, same?.fewestUnavailable ?? unavailable),
     progressAt: same && unavailable >= same.fewestUnavailable ? same.progressAt : now,
     // The health of an earlier template does not count for a new one.
     healthySince: isHealthy(daemonSet, mayMiss) ? (same?.healthySince ?? now) : undefined,
   };
+}
+
+type Suspicion = Pick<History, 'provenAt'> & { readonly isExcused: (node: ClusterNode) => boolean };
+
+function followed(before: History, generation: number): Suspicion {
+  const provenAt = before.generation === generation ? before.provenAt : Number.POSITIVE_INFINITY;
+  return { provenAt, isExcused: ({ name }) => before.excused.has(name) };
+}
+
+/** An earlier leader may have patched the DaemonSet, and only the objects say when. */
+function takenOver({ patchedAt = 0 }: Rolling, now: number): Suspicion {
+  const provenAt = now + patchedAt + PROVEN_AFTER_MS - Date.now();
+  return { provenAt, isExcused: ({ unreadySince = 0 }) => unreadySince < patchedAt };
 }

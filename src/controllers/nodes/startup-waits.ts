@@ -165,7 +165,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const all = compiled();
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
-        others: all.filter((other) => other !== policy),
+        policies: all,
         daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),

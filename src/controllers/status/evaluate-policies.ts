@@ -101,12 +101,13 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
   );
   const selected = await nodesByPolicy(taintPolicies, nodes);
+  const selectedBy = (policy: CompiledTaintPolicy) => selected.get(policy) ?? [];
   const keys = keysOf(nodes);
   const problems = [
     ...input.objects.flatMap(ignoring),
     ...reports.problems(),
     ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
-    ...contradictions(taintPolicies, nodes).flatMap(contradicting),
+    ...contradictions(taintPolicies, selectedBy).flatMap(contradicting),
   ].filter(({ kind, policy }) => !left.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
   const letOthersRun = longLoop();
@@ -142,13 +143,13 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
 
   function idle(own: Compiled | undefined): string[] {
     if (own?.kind !== 'TaintPolicy') return [];
-    return [...idleNotes(own, selected.get(own) ?? [], nodes.length), ...startupNotes(own, daemonSets).notes];
+    return [...idleNotes(own, selectedBy(own), nodes.length), ...startupNotes(own, daemonSets).notes];
   }
 
   function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
     switch (own.kind) {
       case 'TaintPolicy':
-        return nodeFindings(own, selected.get(own) ?? [], known);
+        return nodeFindings(own, selectedBy(own), known);
       case 'TolerationPolicy':
         return daemonSetFindings(own, daemonSets, known);
       case 'TolerationRestriction':

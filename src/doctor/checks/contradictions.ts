@@ -21,8 +21,9 @@ export function checkContradictions({ policies, nodes }: Pick<Facts, 'policies' 
 
 function contradictions(policies: readonly Policy[], nodes: readonly DoctorNode[]): Finding[] {
   const { taintPolicies } = compilePolicies(policies.filter((policy) => policy.kind === 'TaintPolicy'));
+  const selected = ({ selectsNode }: CompiledTaintPolicy) => nodes.filter(({ labels }) => selectsNode(labels));
   const results = [
-    ...byPolicies(disagreements(taintPolicies, nodes), taintPolicies).map(disagreementFinding),
+    ...byPolicies(disagreements(taintPolicies, selected), taintPolicies).map(disagreementFinding),
     ...checkProtected(taintPolicies, nodes),
   ];
   if (results.length > 0) return results;

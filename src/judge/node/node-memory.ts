@@ -75,7 +75,7 @@ export function isBlank({ changes, conflicts, standing, entriesEndedAt, reboots,
 /** The memory after the leader has written these changes. Several policies may be the reason for one. */
 export function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
   const notUndone = new Set(
-    written.flatMap(({ taint, wasAsLeft }) => (wasAsLeft ? lastChange(memory, taint, now) : [])),
+    written.filter(({ wasAsLeft }) => wasAsLeft).map(({ taint }) => lastChange(memory, taint, now)),
   );
   const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
   const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
@@ -121,7 +121,6 @@ export function allowedByLeader(memory: NodeMemory, now: number): readonly Taint
 
 /** The memory after the leader has deleted its entries of these taints: a later entry is that of a user. */
 export function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint[]): NodeMemory {
-  if (taints.length === 0) return memory;
   const isRevoked = ({ taint, change }: TaintChange) =>
     change === 'allow' && taints.some((one) => sameTaint(one, taint));
   return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };

@@ -1,4 +1,4 @@
-import { identity, sameTaint, type Taint, withTaints } from '../../kubernetes/taint.ts';
+import { equalTaints, identity, sameTaint, type Taint, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import {
@@ -54,7 +54,7 @@ export interface NodeStep {
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
   readonly conflicting: readonly ConflictingChange[];
-  /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long. */
+  /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long, with the value of the entry. */
   readonly ended: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
@@ -107,7 +107,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     ...(bootInMs === 0 ? { boot, again } : { boot: undefined, again: [] }),
     late: toSet,
     removable: toRemove,
-    allowing: thoseWithEntry(toAllow, allowRemoval),
+    // The annotation may have no room for an entry.
+    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint)),
   };
   const conflicts = conflictsNow(
     known,
@@ -182,16 +183,6 @@ function changesOf(drift: NodeDrift, { late, removable, allowing }: StartupStep)
   ];
 }
 
-/** Without those for which the annotation has no room. */
-function thoseWithEntry<One extends { readonly taint: Taint }>(
-  all: readonly One[],
-  allowRemoval: string | undefined,
-): readonly One[] {
-  if (all.length === 0) return all;
-  const allowed = parseAllowedRemovals(allowRemoval);
-  return all.filter(({ taint }) => isRemovalAllowed(allowed, taint));
-}
-
 function conflictingBy(
   change: ConflictingChange['change'],
   left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
@@ -199,21 +190,31 @@ function conflictingBy(
   return left.map(({ taint, policies }) => ({ taint, change, policies }));
 }
 
-/** The taints of the node that stand together with their entry, and since when the leader has seen that. */
+/**
+ * The taints that entries name while the node carries them, and since when the leader has seen that. Where a policy sets a taint with any value, another
+ * value counts as well: the entry would keep the taint off for as long as it stands.
+ */
 function standingTaints(
   { labels, taints, allowRemoval }: StoredNode,
   policies: readonly CompiledTaintPolicy[],
   before: TaintTimes,
   now: number,
 ): TaintTimes {
-  const allowed = parseAllowedRemovals(allowRemoval);
-  if (allowed.taints.size === 0) return NO_TIMES;
+  const { entries } = parseAllowedRemovals(allowRemoval);
+  if (entries.length === 0) return NO_TIMES;
   const selecting = enforcedPolicies(policies, labels);
   // An entry keeps off a startup taint as well: the leader does not set it late, or again after a reboot.
   const isOfPolicies = (taint: Taint) => isProtectedBy(selecting, taint) || isStartupTaintOf(selecting, taint);
-  return taints
-    .filter((taint) => isRemovalAllowed(allowed, taint) && isOfPolicies(taint))
-    .map((taint) => ({ taint, at: timeOf(before, taint) ?? now }));
+  const alike = selecting
+    .flatMap(({ ensured }) => ensured.map(({ value }) => value))
+    .filter(({ anyValue }) => anyValue);
+  const isCarried = (named: Taint) =>
+    alike.some(({ taint }) => sameTaint(taint, named))
+      ? taints.some((one) => sameTaint(one, named))
+      : taints.some((one) => equalTaints(one, named)) && isOfPolicies(named);
+  return entries.flatMap(({ taint }) =>
+    taint !== undefined && isCarried(taint) ? { taint, at: timeOf(before, taint) ?? now } : [],
+  );
 }
 
 /**
@@ -226,14 +227,13 @@ function revokedTaints(
   awaited: StartupStep['awaited'],
   now: number,
 ): readonly Taint[] {
-  const ours = allowedByLeader(memory, now);
-  if (ours.length === 0) return ours;
-  const allowed = parseAllowedRemovals(allowRemoval);
   const isNeeded = (taint: Taint) =>
     awaited.some(
       ({ requirement, unrequiredSince }) => unrequiredSince !== undefined && sameTaint(requirement.taint, taint),
     );
-  return ours.filter((taint) => isRemovalAllowed(allowed, taint) && !isNeeded(taint));
+  return allowedByLeader(memory, now).filter(
+    (taint) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) && !isNeeded(taint),
+  );
 }
 
 function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {

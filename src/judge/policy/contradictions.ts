@@ -1,6 +1,7 @@
 import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
+import { possiblePairs } from '../../policy/policy-index.ts';
 import { byName, type CompiledTaintPolicy, type EnsuredTaint } from '../../policy/policy-set.ts';
 import { TAINT_MODES } from '../../policy/taint-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
@@ -21,9 +22,9 @@ interface RequiredByPolicy {
   readonly text: string;
 }
 
-/** Two policies that require different values of one taint, of nodes that both select or could select. A node can have only one of them. */
+/** Two policies that require different values of one taint, on nodes that both select or could select. A node can have only one of them. */
 export interface Disagreement {
-  /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
+  /** The taint of the policy with the stronger declared mode. If the modes are equal, of the policy that comes first by name. */
   readonly first: RequiredByPolicy;
   readonly second: RequiredByPolicy;
   readonly meeting: Meeting;
@@ -31,47 +32,43 @@ export interface Disagreement {
   readonly isAudited: boolean;
 }
 
-/** Whether the policies set different values on the same nodes, each of which can have only one. */
+/** Whether neither policy is in mode Audit, and both certainly select common nodes. */
 export function isContradiction({ meeting, isAudited }: Disagreement): boolean {
   return meeting.isCertain && !isAudited;
 }
 
+/** The nodes that a policy selects. */
+type SelectedNodes = (policy: CompiledTaintPolicy) => readonly Pick<NodeView, 'name'>[];
+
 /** All disagreements among the policies: taint by taint. Policies count by the mode that they declare. One that names no value accepts any. */
-export function disagreements(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
-  return disagreementsAmong(policies, sharedAmong(nodes));
+export function disagreements(policies: readonly CompiledTaintPolicy[], selected: SelectedNodes): Disagreement[] {
+  // A policy may have one of thousands of values, and disagree with all others.
+  const setOf = oncePer((policy: CompiledTaintPolicy) => new Set(selected(policy)));
+  return disagreementsAmong(policies, (one, other) =>
+    [...setOf(one).intersection(setOf(other))].map(({ name }) => name),
+  );
 }
 
 /** The names of the nodes that both policies select. */
 type SharedNodes = (one: CompiledTaintPolicy, other: CompiledTaintPolicy) => readonly string[];
 
-/** Evaluates each selector once for each node: a policy may have one of thousands of values, and disagree with all others. */
-function sharedAmong(nodes: readonly Named[]): SharedNodes {
-  const selectedBy = oncePer(
-    ({ selectsNode }: CompiledTaintPolicy) => new Set(nodes.filter(({ labels }) => selectsNode(labels))),
-  );
-  return (one, other) => {
-    const selected = selectedBy(other);
-    return [...selectedBy(one)].filter((node) => selected.has(node)).map(({ name }) => name);
-  };
-}
-
 function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: SharedNodes): Disagreement[] {
-  // Two policies may disagree about many taints, and meet on the same nodes every time.
+  // Computed once for each pair: two policies may disagree about many taints, always on the same nodes.
   const meetings = oncePer((one: CompiledTaintPolicy) =>
     oncePer((other: CompiledTaintPolicy) => ({ meeting: meetingOf(one, other, shared(one, other)) })),
   );
   const required = policies
     .toSorted(byDeclaredStrength)
-    .flatMap((policy) => policy.required.map(({ value, field }) => ({ ...value, policy, field })));
+    .flatMap((policy) =>
+      policy.required.map(({ value, field }) => ({ ...value, policy, field, nodeSelector: policy.nodeSelector })),
+    );
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
-    alike.flatMap((first, index) =>
-      alike.slice(index + 1).flatMap((second): Disagreement[] => {
-        const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
-        if (!meeting) return [];
-        const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
-        return [{ first: asText(first), second: asText(second), meeting, isAudited }];
-      }),
-    ),
+    possiblePairs(alike).flatMap(([first, second]): Disagreement[] => {
+      const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
+      if (!meeting) return [];
+      const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
+      return [{ first: asText(first), second: asText(second), meeting, isAudited }];
+    }),
   );
 }
 
@@ -83,17 +80,16 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
   return { policy, field, text: formatTaint(taint) };
 }
 
-type Named = Pick<NodeView, 'name' | 'labels'>;
-
 /** All contradictions among the policies. A node that registers gets the value of the first policy; the leader leaves a running node alone. */
-export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
+export function contradictions(policies: readonly CompiledTaintPolicy[], selected: SelectedNodes): Disagreement[] {
   // Not those that only report, and are compared with all others for nothing.
-  return disagreements(policies.filter(isEnforced), nodes).filter(isContradiction);
+  return disagreements(policies.filter(isEnforced), selected).filter(isContradiction);
 }
 
-const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
+/** Whether the policy does more than report, also with `--audit`. */
+export const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
 
-/** Those of the other policies that require another value of one of the policy's taints. */
+/** The other policies that require a different value of one of the policy's taints. */
 export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   if (!isEnforced(policy)) return [];
   const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
@@ -137,7 +133,7 @@ export function contradictionText({ first, second, meeting: { nodes } }: Disagre
   );
 }
 
-/** Which of two policies names the value that a node gets: the first. In words, why. */
+/** Why a node gets the value of the first policy, in words. */
 export function whyFirst(first: CompiledTaintPolicy, second: CompiledTaintPolicy): string {
   return first.declared === second.declared
     ? `both are in mode ${first.declared}, and ${first.name} comes first by name`
@@ -151,11 +147,11 @@ function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): num
 
 /** The nodes that two policies both select. */
 export interface Meeting {
-  /** The existing ones. */
+  /** The names of the existing ones. */
   readonly nodes: readonly string[];
-  /** Without existing ones: the policy whose nodes the other policy selects as well. */
+  /** If none exists: the policy whose possible nodes the other policy would all select as well. */
   readonly within?: CompiledTaintPolicy;
-  /** False if a node with the labels of both could be added, but need not. */
+  /** False if none exists, and each policy could also select nodes that the other one does not select. */
   readonly isCertain: boolean;
 }
 

@@ -10,11 +10,11 @@ import type { NodeView } from '../node-view.ts';
 import { missingOnRunning } from '../request/daemon-set.ts';
 import { waitingTaints } from './waiting-taints.ts';
 
-// What the status of a policy counts: the objects that it selects, and those that violate it. Nodes first, then DaemonSets, then pods.
+// The objects that the status of a policy counts: those that it selects, and those that violate it. First nodes, then DaemonSets and pods.
 
 /**
- * The nodes that lack what the policy declares: see {@link nodeDrift}.
- * @param before all violators as they were found the last time, the latest first
+ * The nodes on which required taints are missing: see {@link nodeDrift}.
+ * @param before all violators that were found the last time, the latest first
  */
 export function nodeFindings(
   policy: CompiledTaintPolicy,
@@ -49,7 +49,7 @@ function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTai
   );
 }
 
-/** The DaemonSets that lack what the policy requires; `before` as with {@link nodeFindings}. */
+/** The DaemonSets on which required tolerations are missing. @param before see {@link nodeFindings} */
 export function daemonSetFindings(
   policy: CompiledTolerationPolicy,
   daemonSets: Iterable<DaemonSetView>,
@@ -74,7 +74,7 @@ export interface StuckPod {
   readonly forMs: number;
 }
 
-/** The DaemonSets that the policy selects, and their pods that count as stuck; `before` as with {@link nodeFindings}. */
+/** The DaemonSets that the policy selects, and their pods that count as stuck. @param before see {@link nodeFindings} */
 export function podFindings(
   policy: CompiledRecoveryPolicy,
   daemonSets: Iterable<DaemonSetView>,

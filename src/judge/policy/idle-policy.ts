@@ -6,7 +6,7 @@ import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 // A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
 
 /**
- * Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes.
+ * Short warnings on apply: about keys that look misspelled, otherwise if the policy selects no node. None while there are no nodes.
  * @param keys those of all nodes
  */
 export function idleWarnings(
@@ -38,7 +38,7 @@ export function idleNotes(
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 
-/** For a policy that selects no node. It has a selector, because a policy without one selects every node. */
+/** The note for a policy that selects no node. The policy has a selector: without one, it would select every node. */
 function selectsNone(nodes: number): string[] {
   return nodes === 0 ? [] : [`spec.nodeSelector selects none of ${count(nodes, 'node')}`];
 }

@@ -4,9 +4,9 @@ import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { NodeView } from '../node-view.ts';
 
-/** Users who may write `nodes/status` can give nodes any number of labels, and every pod can have a policy compared with them. */
+/** The most keys of nodes. Users who may write `nodes/status` can set any number of labels, and every pod can send a policy to compare with them. */
 const MAX_KEYS = 2_000;
-/** Keys of a policy. With more than that, most are in a list that a program wrote. */
+/** The most keys of a policy that are compared. A longer list was probably written by a program. */
 const MAX_COMPARED = 32;
 
 /** The labels or the taints that nodes have, by their keys. */
@@ -43,7 +43,7 @@ export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView): v
 function knownKeys(): KnownKeys {
   const known = new Set<string>();
   let isComplete = true;
-  /** By the number of their letters: only keys with about as many are compared. */
+  /** By the number of letters, because only keys with about the same number are compared. */
   const byLength = new Map<number, { readonly key: string; readonly letters: string }[]>();
 
   return {

@@ -7,9 +7,9 @@ import type { NodeView } from '../node-view.ts';
 /** A label that the kubelet sends in the request that creates its Node (initialNode of k8s.io/kubernetes/pkg/kubelet). */
 const HOSTNAME = 'kubernetes.io/hostname';
 
-/** The policy for one node, by its present taints. */
+/** The policy that requires the present taints of one node. */
 export interface NodePolicy {
-  /** Undefined if there is no taint for it, or no label that selects the node. */
+  /** Undefined if no taint is left for it, or no label selects only this node. */
   readonly policy: TaintPolicy | undefined;
   /** Taints that Kubernetes or an agent sets and removes: a policy would restore them. */
   readonly leftOut: readonly Taint[];
@@ -17,7 +17,7 @@ export interface NodePolicy {
 }
 
 /**
- * A policy that requires the taints which the node carries, so that a Node that is deleted gets them when it registers again.
+ * A policy that requires the taints that the node carries. If the Node is deleted, it gets them when it registers again.
  */
 export function policyOfNode({ name, labels, taints }: NodeView): NodePolicy {
   const hostname = own(labels, HOSTNAME);

@@ -7,13 +7,13 @@ import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts'
 import type { NodeView } from '../node-view.ts';
 import { waitingTaints } from './waiting-taints.ts';
 
-// What a change of a policy takes from nodes: the protection of their taints, and the rule that would remove a startup taint.
+// What nodes lose by a change of a policy: the protection of their taints, or the rule that would remove a startup taint.
 
-/** Nodes that a warning names. */
+/** The most nodes that a warning names. */
 const MAX_NAMED = 3;
 
 /**
- * Whether the policy, as it was before a change, protected a taint that the node carries.
+ * Whether the policy, before a change, protected a taint that the node carries.
  * @param node one that the changed policy does not select
  */
 export function losesProtection(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
@@ -32,7 +32,7 @@ export function protectionWarnings(unprotected: readonly string[]): string[] {
 }
 
 /**
- * Warnings for the author of a changed policy: which nodes wait with its startup taint, which no policy has there any more.
+ * Warnings for the author of a changed policy: which nodes wait with its startup taint, which no policy sets there any more.
  * @param waiting their names, see {@link losesStartupRule}
  */
 export function waitingWarnings(waiting: readonly string[]): string[] {
@@ -41,7 +41,7 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 }
 
 /**
- * Whether the node waits with a startup taint of the policy as it was before a change, and loses it.
+ * Whether the node waits with a startup taint of the policy before a change, and loses it.
  * @param before compiled together with the other policies
  * @param after all policies after the change
  */
@@ -51,14 +51,14 @@ export function losesStartupRule(
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
   const waiting = waitingTaints(before, taints);
-  // A review waits for this, for each node: no selector is evaluated without need.
+  // A review waits for this check of each node, so a selector is evaluated only if needed.
   if (waiting.length === 0 || !before.selectsNode(labels)) return false;
   return endedStartupTaints(waiting, [before], enforcedPolicies(after, labels)).length > 0;
 }
 
 /**
- * Whether nodes may keep startup taints of a policy that is deleted, because another one has or protects them. If the policy names no value, nodes may
- * carry each one that another policy names.
+ * Whether nodes may keep startup taints of a deleted policy, because another one sets or protects them. If the deleted policy names no value, nodes may
+ * carry any value that another policy names.
  * @param others all policies after the deletion
  */
 export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): boolean {
@@ -74,7 +74,7 @@ export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: reado
   return endedStartupTaints(taints, [deleted], after).length < taints.length;
 }
 
-/** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or has not all of the taints. */
+/** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or no longer sets all of the taints. */
 export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
   const textsOf = ({ declared, nodeSelector }: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
     declared === 'Audit'

@@ -1,10 +1,12 @@
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
+import { policiesFor } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { oncePer } from '../../runtime/once-per.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { meetingOf } from './contradictions.ts';
+import { isEnforced, meetingOf } from './contradictions.ts';
 
 /** What keeps a startup taint from being removed. */
 export interface StartupFault {
@@ -15,13 +17,13 @@ export interface StartupFault {
     | 'UnknownPart'
     | 'StartupTaintProtected';
   readonly message: string;
-  /** The same for a warning on apply, which is short. */
+  /** A shorter text, for a warning on apply. */
   readonly warning: string;
 }
 
 export interface StartupSurroundings {
-  /** Compiled together with the policy. */
-  readonly others: readonly CompiledTaintPolicy[];
+  /** The policy and all others, compiled together. */
+  readonly policies: readonly CompiledTaintPolicy[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
   ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | undefined;
@@ -29,12 +31,12 @@ export interface StartupSurroundings {
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
 
-/** The problems of a policy with startup taints, and of one that protects them. With `--audit` too: a trial is for finding them. */
+/** The problems of a policy that sets startup taints, or protects those of another one. Also with `--audit`, so that a trial finds them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
-  if (policy.declared === 'Audit') return [];
+  if (!isEnforced(policy)) return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
-    ...[policy, ...surroundings.others].flatMap((other) => conflictsBetween(policy, other)),
+    ...conflictsAmong(surroundings.policies).flatMap((conflict) => conflictFaults(policy, conflict)),
   ];
 }
 
@@ -67,18 +69,18 @@ function waitingFaults(
   return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
 }
 
-/** What may surprise of a policy with startup taints, and is no fault. */
+/** Effects of a policy with startup taints that its author may not expect, but that are no problems. */
 export interface StartupNotes {
-  /** For a warning on apply, which is short. */
+  /** Short texts, for warnings on apply. */
   readonly warnings: readonly string[];
   /** For the status of the policy. */
   readonly notes: readonly string[];
 }
 
-/** DaemonSets that one text names. */
+/** The most DaemonSets that one text names. */
 const MAX_NAMED = 3;
 
-/** @param daemonSets as many of the cluster as are known */
+/** @param daemonSets those of the cluster that are known */
 export function startupNotes(
   { declared, untilReady }: Pick<CompiledTaintPolicy, 'declared' | 'untilReady'>,
   daemonSets: readonly DaemonSetView[],
@@ -105,7 +107,7 @@ export function startupNotes(
   };
 }
 
-/** The DaemonSets that do not tolerate the taint that waits for all. */
+/** The DaemonSets of `readyWhen.allDaemonSets` that do not tolerate the taint. The taint does not wait for them. */
 function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly DaemonSetView[]): string[] {
   return daemonSets
     .filter((one) => isAmong(all, one) && !tolerate(daemonTolerations(one.tolerations, one.hostNetwork), taint))
@@ -113,37 +115,39 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
     .sort();
 }
 
-/** The startup taints of one policy that the other one protects by their exact key, on nodes that both select. */
-function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
-  if (other.declared === 'Audit') return [];
-  const own = startupTaintsProtectedBy(other, policy);
-  const theirs = policy === other ? [] : startupTaintsProtectedBy(policy, other);
-  // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
-  if ([...own, ...theirs].length === 0 || meetingOf(policy, other, []) === undefined) return [];
-  const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
-    const what = `startup taint ${formatTaint(one.taint)}`;
-    const warning =
-      by === policy
-        ? `${one.by} protects ${what} of TaintPolicy ${of.name}, which stays`
-        : `TaintPolicy ${by.name} (${one.by}) protects ${what}, which stays`;
-    const message = `${one.by} of TaintPolicy ${by.name} protects ${what} (${one.field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${one.by}`;
-    return { reason: 'StartupTaintProtected', message, warning };
-  };
-  return [...own.map((one) => conflict(one, policy, other)), ...theirs.map((one) => conflict(one, other, policy))];
-}
-
-/** A startup taint with its field, and the field of the policy that protects it. */
-interface Protected {
+/** A startup taint with its field and its policy, and the field of the policy that protects it. */
+interface Conflict {
   readonly taint: Taint;
   readonly field: string;
-  readonly by: string;
+  readonly of: CompiledTaintPolicy;
+  readonly protectedBy: string;
+  readonly by: CompiledTaintPolicy;
 }
 
-function startupTaintsProtectedBy({ protectedBy }: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
-  return startup.flatMap(({ value: { taint }, field }) => {
-    const by = protectedBy(taint);
-    return by === undefined ? [] : [{ taint, field, by }];
-  });
+/** The startup taints that a policy protects by their exact key, on nodes that both policies select. */
+const conflictsAmong = oncePer((policies: readonly CompiledTaintPolicy[]): Conflict[] =>
+  policies.filter(isEnforced).flatMap((of) =>
+    of.startup.flatMap(({ value: { taint }, field }) =>
+      policiesFor(policies, taint.key).flatMap((by) => {
+        const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
+        // Whether two selectors can meet takes longest to find out.
+        if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
+        return [{ taint, field, of, protectedBy, by }];
+      }),
+    ),
+  ),
+);
+
+/** A fault of both policies of the conflict. */
+function conflictFaults(policy: CompiledTaintPolicy, { taint, field, of, protectedBy, by }: Conflict): StartupFault[] {
+  if (policy !== of && policy !== by) return [];
+  const what = `startup taint ${formatTaint(taint)}`;
+  const warning =
+    by === policy
+      ? `${protectedBy} protects ${what} of TaintPolicy ${of.name}, which stays`
+      : `TaintPolicy ${by.name} (${protectedBy}) protects ${what}, which stays`;
+  const message = `${protectedBy} of TaintPolicy ${by.name} protects ${what} (${field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${protectedBy}`;
+  return [{ reason: 'StartupTaintProtected', message, warning }];
 }
 
 function tolerate(tolerations: readonly Toleration[], taint: Taint): boolean {

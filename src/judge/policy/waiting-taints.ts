@@ -3,7 +3,7 @@ import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRequiredTaint } from '../declared-taints.ts';
 
 /**
- * Those of the taints that the policy removes once the node is ready.
+ * The startup taints of the policy that the leader removes once the node is ready.
  * @param taints of a node that the policy selects
  */
 export function waitingTaints({ declared, untilReady }: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {

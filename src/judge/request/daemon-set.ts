@@ -25,12 +25,12 @@ export interface DaemonSetRequest {
   /** For mutation: the DaemonSet before an update; undefined when the request creates it. */
   readonly running?: {
     readonly tolerations: readonly Toleration[];
-    /** True when the update leaves the pod template as it was, its tolerations not considered. */
+    /** True when the update does not change the pod template, except for its tolerations. */
     readonly sameTemplate: boolean;
   };
 }
 
-/** A toleration that a policy asks for. */
+/** A toleration that a policy requires. */
 interface DeclaredToleration extends RequiredToleration {
   readonly policy: CompiledTolerationPolicy;
   readonly field: string;
@@ -40,16 +40,16 @@ interface DeclaredToleration extends RequiredToleration {
 type TolerationPolicies = Pick<PolicySet, 'tolerationPolicies'>;
 
 /**
- * Judges the creation or the update of a DaemonSet. It is never refused. Mutation adds tolerations only where they change what its pods can run on, and
- * only where pods start anyway: otherwise a label, or a manifest applied again, would restart a network plugin on every node. Validation reports what is
- * missing after mutation.
+ * Judges the creation or the update of a DaemonSet, and never denies it. Mutation adds tolerations only if they change on which nodes the pods can
+ * run, and only if the request starts new pods anyway. Otherwise a changed label, or a manifest that is applied again, would restart a network plugin
+ * on every node. Validation reports the tolerations that are missing after mutation.
  */
 export const judgeDaemonSet: Judge<DaemonSetRequest, TolerationPolicies, DesiredDaemonSet> = {
   mutate: mutateDaemonSet,
   validate: validateDaemonSet,
 };
 
-/** The decision about a DaemonSet that no policy is applied to. Undefined for one that is judged. */
+/** The decision about a DaemonSet to which no policy is applied. Undefined if the DaemonSet is judged. */
 function unjudged(
   { daemonSet, running }: DaemonSetRequest,
   { tolerationPolicies }: TolerationPolicies,
@@ -88,8 +88,8 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
 }
 
 /**
- * Judges a running DaemonSet by the policies with `existing: Patch`, as if it were created now. One that opts out or is being deleted lacks nothing. One
- * with more than {@link MAX_TOLERATIONS} is not changed, but the violations say what it lacks.
+ * Judges a running DaemonSet by the policies with `existing: Patch`, as if it were created now. A DaemonSet that opts out or is being deleted lacks
+ * nothing. A DaemonSet with more than {@link MAX_TOLERATIONS} is not changed, but the violations name the missing tolerations.
  * @param daemonSet as the leader keeps it, so that its size is limited
  */
 export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
@@ -110,24 +110,24 @@ export function missingOnRunning(daemonSet: DaemonSetView, policies: TolerationP
   return isLeftAlone(daemonSet) ? [] : reportMissing(daemonSet, policies).violations;
 }
 
-/** The same list each time: by that, {@link requirementsOf} finds what it has kept. */
+/** Returns the same list each time, because {@link requirementsOf} caches by list. */
 const patchingExisting = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
   policies.filter(({ patchesExisting }) => patchesExisting),
 );
 
-/** What some policies ask for: all of it, and without what another one asks for. */
+/** The tolerations that some policies require: all of them, and those that no other one covers. */
 interface Requirements {
   readonly declared: readonly DeclaredToleration[];
   readonly needs: readonly Need<DeclaredToleration>[];
 }
 
-/** Policies select by namespace, name and label, so few sets of them select the same DaemonSets. A set may need megabytes. */
+/** The most cached sets of policies. The DaemonSets of a cluster need few different sets, and one set may need megabytes. */
 const MAX_SETS = 16;
 
-/** The requirements of the latest sets of these policies, by the names of the policies. */
+/** The cached requirements, by the names of the policies that select a DaemonSet. */
 const latestRequirements = oncePer((_: readonly CompiledTolerationPolicy[]) => new Map<string, Requirements>());
 
-/** What the selected policies ask for. It is kept, because finding out takes longer than the rest of the judgement. */
+/** The tolerations that the selected policies require. Cached, because computing them takes longer than the rest of the decision. */
 function requirementsOf(
   policies: readonly CompiledTolerationPolicy[],
   isSelected: (policy: CompiledTolerationPolicy) => boolean,
@@ -149,8 +149,9 @@ const declaredBy = oncePer((policy: CompiledTolerationPolicy): DeclaredToleratio
 );
 
 /**
- * What a request takes out of a running DaemonSet and otherwise leaves as it runs, if that is all asked for by policies; none
- * where it leaves all as it runs. With that put back, no pod starts anew: whatever else is lacking has to wait.
+ * The tolerations that an update removes from the end of a running DaemonSet's list, if it changes nothing else in the template and policies require
+ * all of them. Mutation adds only these again, so the template stays the same and no pod restarts. Other missing tolerations have to wait.
+ * @returns an empty list if the template does not change, and undefined if the update starts new pods anyway
  */
 function takenOut(
   tolerations: readonly Toleration[],
@@ -165,7 +166,7 @@ function takenOut(
   const rest = ran.slice(tolerations.length);
   const matching = rest.flatMap((toleration) => {
     const one = declared.find((other) => equalToleration(other.toleration, toleration));
-    // Spelled as it runs: `operator: Equal` more or less would be another template.
+    // As the running template spells it: an added or omitted `operator: Equal` would change the template.
     return one ? [{ ...one, toleration }] : [];
   });
   return matching.length === rest.length ? matching : undefined;
@@ -183,7 +184,7 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
     const by = cutShortBy(tolerations, need);
     return by ? [{ required: need.required, by }] : [];
   });
-  // Tolerations that are cut short are reported in every mode, and never changed.
+  // A toleration with too short a time is reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) =>
     outcomes.missing(policy.mode === 'Audit' ? 'Audited' : 'Reported');
   const uncertain = uncertainAmong(tolerations);
@@ -211,12 +212,12 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
   );
 }
 
-/** As many tolerations with an operator that this program does not know as there is room for in warnings. */
+/** The tolerations with an operator that this program does not know, as many as fit into the warnings. */
 function uncertainAmong(tolerations: readonly Toleration[]): Toleration[] {
   return tolerations.filter(hasUnknownOperator).slice(0, MAX_WARNINGS);
 }
 
-/** Those that might cover the lacking one. The API server accepts an empty key only with `Exists`. */
+/** Warnings about those that might cover the missing one: they have its key, because the API server accepts an empty key only with `Exists`. */
 function doubts(uncertain: readonly Toleration[], { toleration: missing }: DeclaredToleration): string[] {
   return uncertain
     .filter(({ key }) => key === missing.key)

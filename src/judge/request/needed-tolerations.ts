@@ -11,31 +11,32 @@ import {
 
 export interface RequiredToleration {
   readonly toleration: Toleration;
-  /** Of two tolerations of the same taints, the one of the lower rank comes first. */
+  /** If two tolerations cover the same taints, the one with the lower rank comes first. */
   readonly rank: number;
 }
 
-/** A required toleration, and the taints for which none before it asks: at least one range. */
+/** A required toleration, and the ranges of taints that no toleration before it covers. There is at least one range. */
 export interface Need<T extends RequiredToleration> {
   readonly required: T;
   readonly ranges: readonly TaintRange[];
 }
 
 /**
- * By rank; then the longest first, because Kubernetes goes by the first toleration that matches; then the widest. So none
- * makes one before it needless, whatever policies are called. Of equals, the order is kept.
+ * Sorts by rank, then by time, the longest first, because Kubernetes applies the first toleration that matches, then by width, the
+ * widest first. Within a rank, no toleration then covers a different one before it, so the result does not depend on the names of
+ * policies. Equal tolerations keep their order.
  */
 export function inOrder<T extends RequiredToleration>(required: readonly T[]): T[] {
   return (
     required
       .map((one) => ({ one, rank: one.rank, seconds: secondsOf(one.toleration), width: widthOf(one.toleration) }))
-      // The difference of two infinite times is NaN, which is false as 0 is.
+      // The difference of two infinite times is NaN, which is falsy, as 0 is.
       .sort((a, b) => a.rank - b.rank || b.seconds - a.seconds || b.width - a.width)
       .map(({ one }) => one)
   );
 }
 
-/** Greater for a toleration of more taints. Every key counts more than any value, and any value more than every effect. */
+/** Greater for a toleration of more taints. All keys count more than all values, and all values more than all effects. */
 function widthOf(toleration: Toleration): number {
   const { key, operator, effect } = toleration;
   const [range] = rangesOf(toleration);
@@ -43,14 +44,14 @@ function widthOf(toleration: Toleration): number {
 }
 
 /**
- * True if the first toleration makes the second one needless for this range of the second one. Only tolerations of NoExecute alone have
- * `tolerationSeconds`, so that the seconds decide nothing for other effects.
+ * True if the first toleration covers this range of the second one, and for at least as long. `tolerationSeconds` requires the effect
+ * NoExecute, so the time makes no difference for other effects.
  */
 function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
   return rangesOf(one).some((own) => contains(own, range)) && secondsOf(one) >= secondsOf(other);
 }
 
-/** A range of a required toleration, and the tolerations before it in the order that ask for all of its taints. */
+/** A range of a required toleration, and the tolerations before it that cover the range. */
 export interface AskedRange<T extends RequiredToleration> {
   readonly range: TaintRange;
   readonly askedBy: readonly T[];
@@ -74,8 +75,8 @@ export function askedRanges<T extends RequiredToleration>(
 }
 
 /**
- * What is to be asked for, so that no toleration asks for what another one does: then it does not matter which of them are there
- * already, and in which order the others are added.
+ * The required tolerations, each with the ranges that no toleration before it covers. A toleration without such a range is left out.
+ * It then does not matter which of them a DaemonSet already has, nor in which order the others are added.
  */
 export function needsOf<T extends RequiredToleration>(required: readonly T[]): Need<T>[] {
   return askedRanges(required).flatMap(({ required: one, ranges }): Need<T>[] => {
@@ -85,7 +86,7 @@ export function needsOf<T extends RequiredToleration>(required: readonly T[]): N
 }
 
 /**
- * Those of which a taint is not tolerated that is asked for: then to append the toleration changes what a node can run.
+ * The needs with a range that the tolerations do not cover. Appending any other toleration would not change where the pods can run.
  * @param tolerations of the pods: see {@link daemonTolerations}
  */
 export function lackingAmong<T extends RequiredToleration>(
@@ -99,8 +100,8 @@ export function lackingAmong<T extends RequiredToleration>(
 }
 
 /**
- * The toleration by which a NoExecute taint is tolerated for a shorter time than is asked for. The first one that matches
- * decides (`GetMatchingTolerations` of k8s.io/kubernetes/pkg/controller/tainteviction), so that nothing appended helps.
+ * The toleration that tolerates a NoExecute taint for a shorter time than the required one. The first toleration that matches
+ * decides (`GetMatchingTolerations` of k8s.io/kubernetes/pkg/controller/tainteviction), so an appended one would have no effect.
  * @param tolerations of the template
  */
 export function cutShortBy(

@@ -10,18 +10,18 @@ import type { NodeUpdate } from './node-request.ts';
 export const MAX_JUDGED = 128;
 
 /**
- * The most taints of each list, without equal ends, that are compared to find those that an update removes or adds. To compare the tens of
- * thousands that fit into a node takes longer than everything else.
+ * The most taints of the old and of the new list that are compared, without their common beginning and end. Comparing the tens of thousands that
+ * fit into a Node would take longer than everything else.
  */
 export const MAX_COMPARED = 8_192;
 
-/** What an update changes of the taints of a Node. A changed value is a removal and an addition. */
+/** The taints that an update of a Node removes and adds. A changed value is a removal and an addition. */
 export interface NodeChanges {
   readonly removed: readonly Taint[];
   readonly added: readonly Taint[];
 }
 
-/** An update of more taints than are compared, or judged. */
+/** An update that changes more taints than are compared or judged. */
 export interface TooManyChanges {
   readonly what: string;
   readonly limit: string;

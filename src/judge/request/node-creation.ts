@@ -17,8 +17,9 @@ import * as outcomes from '../outcomes.ts';
 import type { NodeCreation } from './node-request.ts';
 
 /**
- * A node that registers gets its required and startup taints, whatever the policy's mode but Audit, and whatever the user: exemptions are about
- * removing taints. It is never refused: a node that cannot register costs more than one that lacks a taint.
+ * Judges the creation of a Node. The node gets its required and startup taints by all policies that are not in mode Audit. The user makes no
+ * difference, because exemptions are for removals. The creation is denied only if the review is too large to parse (`too-large.ts`): a node
+ * that cannot register does more harm than a node without a taint.
  */
 export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy[], DesiredNode> = {
   mutate: mutateNewNode,
@@ -27,13 +28,13 @@ export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy
 
 function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { declared, present, missing } = registrationOf(node, policies);
-  // Of all that declare the taint, also of those that are satisfied: their values count as well.
+  // Chosen from all declared taints, also the satisfied ones, because the first policy that names a value decides.
   const additions = taintsToSet(declared.filter(isEnforcing)).filter((one) => !satisfies(present, one));
   const taints = withTaints(
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // Nothing has been allowed on a new node, whatever it says. Policies that protect nothing have no say in that.
+  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy reads it.
   const allowRemoval = policies.some(readsAllowRemoval) ? undefined : node.allowRemoval;
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
@@ -45,7 +46,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   const added = missing
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
-  // The leader reports the removal of a startup taint. A record of each new node would cost two requests, and half of the Events.
+  // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
   const recorded = added.filter((one) => !isStartupTaint(one));
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
@@ -55,7 +56,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   );
 }
 
-/** Only reports. Mutation has set what it can. */
+/** Only reports, because mutation has already set all taints that it can set. */
 function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<never> {
   const { missing } = registrationOf(node, policies);
   return allow(
@@ -69,7 +70,7 @@ function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTain
   );
 }
 
-/** The taints that policies set on a node when it registers, which of them it carries by now, and which it lacks. */
+/** The taints that policies set on a node when it registers, those of them that it carries, and those that are missing. */
 function registrationOf({ labels, taints }: NodeCreation['node'], policies: readonly CompiledTaintPolicy[]) {
   const declared = taintsAtRegistration(labels, policies);
   const present = valuesAmong(
@@ -79,7 +80,7 @@ function registrationOf({ labels, taints }: NodeCreation['node'], policies: read
   return { declared, present, missing: declared.filter((one) => !satisfies(present, one)) };
 }
 
-/** The boot for which the node gets startup taints of `afterReboot: SetAgain`. Undefined if it gets none, or says so already. */
+/** The boot for which the node gets startup taints of `afterReboot: SetAgain`. Undefined if it gets none, or already names this boot. */
 function bootToRecord(
   { labels, bootId, startupBoot }: NodeCreation['node'],
   policies: readonly CompiledTaintPolicy[],
@@ -88,7 +89,7 @@ function bootToRecord(
   return enforcedPolicies(policies, labels).some(setsTaintsAgain) ? { bootId } : undefined;
 }
 
-/** What is said of a taint that the node still lacks once mutation is over. */
+/** The outcome for a taint that is still missing after mutation. */
 function outcomeOf({ policy }: DeclaredTaint): outcomes.Outcome {
   if (policy.mode !== 'Audit') return outcomes.missing('Reported');
   return policy.declared === 'Audit' ? outcomes.missing('Audited') : outcomes.onTrial(outcomes.missing('Added'));

@@ -11,7 +11,7 @@ import { policyNames, violationsOf } from './node-update-reports.ts';
 import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
 import { taintsOnSelection } from './taints-on-selection.ts';
 
-/** What mutation makes of an update: see {@link judgeNodeUpdate}. */
+/** The decision of mutation about an update: see {@link judgeNodeUpdate}. */
 export function mutateNode({
   request,
   changes,
@@ -20,7 +20,7 @@ export function mutateNode({
   labelsChange,
 }: JudgedUpdate): Decision<DesiredNode> {
   const { requester, node } = request;
-  // NodeRestriction judges the patched object as the node's own and would refuse all of it.
+  // The admission plugin NodeRestriction attributes the patch to the node, and would refuse the whole request.
   const byKubelet = isKubelet(requester);
   const restored = byKubelet ? [] : rulings.filter(({ mode }) => mode === 'Restore');
   const restoredTaints = withTaints(node.taints, taintsOf(restored));
@@ -35,7 +35,7 @@ export function mutateNode({
   const allowRemoval = byKubelet
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
-        // A request that sets a taint ends what was said of it.
+        // A request that adds a taint ends the entry for it.
         ended: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
         more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
       });
@@ -61,8 +61,8 @@ export function mutateNode({
  * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. `SPEC_CONSTRAINTS` of
  * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
  *
- * Where a policy that requires the taint begins to select the node, the update is a registration, which knows no exemption: the entry and the taint
- * would stand together.
+ * If a policy that requires the taint begins to select the node, the update counts as a registration, for which exemptions have no effect: the node
+ * would have both the entry and the taint.
  * @param carried the taints after the request that have the key of such a taint
  * @param policies those that select the node by its labels before or after the update
  */

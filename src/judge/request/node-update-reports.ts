@@ -11,7 +11,7 @@ import type { Outcome } from '../outcomes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import type { Protection, Ruling } from './rulings.ts';
 
-/** The text is read in a terminal. */
+/** The most taints that one text lists. Users read it in a terminal. */
 const MAX_TAINTS = 8;
 
 /** Why an update is denied: the removals, the policies that deny them, and what the reader can do. */
@@ -72,12 +72,12 @@ export function violationsOf({ taint }: Ruling, protections: readonly Protection
   return protections.map(({ policy, field }) => taintViolation(policy, field, taint, outcome));
 }
 
-/** The policies, as a sentence begins with them. */
+/** The names of the policies, for the beginning of a sentence. */
 export function policyNames(protections: readonly Protection[]): string {
   return `TaintPolicy ${protections.map(({ policy }) => policy.name).join(', ')}`;
 }
 
-/** By what enforcing would do, where only --audit makes the policies' mode Audit. */
+/** Warnings of policies in mode Audit. If only --audit puts them into it, they say what the declared mode would do. */
 export function auditWarnings({ taint, by }: Ruling): string[] {
   const text = `taint ${formatTaint(taint)}`;
   return [...Map.groupBy(by, ({ policy }) => policy.declared)].map(([mode, protections]) => {

@@ -10,12 +10,12 @@ import { type JudgedUpdate, removalRulings } from './rulings.ts';
 import { validateTooManyChanges } from './too-many-changes.ts';
 
 /**
- * Judges the update of a Node: its changes, what the policies say of each removed taint, and what this phase makes of that.
+ * Judges the update of a Node. Both phases find the changes, and apply the policies to each removed taint:
  *
  * - Mutation restores the taints that Restore policies protect, sets the required taints of policies that begin to select the node, and keeps the
  *   entries of the annotation `allow-removal` current. It reports what exempt users remove.
- * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find. It warns if a
- *   node that waits loses its startup taint by a change of its labels.
+ * - Validation denies an update that still violates a Deny or a Restore policy. It reports removals by annotation, and violations of Audit policies. It
+ *   warns if a change of labels makes a waiting node lose its startup taint.
  */
 export const judgeNodeUpdate: Judge<NodeUpdate, readonly CompiledTaintPolicy[], DesiredNode> = {
   mutate: (request, policies) =>
@@ -25,7 +25,7 @@ export const judgeNodeUpdate: Judge<NodeUpdate, readonly CompiledTaintPolicy[], 
     judge(request, policies, { ofChanges: validateNode, ofTooMany: validateTooManyChanges }),
 };
 
-/** What a phase decides. */
+/** The decisions of one phase. */
 interface Answers<Desired> {
   readonly ofChanges: (update: JudgedUpdate) => Decision<Desired>;
   readonly ofTooMany: (

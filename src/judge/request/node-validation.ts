@@ -7,7 +7,7 @@ import { isKubelet } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
 
-/** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
+/** The decision of validation about an update, after mutation: see {@link judgeNodeUpdate}. */
 export function validateNode(update: JudgedUpdate): Decision<never> {
   const { request, rulings } = update;
   const denied = rulings.filter(isForbidden);
@@ -39,7 +39,7 @@ export function validateNode(update: JudgedUpdate): Decision<never> {
   );
 }
 
-/** A kubelet shows its warnings to no user. */
+/** None for a kubelet, which does not show warnings to users. */
 function startupTaintWarnings({ request, changes, selecting, labelsChange }: JudgedUpdate): readonly string[] {
   const { requester, node, oldNode } = request;
   if (isKubelet(requester) || !labelsChange) return [];

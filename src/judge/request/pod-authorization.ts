@@ -45,7 +45,7 @@ export interface RestrictedKey {
   readonly taints: readonly RestrictedTaint[];
   /** The fields of the taints, for example `spec.taints[0]`. */
   readonly fields: readonly string[];
-  /** Whether a pod with a `nodeName` of its own needs authorization: the scheduler, which enforces all effects but NoExecute, never sees it. */
+  /** Whether a new pod with a `nodeName` needs authorization: it bypasses the scheduler, which enforces all effects except NoExecute. */
   readonly asksOfNodeName: boolean;
 }
 
@@ -91,13 +91,13 @@ export interface Tolerator {
   readonly pod: PodView;
 }
 
-/** A key that a pod may have only if it is authorized. */
+/** A restricted key for which a pod needs authorization. */
 export interface AskedKey {
   readonly policy: string;
   readonly mode: RestrictionMode;
   readonly key: string;
   readonly fields: readonly string[];
-  /** The tolerations of the pod that need authorization. None: only its nodeName does. */
+  /** The tolerations of the pod that need authorization. Empty if only its nodeName does. */
   readonly tolerations: readonly Toleration[];
 }
 

@@ -18,7 +18,7 @@ export function isAuditOnly(protection: Protection): boolean {
   return !isEnforcing(protection);
 }
 
-/** What the policies say of one taint that an update removes. */
+/** The result of all policies for one taint that an update removes. */
 export interface Ruling {
   readonly taint: Taint;
   /** The strongest mode of the policies that protect it. Undefined if each of them allows the removal, or exempts the requester. */
@@ -31,25 +31,24 @@ export interface Ruling {
   readonly exempt: readonly Protection[];
 }
 
-/** An update with everything that both phases read of it. */
+/** An update, and everything that both phases need to judge it. */
 export interface JudgedUpdate {
   readonly request: NodeUpdate;
   readonly changes: NodeChanges;
-  /** What the policies say of each removed taint. */
   readonly rulings: readonly Ruling[];
   /** The policies that select the node by its labels before or after the update. The strongest mode first. */
   readonly selecting: readonly CompiledTaintPolicy[];
-  /** Whether the labels change. Without that, no policy begins or ends to select the node. */
+  /** Whether the labels change. If not, no policy begins or stops selecting the node. */
   readonly labelsChange: boolean;
 }
 
-/** Whether the request must not remove it. */
+/** Whether the request must not remove the taint. */
 export function isForbidden({ mode }: Ruling): boolean {
   return mode === 'Deny' || mode === 'Restore';
 }
 
 /**
- * What the policies say of each removed taint.
+ * The ruling for each removed taint.
  * @param policies those that select the node, by its labels before or after the update. The strongest mode first
  */
 export function removalRulings(
@@ -59,7 +58,7 @@ export function removalRulings(
 ): Ruling[] {
   // The value before the request counts, so that no single write can both allow and remove.
   const allowedBefore = parseAllowedRemovals(oldNode.allowRemoval);
-  // A user can have hundreds of groups, and most policies protect no taint that is removed.
+  // Evaluated only if needed: a user can have hundreds of groups, and most policies protect no removed taint.
   const isExempt = oncePer((policy: CompiledTaintPolicy) => policy.exempts(requester));
   return removed.map((taint) => {
     const isNamed = isRemovalAllowed(allowedBefore, taint);

@@ -5,8 +5,8 @@ import { type Loss, nodeDrift } from '../node-drift.ts';
 import type { NodeUpdate } from './node-request.ts';
 
 /**
- * The required taints that the update of a Node is to get, because it makes their policies select the node: for these policies, it is a registration.
- * The node runs already, so a taint that would evict its pods is not among them. Where policies disagree, the leader decides after the update.
+ * The required taints that an update of a Node gets because it makes their policies select the node: for these policies, it counts as a registration.
+ * Taints that would evict pods are not among them, because the node already runs. If policies disagree, the leader decides after the update.
  *
  * @param taints of the node after the update
  * @param policies those that select the node by its labels before or after the update

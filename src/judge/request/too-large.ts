@@ -2,7 +2,7 @@ import type { PolicySet } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny, type Judge } from '../decision.ts';
 import { isEnforcing } from '../declared-taints.ts';
 
-/** The object of a review that cannot be read whole. */
+/** The object of a review that is too large to parse. */
 export interface TooLarge {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
@@ -12,8 +12,8 @@ export interface TooLarge {
  * The decision about a request whose review is too large to parse. Its labels, its taints and its user are not known.
  *
  * Validation gets only those updates of a Node that violate a policy, and registrations without a taint that a policy sets, and denies them. Mutation
- * gets requests of exempt users, too, so it allows all of them: validation decides about the others. A DaemonSet passes, because a toleration that is
- * missing harms less than a DaemonSet that cannot be changed.
+ * gets requests of exempt users, too, so it allows all of them: validation decides about the others. A DaemonSet passes, because a missing toleration
+ * does less harm than a DaemonSet that cannot be changed.
  */
 export const judgeTooLarge: Judge<TooLarge, PolicySet, never> = {
   mutate: (subject) => allowUnchecked(subject),

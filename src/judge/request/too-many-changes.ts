@@ -6,10 +6,10 @@ import { removal } from '../outcomes.ts';
 import type { TooManyChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';
 
-/** Policies that a message names. */
+/** The most policies that a message names. */
 const MAX_NAMED = 8;
 
-/** Denies an update of more taints than are compared with the rules, if a policy in force may protect one that it removes. */
+/** Denies an update that changes too many taints to be judged, if an enforced policy may protect one that it removes. */
 export function validateTooManyChanges(
   { node: { name }, requester }: NodeUpdate,
   { what, limit, mayRemove }: TooManyChanges,

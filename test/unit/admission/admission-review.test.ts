@@ -6,7 +6,7 @@ const request = nodeRequest({ object: { metadata: {} } });
 const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };
 
 describe('decodeReview', () => {
-  it('reads a review without changing or omitting anything of it', () => {
+  it('reads a review without changing or omitting a part', () => {
     const whole = {
       ...review,
       request: { ...request, requestResource: { group: '' }, options: { fieldManager: 'x' } },
@@ -77,7 +77,7 @@ describe('decodeReview', () => {
   });
 });
 
-it('of the groups of a requester, those count that are neither too many nor too long, alone or together', () => {
+it('groups of a requester beyond the limits of number, length and total length do not count', () => {
   const requester = (groups: string[]) =>
     requesterOf({ userInfo: { username: 'u', groups } } as AdmissionRequest).groups;
   const usual = Array.from({ length: 1_000 }, (_, index) => `oidc:team-${index}`);

@@ -145,7 +145,7 @@ describe('the patch has the fewest operations', () => {
   });
 });
 
-describe('what no policy is about is allowed untouched', () => {
+describe('a request to which no policy applies is allowed unchanged', () => {
   const removing = nodeRequest({ object: node({}), oldObject: node({ taints: [gpu] }) });
   it.each<[why: string, request: AdmissionRequest]>([
     ['nodes/status', { ...removing, subResource: 'status' }],
@@ -171,7 +171,7 @@ describe('what no policy is about is allowed untouched', () => {
   });
 });
 
-describe('an object that is not what its resource says', () => {
+describe('an object that is not of the kind of its resource', () => {
   const good = node({ taints: [gpu] });
   it.each<[why: string, request: AdmissionRequest, message: string]>([
     ['no object', nodeRequest({ object: null }), 'request.object: expected a map, got null'],
@@ -223,7 +223,7 @@ describe('an object that is not what its resource says', () => {
   });
 });
 
-it('keys that every object inherits are read as they stand', () => {
+it('keys that every object inherits are read like other keys', () => {
   const labels = JSON.parse('{"__proto__":"x","constructor":"y"}');
   const selecting = policySet({
     taint: {

@@ -7,7 +7,7 @@ import { nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-
 
 const RUNS = { numRuns: 500 };
 
-describe('the annotation allow-removal, whatever the policies,', () => {
+describe('with any policies, the annotation allow-removal', () => {
   it('has no entry of a protected taint that an update sets, and keeps what cannot be read', () => {
     let ended = 0;
     fc.assert(
@@ -49,7 +49,7 @@ describe('the annotation allow-removal, whatever the policies,', () => {
   });
 });
 
-describe('a Node, whatever the policies,', () => {
+describe('with any policies, a Node', () => {
   it("is not patched when it is a node's own update", () => {
     const user = { username: 'system:node:n1', groups: ['system:nodes'] };
     fc.assert(

@@ -212,7 +212,7 @@ it.each<[why: string, request: AdmissionRequest, policies: PolicySet, phase: Pha
   expect(found(request, policies, phase, 'uid-new')).toEqual([]);
 });
 
-describe('the object that a request is to create', () => {
+describe('the object that a request creates', () => {
   const creation = nodeRequest({ object: node([]) });
   const generated = daemonSetRequest({ object: daemonSet({ generateName: 'cni-' }) });
   it.each<[why: string, request: AdmissionRequest, expected: object | undefined]>([
@@ -235,13 +235,13 @@ describe('the object that a request is to create', () => {
   });
 });
 
-it('a node has no namespace, whatever its review says', () => {
+it('a node has no namespace, even if its review has one', () => {
   const events = found({ ...DROP, namespace: 'kube-system' }, protect('Deny'), 'validate');
   expect(events.map(({ reviewed }) => reviewed)).toEqual([NODE, NODE]);
   expect(events.map(({ note }) => note)).toContainEqual(expect.stringMatching(/^Node n1: /));
 });
 
-it('many taints lead to one Event, and its note is not endless', () => {
+it('many taints result in one Event, with a note of limited length', () => {
   const taints = Array.from({ length: 50 }, (_, n) => ({ ...GPU, key: `key-${n}` }));
   const request = nodeRequest({ object: node([]), oldObject: node(taints) });
   const events = found(
@@ -271,7 +271,7 @@ it.each<[why: string, request: AdmissionRequest, policies: PolicySet]>([
   for (const phase of ['mutate', 'validate'] as const) expect(found(request, policies, phase)).toEqual([]);
 });
 
-it('control characters of a request reach no note', () => {
+it('no note contains control characters of a request', () => {
   const request = { ...DROP, name: 'n\u001B[31m', userInfo: { username: 'dev\n' } };
   for (const { note } of found(request, protect('Deny'), 'validate')) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.

@@ -11,7 +11,7 @@ const removing = nodeRequest({
 });
 const policyIn = (mode: 'Deny' | 'Restore') => policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } });
 
-it('a judgement with nothing to say is a bare yes', () => {
+it('a decision without findings only allows the request', () => {
   expect(answer('u', judgeRequest(removing, 'mutate', policySet({})))).toEqual({
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',

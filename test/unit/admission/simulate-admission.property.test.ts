@@ -28,8 +28,8 @@ const RUNS = { numRuns: 500 };
 /** For what one case in fifty shows. */
 const MORE_RUNS = { numRuns: 1_000 };
 
-describe('a Node request, whatever the policies', () => {
-  it('is patched into exactly what was decided, and nothing else of it changes', () => {
+describe('with any policies, a Node request', () => {
+  it('is patched to exactly the desired object, and nothing else changes', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
@@ -108,7 +108,7 @@ describe('a Node request, whatever the policies', () => {
     );
   });
 
-  it('that is let through loses a protected taint only to an exemption, the annotation, the required value or an Audit policy', () => {
+  it('that is allowed loses a protected taint only by an exemption, the annotation, the required value or an Audit policy', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, user } = generated;
@@ -149,14 +149,14 @@ describe('a Node request, whatever the policies', () => {
   });
 });
 
-describe('a DaemonSet request, whatever the policies', () => {
+describe('with any policies, a DaemonSet request', () => {
   const cases = fc.record({ tolerations: generate.tolerations, policies: generate.tolerationPolicies });
   const daemonSet = (tolerations: readonly object[]) => ({
     metadata: { name: 'cni', labels: {} },
     spec: { template: { spec: { containers: [{ name: 'c' }], ...(tolerations.length > 0 ? { tolerations } : {}) } } },
   });
 
-  it('is patched into exactly what was decided: additions at the end; a second pass adds nothing', () => {
+  it('is patched to exactly the desired object, with additions at the end, and a second pass adds nothing', () => {
     fc.assert(
       fc.property(cases, ({ tolerations, policies }) => {
         const request = daemonSetRequest({ object: daemonSet(tolerations) });

@@ -90,6 +90,15 @@ describe('of a Node', () => {
   ])('it is known whether it is ready: one that $why', ({ object, ready }) => {
     expect(projectNode(object)).toMatchObject({ taints: [], ready });
   });
+
+  it.each([
+    { ready: 'False', since: Date.UTC(2026, 0, 1) },
+    { ready: 'Unknown', since: Date.UTC(2026, 0, 1) },
+    { ready: 'True', since: undefined },
+  ])('it is known since when it is not Ready: $ready', ({ ready, since }) => {
+    const conditions = [{ type: 'Ready', status: ready, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    expect(projectNode({ metadata, status: { conditions } }).unreadySince).toBe(since);
+  });
 });
 
 describe('of a DaemonSet', () => {
@@ -118,6 +127,20 @@ describe('of a DaemonSet', () => {
       onDelete: true,
       status: { observedGeneration: 2, desired: 7, updated: 5, unavailable: 1 },
     });
+  });
+
+  it('it is known when taintkeeper added tolerations, whoever wrote others later', () => {
+    const write = (manager: string, time: string, podSpec: object) => ({
+      ...{ manager, operation: 'Update', time },
+      fieldsV1: { 'f:spec': { 'f:template': { 'f:spec': podSpec } } },
+    });
+    const own = write('taintkeeper', '2026-01-01T00:00:00Z', { 'f:tolerations': {} });
+    const later = write('helm', '2026-01-02T00:00:00Z', { 'f:containers': {} });
+    const patchedAt = (managedFields?: readonly object[]) =>
+      projectDaemonSet({ metadata: { name: 'cni', managedFields }, spec: { template } }).patchedAt;
+    expect(patchedAt([own, later])).toBe(Date.UTC(2026, 0, 1));
+    expect(patchedAt([later])).toBeUndefined();
+    expect(patchedAt()).toBeUndefined();
   });
 
   it('the numbers are 0 as long as it has none', () => {

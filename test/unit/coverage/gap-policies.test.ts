@@ -123,8 +123,8 @@ describe('the tolerations', () => {
   });
 });
 
-describe('what is left as it is, and why', () => {
-  it('but a patch by its author closes the gap of a DaemonSet with so many tolerations that policies add none', () => {
+describe('a gap that stays open, with the reason', () => {
+  it('is closed by a patch of its author if the DaemonSet has so many tolerations that policies add none', () => {
     const tolerations = manyTolerations(257);
     const [daemonSets, nodes] = [[fixable('a', { tolerations })], [node('n', [MASTER])]];
     const gaps = findGaps(daemonSets, groupNodes(daemonSets, nodes));
@@ -175,13 +175,13 @@ describe('a taint that a controller removes', () => {
 
   const AGENT: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
 
-  it('is not tolerated because of a pattern, nor reported as a gap that is left', () => {
+  it('is not tolerated by a pattern, nor reported as a gap that stays open', () => {
     for (const keys of [['*'], ['node.kubernetes.io/*'], []]) {
       expect(keptOff(keys)).toMatchObject({ policies: [], closed: [], left: [], waiting: [{ taints: [NOT_READY] }] });
     }
   });
 
-  it('is a gap that is left where another such taint is not named', () => {
+  it('is a gap that stays open if another such taint is not named', () => {
     expect(keptOff([NOT_READY.key, '*'], [NOT_READY, AGENT])).toMatchObject({
       policies: [],
       closed: [],
@@ -206,7 +206,7 @@ describe('a taint that a controller removes', () => {
   });
 });
 
-describe('where policies in force ask for tolerations', () => {
+describe('if policies in force require tolerations', () => {
   const policy = (name: string, keys: string[], mode: 'Mutate' | 'Audit' = 'Mutate') =>
     compileTolerationPolicy({
       kind: 'TolerationPolicy',
@@ -248,7 +248,7 @@ describe('where policies in force ask for tolerations', () => {
   });
 });
 
-it('DaemonSets of a namespace that need the same share a policy, up to what the CRD allows', () => {
+it('DaemonSets of a namespace with the same needs share a policy, up to the limits of the CRD', () => {
   const many = Array.from({ length: 65 }, (_, index) => fixable(`d${index}`));
   const other = fixable('o', { tolerations: [{ key: MASTER.key, operator: 'Exists' }] });
   const elsewhere = fixable('d0', { namespace: 'monitoring' });
@@ -293,7 +293,7 @@ describe('applied', () => {
     keys: fc.subarray(['dedicated', 'example.com/*', 'example.com/b', 'node.kubernetes.io/not-ready']),
   });
 
-  it('closes exactly the gaps that it says, gives nothing else, and leaves none of them to a second run', () => {
+  it('closes exactly the reported gaps, adds nothing else, and leaves none of them for a second run', () => {
     fc.assert(
       fc.property(world, ({ nodes, daemonSets, keys }) => {
         const result = fix(daemonSets, nodes, keys);
@@ -332,7 +332,7 @@ describe('applied', () => {
     );
   });
 
-  it('leaves a gap only for a reason', () => {
+  it('reports a reason for each gap that stays open', () => {
     fc.assert(
       fc.property(world, ({ nodes, daemonSets, keys }) => {
         for (const { gap, because } of fix(daemonSets, nodes, keys).left) {

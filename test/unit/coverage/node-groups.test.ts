@@ -26,10 +26,10 @@ interface Case {
   readonly startup?: StartupRules;
 }
 
-describe('nodes are alike', () => {
+describe('nodes are equal', () => {
   it.each<Case>([
     {
-      why: 'when every DaemonSet runs on them, whatever their labels',
+      why: 'when every DaemonSet runs on them, with any labels',
       daemonSets: [daemonSet('a')],
       nodes: [node('n1'), node('n2', [], { zone: 'a' })],
       groups: [['n1', 'n2']],
@@ -53,13 +53,13 @@ describe('nodes are alike', () => {
       groups: [['m'], ['c']],
     },
     {
-      why: 'not when one DaemonSet of several fares differently',
+      why: 'not when one DaemonSet of several has a different result',
       daemonSets: [daemonSet('a'), daemonSet('b', { nodeSelector: { pool: 'gpu' } })],
       nodes: [node('n1', [], { pool: 'gpu' }), node('n2', [], { pool: 'cpu' })],
       groups: [['n1'], ['n2']],
     },
     {
-      why: 'whatever they have in place of the required label',
+      why: 'with any values in place of the required one',
       daemonSets: [
         daemonSet('a', { nodeSelector: { host: 'n9' } }),
         daemonSet('b', affine({ key: 'host', operator: 'In', values: ['n9'] })),
@@ -85,7 +85,7 @@ describe('nodes are alike', () => {
       groups: [['n1', 'n2']],
     },
     {
-      why: 'when a taint of Kubernetes passes on all of them, whatever the policies select',
+      why: 'when a taint of Kubernetes passes on all of them, even if policies select only some',
       daemonSets: [daemonSet('a')],
       nodes: [node('n1', [NOT_READY], { pool: 'a' }), node('n2', [NOT_READY])],
       startup: IN_POOL_A,
@@ -101,12 +101,12 @@ describe('nodes are alike', () => {
     expect(names(groupNodes(daemonSets, nodes, startup))).toEqual(groups);
   });
 
-  it('or each is alone, in its place', () => {
+  it('or each is a group of its own, in the given order', () => {
     expect(names(eachNode([daemonSet('a')], [node('n2'), node('n1')]))).toEqual([['n2'], ['n1']]);
   });
 });
 
-it('what is said of a group holds for each of its nodes, and every node is in one', () => {
+it('the results of a group hold for each of its nodes, and every node is in one group', () => {
   const arbitraryNodes = fc.array(
     fc.record({
       taints: fc.oneof(fc.constant([GPU]), taints),

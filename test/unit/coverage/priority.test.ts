@@ -30,7 +30,7 @@ describe('pods that are Pending on full nodes (kubernetes/kubernetes#140984)', (
   const changesOf = (one: InstalledDaemonSet, pods: Record<string, PodState>) =>
     pendingOnFullNodes([one], new Map([[one, new Map(Object.entries(pods))]]));
 
-  it('are named with what their nodes lack', () => {
+  it('are reported with the resources that their nodes lack', () => {
     const full = pending(
       "0/8 nodes are available: 1 Too many pods, 7 node(s) didn't satisfy plugin(s) [NodeAffinity]. No preemption victims found.",
     );
@@ -51,7 +51,7 @@ describe('pods that are Pending on full nodes (kubernetes/kubernetes#140984)', (
     expect(found?.change).toMatch(change);
   });
 
-  it('are not those that wait for something else', () => {
+  it('are not reported if they wait for something else', () => {
     expect(changesOf(installed(), { a: pending("1 node(s) didn't match Pod's node affinity.") })).toEqual([]);
   });
 });

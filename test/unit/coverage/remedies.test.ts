@@ -79,7 +79,7 @@ describe('values for Helm', () => {
     });
   });
 
-  it('of what is not known are not guessed', () => {
+  it('are not guessed for an unknown chart', () => {
     const left = helmValues([
       need('calico-node'),
       need('kube-flannel-ds', { labels: { app: 'mine' } }),
@@ -105,7 +105,7 @@ describe('a command', () => {
   const commandOf = (given: Partial<InstalledDaemonSet>, name = 'agent') =>
     patchCommands([need(name, given)]).remedies.map(({ command, revertedBy }) => [command, revertedBy]);
 
-  it('adds at the end, so that nothing is lost', () => {
+  it('adds tolerations at the end, so that none is lost', () => {
     expect(commandOf({})).toEqual([
       [
         `kubectl patch -n kube-system daemonset agent --type=json -p '[{"op":"add","path":"/spec/template/spec/tolerations/-","value":${JSON.stringify(ADDED)}}]'`,
@@ -114,13 +114,13 @@ describe('a command', () => {
     ]);
   });
 
-  it('makes a list only where there is none', () => {
+  it('creates a list only if there is none', () => {
     expect(commandOf({ tolerations: [] })[0]?.[0]).toContain(
       `[{"op":"test","path":"/spec/template/spec/tolerations","value":null},{"op":"add","path":"/spec/template/spec/tolerations","value":[${JSON.stringify(ADDED)}]}]`,
     );
   });
 
-  it('for the operator of Calico is about what the operator reads', () => {
+  it('for the operator of Calico changes the object that the operator reads', () => {
     const patch = { spec: { calicoNodeDaemonSet: { spec: { template: { spec: { tolerations: WHOLE } } } } } };
     expect(commandOf({ controller: OPERATOR }, 'calico-node')).toEqual([
       [`kubectl patch installation.operator.tigera.io default --type=merge -p '${JSON.stringify(patch)}'`, undefined],
@@ -134,13 +134,13 @@ describe('a command', () => {
     expect(commandOf(given)[0]?.[1]).toBe(by);
   });
 
-  it('is not given where a controller would revert it', () => {
+  it('is not proposed if a controller would revert it', () => {
     const { remedies, left } = patchCommands([need('operand', { controller: { kind: 'Prometheus', name: 'k8s' } })]);
     expect(remedies).toEqual([]);
     expect(left.map(({ why }) => why)).toEqual(['it belongs to Prometheus k8s: its controller would revert a patch']);
   });
 
-  it('has names that mean nothing to a shell', () => {
+  it('quotes names for the shell', () => {
     expect(commandOf({ namespace: '$(reboot)' })[0]?.[0]).toContain("-n '$(reboot)' daemonset");
   });
 });
@@ -165,7 +165,7 @@ describe('a component of Kustomize', () => {
     expect(whyOf({ left })).toEqual({ operand: 'it belongs to Prometheus k8s: it has no manifest of its own' });
   });
 
-  it('tells two of one name apart by their namespaces', () => {
+  it('distinguishes two with the same name by their namespaces', () => {
     const { remedies } = kustomizeComponent([need('a', { namespace: 'one' }), need('a', { namespace: 'two' })], String);
     expect(remedies[0]?.patches.map(({ target }) => (target as { namespace: string }).namespace)).toEqual([
       'one',

@@ -29,7 +29,7 @@ it('counts the gaps that policies for the role taints close', () => {
   });
 });
 
-it('with only the gaps, groups nodes by the DaemonSets that have any, and leaves out what passes', () => {
+it('with only the gaps, groups nodes by the DaemonSets with gaps, and omits transient gaps', () => {
   const nodes = [node('g', [GPU]), node('r', [NOT_READY])];
   const report = reportCoverage({ ...options, nodes, onlyGaps: true });
   expect(report.daemonSets.map(({ name }) => name)).toEqual(['agent']);
@@ -54,7 +54,7 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
   };
   const nodes = [node('n', [NETWORK])];
 
-  it.each([false, true])('has a gap: neither comes before the other. With --audit: %s', (audit) => {
+  it.each([false, true])('has a gap, because each waits for the other. With --audit: %s', (audit) => {
     const report = reportCoverage({ ...options, nodes, startup: waitFor('agent', {}, 'kube-system', audit) });
     expect(report).toMatchObject({
       gaps: [
@@ -83,7 +83,7 @@ describe('a DaemonSet that does not tolerate a startup taint which waits for it'
     expect(daemonSets[0]?.cells[0]).toMatchObject({ passing: true });
   });
 
-  it('is named alone where a taint that passes blocks it as well', () => {
+  it('is named without a transient taint that blocks it as well', () => {
     const both = [node('n', [NOT_READY, NETWORK])];
     expect(reportCoverage({ ...options, nodes: both, startup: waitFor('agent') }).gaps).toMatchObject([
       { taints: [`${NETWORK.key}:NoSchedule`], passing: false },

@@ -95,7 +95,7 @@ describe('a toleration', () => {
   });
 });
 
-it('is of each workload but a DaemonSet, by namespace, name and kind, and of each once', () => {
+it('is reported once for each workload except DaemonSets, by namespace, name and kind', () => {
   const twice = [EVERY_NO_SCHEDULE, EVERY_NO_SCHEDULE, UNREACHABLE];
   const found = wideTolerations([
     workload('StatefulSet', 'db'),

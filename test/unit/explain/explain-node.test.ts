@@ -91,7 +91,7 @@ it.each([
   expect(lines.filter((line) => line.includes('startup'))).toEqual([]);
 });
 
-it('names the TaintPolicies that it leaves out, because nothing usable of them is known', () => {
+it('names the TaintPolicies that it omits, because no usable spec of them is known', () => {
   const view = (kind: PolicyKind, generation: number) =>
     viewPolicy(kind, { metadata: { name: 'p', uid: 'u', generation, resourceVersion: '1' }, spec: { mode: 'Never' } });
   const known = viewPolicy('TaintPolicy', {

@@ -42,7 +42,7 @@ const policiesIn = ({ policies }: PoliciesOnDaemon) =>
   policies.map(({ kind, policy, mode, unmet }) => [kind, policy, mode, ...unmet].join(' '));
 
 describe('a DaemonSet', () => {
-  it('has tolerations of its own, those that are asked for, and lacks others', () => {
+  it('has its own tolerations, required ones and missing ones', () => {
     const explained = policiesOnDaemonSet(
       subject({ tolerations: [tolerating('own'), tolerating(MASTER.key)] }),
       NODES,
@@ -137,7 +137,7 @@ describe('a DaemonSet', () => {
     expect(gaps).toEqual([]);
   });
 
-  it('is kept off by taints for which no policy of any mode asks', () => {
+  it('is kept off by taints whose toleration no policy of any mode requires', () => {
     const unasked = (policies: Policy[]) =>
       policiesOnDaemonSet(subject(), [...NODES, node('g', [GPU])], inForce(policies)).unasked;
     expect(unasked([ROLES])).toEqual([GPU]);
@@ -145,7 +145,7 @@ describe('a DaemonSet', () => {
     expect(unasked([])).toEqual([MASTER, CONTROL_PLANE, GPU]);
   });
 
-  it('is selected by policies, or there is a reason why not', () => {
+  it('is selected by policies, or the unmet requirements are listed', () => {
     const explained = policiesOnDaemonSet(
       subject({ labels: { tier: 'a' } }),
       [],
@@ -199,14 +199,14 @@ describe('a pod', () => {
     expect(policiesIn(explained)).toEqual(['TolerationPolicy roles Mutate']);
   });
 
-  it('of anything else can run on a virtual node', () => {
+  it('of another owner can run on a virtual node', () => {
     const virtual = node('vk', [], { type: 'virtual-kubelet' });
     const runsIn = (owner?: ReturnType<typeof subject>) =>
       policiesOnPod(pod(), owner, [virtual], inForce([])).places[0]?.runs;
     expect([runsIn(), runsIn(subject())]).toEqual([true, false]);
   });
 
-  it('of anything else is no policy’s, and gets no toleration that it does not have', () => {
+  it('of another owner is selected by no policy, and gets no toleration', () => {
     const pressed = node('pressed', [{ key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }]);
     const explained = policiesOnPod(pod({ tolerations: [tolerating('own')] }), undefined, [pressed], inForce([ROLES]));
     expect(tolerationsIn(explained)).toEqual(['own:NoSchedule own']);

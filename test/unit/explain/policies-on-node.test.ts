@@ -39,7 +39,7 @@ describe('a command that sets a taint which evicts pods', () => {
   const evicts = 'evicts the pods there that do not tolerate it';
   const present = { ...EDGE, ensure: 'Always' } as const;
 
-  it('says so where mode Audit does not restore it', () => {
+  it('names the effect if mode Audit does not restore the taint', () => {
     const mode = 'Audit';
     expect(nextFor(nodeOf([]), { a: rule(mode, present) })).toEqual({
       command: 'kubectl taint node n1 edge:NoExecute',
@@ -50,7 +50,7 @@ describe('a command that sets a taint which evicts pods', () => {
     });
   });
 
-  it('says so where it was removed with permission', () => {
+  it('names the effect if an entry keeps the taint off', () => {
     expect(nextFor(nodeOf([], { allowRemoval: 'edge:NoExecute' }), { a: rule('Restore', present) })).toEqual({
       command: 'kubectl taint node n1 edge:NoExecute',
       note: `${evicts}; sets it again, and ends the entry of the annotation`,
@@ -59,7 +59,7 @@ describe('a command that sets a taint which evicts pods', () => {
 });
 
 describe('each taint of a node', () => {
-  it('is protected by whichever policies mean it, or free', () => {
+  it('is protected by the policies that match it, or free', () => {
     expect(
       lines(nodeOf([GPU, EDGE]), {
         a: rule('Deny', { key: 'gpu' }),
@@ -68,7 +68,7 @@ describe('each taint of a node', () => {
     ).toEqual(['gpu=true:NoSchedule protected a b', 'edge:NoExecute free']);
   });
 
-  describe('that is there only until the node is ready', () => {
+  describe('that the node carries only until it is ready', () => {
     const { key, value, effect } = GPU;
     const AT_REGISTRATION = { key, value, effect, ensure: 'AtRegistration' } as const;
     const UNTIL_READY: TaintRule = {
@@ -119,7 +119,7 @@ describe('each taint of a node', () => {
     });
   });
 
-  it('that is missing is put back, or there is a reason why not', () => {
+  it('that is missing is restored, or has a reason why not', () => {
     expect(lines(nodeOf([]), { a: rule('Restore', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
     expect(lines(nodeOf([]), { a: rule('Deny', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
     expect(lines(nodeOf([]), { a: rule('Audit', PRESENT) })).toEqual([
@@ -172,14 +172,14 @@ it('is in mode Audit where taintkeeper runs with --audit, and nothing is restore
   });
 });
 
-it('tells a missing taint from one that is there with another value', () => {
+it('distinguishes a missing taint from one with another value', () => {
   const otherValue = (node: NodeView) =>
     explain(node, { a: rule('Audit', PRESENT) }).taints.find(({ state }) => state === 'missing')?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
 });
 
-it('says what of its selector keeps a policy from a node', () => {
+it('lists the unmet requirements of a policy that does not select the node', () => {
   const node = nodeOf([], { labels: { pool: 'cpu' } });
   const nodeSelector = {
     matchLabels: { pool: 'gpu' },
@@ -207,11 +207,11 @@ describe('a taint that the node carries with another value', () => {
     return table && 'rows' in table ? table.rows.flatMap(([, state, why]) => (isMissing(state) ? [why] : [])) : [];
   };
 
-  it('which only the same policy protects is about to be changed', () => {
+  it('is about to be changed if only the same policy protects it', () => {
     expect(lines(changed, { a: rule('Deny', PRESENT) })).toContain('gpu=true:NoSchedule missing a');
   });
 
-  it('which another policy protects is for a user to change', () => {
+  it('is left to a user if another policy protects it', () => {
     const policies = { a: rule('Deny', PRESENT), b: rule('Deny', { key: 'gpu' }) };
     expect(reasonFor(changed, policies)).toEqual([
       'required by a (Deny, spec.taints[0]); the node carries gpu=other:NoSchedule, which b (Deny, spec.taints[0]) protects',
@@ -221,7 +221,7 @@ describe('a taint that the node carries with another value', () => {
     });
   });
 
-  it('as two policies require, which one wins and why', () => {
+  it('that two policies require differently: the policy that wins, and why', () => {
     const policies = {
       ml: rule('Restore', { ...PRESENT, value: 'ml' }),
       gpu: rule('Restore', PRESENT),

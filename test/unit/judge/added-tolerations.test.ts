@@ -6,7 +6,7 @@ const ADDED = ['node-role.kubernetes.io/master:NoSchedule', 'gpu=a100:NoExecute'
   (subject) => ({ subject }) as Violation,
 );
 
-it('the annotation lists what was added, each once, the earliest first', () => {
+it('the annotation lists each added toleration once, the earliest first', () => {
   const first = recordOfAdded({ annotations: {}, tolerations: [] }, ADDED.slice(1), undefined);
   expect(first).toEqual({ [ADDED_ANNOTATION]: 'gpu=a100:NoExecute' });
   const both = recordOfAdded({ annotations: first, tolerations: [] }, ADDED, 'uid-1');
@@ -27,7 +27,7 @@ it.each([
   expect(addedHere(annotations, installation)).toEqual(here);
 });
 
-it('what an earlier installation added stays listed as long as it is there', () => {
+it('the tolerations of an earlier installation stay listed while the DaemonSet has them', () => {
   const annotations = { [ADDED_ANNOTATION]: 'gpu:NoSchedule, gone; by uid-1' };
   const daemonSet = { annotations, tolerations: [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }] };
 
@@ -36,7 +36,7 @@ it('what an earlier installation added stays listed as long as it is there', () 
   });
 });
 
-it('of a list that is too long, only the beginning counts', () => {
+it('only the beginning of a list that is too long counts', () => {
   const texts = Array.from({ length: 15_000 }, (_, index) => `${index}`);
   const annotations = { [ADDED_ANNOTATION]: texts.join() };
   expect(addedTolerations(annotations)).toEqual(texts.slice(0, 1_024));

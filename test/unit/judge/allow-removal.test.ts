@@ -64,9 +64,21 @@ describe('allowRemovalWith', () => {
       value: 'b:NoSchedule,dedicated=gpu:NoSchedule',
     },
     { why: 'one that a shell would run', annotation: 'a=$(id):NoSchedule', value: 'dedicated=gpu:NoSchedule' },
+    {
+      why: 'it stands already, before another one, which is there twice',
+      annotation: 'dedicated=gpu:NoSchedule, a:NoExecute, a:NoExecute',
+      value: 'a:NoExecute,dedicated=gpu:NoSchedule',
+    },
     { why: 'too long to be read', annotation: `${'a:NoExecute,'.repeat(3000)}`, value: 'dedicated=gpu:NoSchedule' },
   ])('$why', ({ annotation, value }) => {
     expect(allowRemovalWith(annotation, [gpu])).toBe(value);
+  });
+
+  it('names at most as many taints as are read, so that the removal is allowed', () => {
+    const more = [gpu, { key: 'b', effect: 'NoSchedule' }];
+    const read = parseAllowedRemovals(allowRemovalWith(entries(MAX_ALLOW_REMOVAL_ENTRIES), more));
+    expect(read.entries).toHaveLength(MAX_ALLOW_REMOVAL_ENTRIES);
+    expect(more.every((taint) => isRemovalAllowed(read, taint))).toBe(true);
   });
 });
 
@@ -161,7 +173,7 @@ describe('rewriteAllowRemoval', () => {
   });
 });
 
-it('unreadableEntries shows what was meant to be an entry', () => {
+it('unreadableEntries lists the texts that cannot be read as entries', () => {
   expect(unreadableEntries(parseAllowedRemovals('dedicated=gpu, a:NoExecute, x:noschedule, y:NoSchedule-'))).toEqual([
     'dedicated=gpu',
     'x:noschedule',
@@ -180,7 +192,7 @@ describe('an annotation that is too long', () => {
     expect(unreadableEntries(parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH)))).toEqual([]);
   });
 
-  it('is kept as a text of limited length that means the same', () => {
+  it('is kept in memory as a text of limited length with the same meaning', () => {
     const longest = filled(MAX_ALLOW_REMOVAL_LENGTH);
     expect(boundedAllowRemoval(longest)).toBe(longest);
     const kept = boundedAllowRemoval(filled(10 * MAX_ALLOW_REMOVAL_LENGTH));
@@ -203,7 +215,7 @@ it(`the entries after the first ${MAX_ALLOW_REMOVAL_ENTRIES - 1} are one that ca
   expect(entries.at(-1)).toEqual({ text: 't63:NoSchedule, t64:NoSchedule', taint: undefined });
 });
 
-it('empty entries are none', () => {
+it('empty entries do not count', () => {
   const allowed = parseAllowedRemovals(' , a:NoSchedule,, b:NoSchedule');
   expect(allowed.entries.map(({ text }) => text)).toEqual(['a:NoSchedule', 'b:NoSchedule']);
 });

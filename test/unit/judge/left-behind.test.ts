@@ -6,7 +6,7 @@ const GPU = { key: 'gpu', operator: 'Equal', value: 'a100', effect: 'NoExecute' 
 const OWN = { key: 'own', operator: 'Exists' };
 const ADDED = 'taintkeeper.dev/tolerations-added';
 
-it('on a node: allowRemoval, and nothing of others', () => {
+it('on a node: the annotation allow-removal, and no annotations of others', () => {
   const ours = { 'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule' };
   const { annotations, tolerations } = leftOnNode({ ...ours, 'example.com/a': 'b', 'taintkeeper.dev/ignore': 'true' });
 

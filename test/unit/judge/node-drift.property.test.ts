@@ -45,7 +45,7 @@ it('a node that was repaired needs no other repair', () => {
   });
 });
 
-it('a loss that is left alone is found again', () => {
+it('a loss that is not repaired is found again', () => {
   const left = ({ losses }: NodeDrift) => losses.filter((loss) => !isSet(loss));
   always((one) => {
     expect(left(driftOf({ ...one, node: repaired(one) }))).toEqual(expect.arrayContaining(left(driftOf(one))));
@@ -68,7 +68,7 @@ it('a repair passes admission unchanged, even from a user who is not exempt', ()
   expect(set).toBeGreaterThan(RUNS.numRuns / 20);
 });
 
-it('a repair keeps every taint in its place, except those that are set', () => {
+it('a repair keeps the order of all taints that it does not set', () => {
   always((one) => {
     const { node } = one;
     const { losses, taints } = driftOf(one);
@@ -80,7 +80,7 @@ it('a repair keeps every taint in its place, except those that are set', () => {
   });
 });
 
-it('a repair sets what is required, and nothing that evicts pods', () => {
+it('a repair sets required taints, and none that evicts pods', () => {
   always((one) => {
     const { node, policies } = one;
     const required = requiredTaints(node.labels, policies.taintPolicies).map(({ taint }) => formatTaint(taint));
@@ -110,7 +110,7 @@ it('every missing required taint is one loss per policy that enforces, except th
   expect(keptOffOnes).toBeGreaterThan(0);
 });
 
-it('nothing is set where all policies are in mode Audit, with --audit, or where everything is in conflict', () => {
+it('no taint is set if all policies are in mode Audit, with --audit, or if all taints are in conflict', () => {
   always((one) => {
     const taintPolicies = one.policies.taintPolicies.map((policy) => ({ ...policy, mode: 'Audit' as const }));
     for (const drift of [

@@ -78,7 +78,7 @@ describe('an entry of the annotation', () => {
     expect(off(`a:NoExecute, ${GPU}`, policies)).toEqual({ losses: [], keptOff: ['q', 'p'], taints: [] });
   });
 
-  it('keeps it off with any value where the policy names none', () => {
+  it('keeps it off with any value if the policy names none', () => {
     expect(off(CPU, { p: rule('Restore', ALWAYS_ANY) }).keptOff).toEqual(['p']);
   });
 
@@ -89,7 +89,7 @@ describe('an entry of the annotation', () => {
     },
   );
 
-  it('means nothing to a policy with removalByAnnotation: Forbidden', () => {
+  it('has no effect for a policy with removalByAnnotation: Forbidden', () => {
     const forbidden = rule('Deny', ALWAYS_GPU, { removalByAnnotation: 'Forbidden' });
     expect(off(GPU, { p: forbidden })).toMatchObject({ losses: [`p ${GPU}`], keptOff: [] });
     // Another policy that reads it changes nothing: admission would not let the taint be removed either.
@@ -109,7 +109,7 @@ describe('an entry of the annotation', () => {
   });
 });
 
-describe('where several policies require one taint', () => {
+describe('if several policies require one taint', () => {
   it.each<{ why: string; policies: Policies; node?: NodeView; losses: string[]; taints?: Taint[] }>([
     {
       why: 'with different values, the leader sets none',
@@ -181,7 +181,7 @@ describe('where several policies require one taint', () => {
   });
 });
 
-it('a taint that evicts pods is set at registration only: a missing one, and another value, are reported', () => {
+it('a taint that evicts pods is set only at registration: on a running node, its absence or another value is reported', () => {
   const policies = { p: rule('Restore', { ...ALWAYS_GPU, effect: 'NoExecute' }) };
   for (const node of [nodeOf([]), nodeOf([{ ...evicting, value: 'cpu' }])]) {
     const drift = driftOf(policies, node);
@@ -197,7 +197,7 @@ it('leaves a taint in conflict to the other writer, and sets the others', () => 
   expect(drift.taints).toEqual([gpu]);
 });
 
-it('sets several taints in one go, in the order of the policies, behind those that are there', () => {
+it('sets several taints in one write, after the present ones, in the order of the policies', () => {
   const drift = driftOf(
     {
       b: { mode: 'Restore', taints: [ALWAYS_GPU, { ...ALWAYS_GPU, effect: 'PreferNoSchedule' }] },

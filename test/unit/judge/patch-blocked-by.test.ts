@@ -98,7 +98,7 @@ it.each(PATCH_CASES)('patch blocked by $blockedBy: $why', ({ of, when, blockedBy
 });
 
 // The first question causes a request.
-it.each(PATCH_CASES)('the right is asked for last: $why', ({ of, when, blockedBy }) => {
+it.each(PATCH_CASES)('the right is checked last: $why', ({ of, when, blockedBy }) => {
   const isPermitted = vi.fn(when?.isPermitted ?? PERMITTED.isPermitted);
   patchBlockedBy({ ...DUE, ...of }, { ...PERMITTED, ...when, isPermitted });
   expect(isPermitted).toHaveBeenCalledTimes(blockedBy === undefined || blockedBy === 'NotPermitted' ? 1 : 0);

@@ -34,7 +34,7 @@ describe('exactSelector', () => {
     expect(hasFields({ matchExpressions: [zone, { ...zone, key: 'pool' }] }, exactSelector([zone]))).toBe(false);
   });
 
-  it('without requirements is that of an object that the API server stores without a list', () => {
+  it('without requirements equals an object that the API server stores without a list', () => {
     expect(hasFields({}, exactSelector([]))).toBe(true);
     expect(hasFields({ matchExpressions: [zone] }, exactSelector([]))).toBe(false);
   });

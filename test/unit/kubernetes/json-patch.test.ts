@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { jsonPointer, pointerNames } from '../../../src/kubernetes/json-patch.ts';
 
-it('escapes what RFC 6901 gives a meaning', () => {
+it('escapes the characters that have a meaning in RFC 6901', () => {
   expect(jsonPointer('metadata', 'annotations', 'example.com/a~b')).toBe('/metadata/annotations/example.com~1a~0b');
   expect(jsonPointer()).toBe('');
   expect(pointerNames('/a~01')).toEqual(['a~1']);

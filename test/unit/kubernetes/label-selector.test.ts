@@ -93,7 +93,7 @@ it('own reads a label called __proto__ from parsed JSON, and none that is inheri
 });
 
 // The cases of k8s.io/apimachinery 0.36, pkg/util/validation/validation_test.go.
-describe('names, as Kubernetes takes them', () => {
+describe('names, as Kubernetes validates them', () => {
   const a = (length: number) => 'a'.repeat(length);
 
   it.each([

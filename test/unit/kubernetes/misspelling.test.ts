@@ -23,6 +23,6 @@ it.each([
   expect([looksMisspelled(first, second), looksMisspelled(second, first)]).toEqual([expected, expected]);
 });
 
-it('lettersOf leaves out what is not compared', () => {
+it('lettersOf omits the characters that are not compared', () => {
   expect(lettersOf('Dedi-cated_2.x')).toBe('dedicated2x');
 });

@@ -64,7 +64,7 @@ describe('requirements on labels', () => {
     expect(matches(byLabels(requirement(key, operator, ...values)))).toBe(yes);
   });
 
-  it('says what is asked for and what the node has', () => {
+  it('names the requirement and the value of the node', () => {
     expect(mismatches(byLabels(requirement('zone', 'In', 'b'), requirement('absent', 'Exists')))).toEqual([
       {
         index: 0,
@@ -76,7 +76,7 @@ describe('requirements on labels', () => {
     ]);
   });
 
-  it.each(['a5', '5a', '1.5', ''])('takes the label %j for no number', (n) => {
+  it.each(['a5', '5a', '1.5', ''])('does not read the label %j as a number', (n) => {
     expect(compileNodeAffinity([byLabels(requirement('n', 'Gt', '1'))])({ name: '', labels: { n } })).toBeDefined();
   });
 
@@ -91,7 +91,7 @@ describe('requirements on labels', () => {
   });
 });
 
-describe('requirements that Kubernetes cannot make sense of', () => {
+describe('malformed requirements', () => {
   it.each<{ why: string; term: NodeSelectorTerm }>([
     { why: 'In without values', term: byLabels(requirement('zone', 'In')) },
     { why: 'NotIn without values', term: byLabels(requirement('zone', 'NotIn')) },
@@ -130,7 +130,7 @@ describe('requirements on fields', () => {
     expect(matches(byFields(requirement(key, operator, value)))).toBe(yes);
   });
 
-  it('a label called like the field is none', () => {
+  it('a label with the name of the field is not the field', () => {
     const named = compileNodeAffinity([byFields(requirement('metadata.name', 'In', 'w2'))]);
     expect(named({ name: 'w1', labels: { 'metadata.name': 'w2' } })).toHaveLength(1);
   });
@@ -151,7 +151,7 @@ describe('terms', () => {
     ]);
   });
 
-  it('an empty one matches no node, and stands in the way of no other', () => {
+  it('an empty one matches no node, and does not prevent the match of another', () => {
     expect(mismatches(EMPTY)).toEqual([{ index: 0, unmet: [] }]);
     expect(matches(EMPTY, yes)).toBe(true);
   });
@@ -168,7 +168,7 @@ describe('terms', () => {
   });
 });
 
-it('agrees with a LabelSelector wherever that has the operator', () => {
+it('agrees with a LabelSelector for each operator that both have', () => {
   const key = fc.constantFrom('a', 'b');
   const value = fc.constantFrom('', '1', '2');
   const expression = fc.oneof(

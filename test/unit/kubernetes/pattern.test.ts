@@ -58,7 +58,7 @@ describe('matchesPattern', () => {
     );
   });
 
-  it('does not explode on a pattern made to explode', () => {
+  it('needs little time for a pattern that makes backtracking slow', () => {
     expect(matchesPattern(`${'a*'.repeat(120)}b`, 'a'.repeat(100_000))).toBe(false);
   });
 });

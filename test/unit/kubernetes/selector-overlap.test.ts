@@ -38,7 +38,7 @@ const requirement = fc.oneof(
 const requirements = fc.array(requirement, { maxLength: 5 });
 const selector = (matchExpressions: readonly LabelSelectorRequirement[]): LabelSelector => ({ matchExpressions });
 
-test('satisfiable: some labels are selected, by trying all', () => {
+test('satisfiable is true if some labels are selected, by trying all', () => {
   fc.assert(
     fc.property(requirements, (all) => {
       expect(satisfiable(all)).toBe(LABELS.some((labels) => selects(selector(all), labels)));
@@ -46,7 +46,7 @@ test('satisfiable: some labels are selected, by trying all', () => {
   );
 });
 
-test('implies: all labels that one selects, the other one does, by trying all', () => {
+test('implies is true if all labels that one selects are selected by the other, by trying all', () => {
   fc.assert(
     fc.property(requirements, requirements, (one, other) => {
       const expected = LABELS.every((labels) => !selects(selector(one), labels) || selects(selector(other), labels));
@@ -55,7 +55,7 @@ test('implies: all labels that one selects, the other one does, by trying all', 
   );
 });
 
-test('requirementsOfAny: whatever one of them selects meets it, and what a single one asks for is kept', () => {
+test('requirementsOfAny: all labels that one of them selects meet the result, and a single selector keeps its requirements', () => {
   fc.assert(
     fc.property(fc.array(requirements, { minLength: 1, maxLength: 4 }), (all) => {
       const selectors = all.map(selector);
@@ -144,7 +144,7 @@ describe('requirementsOfAny', () => {
   });
 });
 
-it('takes matchLabels for requirements', () => {
+it('reads matchLabels as requirements', () => {
   expect(
     requirementsOf({ matchLabels: { pool: 'gpu' }, matchExpressions: [{ key: 'x', operator: 'Exists' }] }),
   ).toEqual([
@@ -167,7 +167,7 @@ describe('formatRequirement', () => {
   });
 });
 
-it('formatSelector: all requirements of a selector, and nothing of an empty one', () => {
+it('formatSelector writes all requirements of a selector, and nothing for an empty one', () => {
   const matchExpressions: LabelSelectorRequirement[] = [{ key: 'spot', operator: 'DoesNotExist' }];
   expect(formatSelector({ matchLabels: { pool: 'gpu' }, matchExpressions })).toBe('pool=gpu,!spot');
   expect(formatSelector({})).toBe('');

@@ -91,7 +91,7 @@ it.each<{ why: string; before: Taint[]; after: Taint[]; left: [Taint[], Taint[]]
   expect(withoutEqualEnds(before, after)).toEqual(left);
 });
 
-it('valuesAmong has the values of all taints with the key of a wanted one, and of no other', () => {
+it('valuesAmong has the values of exactly the taints with one of the given keys', () => {
   const values = valuesAmong([gpu, { ...evicting, value: 'cpu' }, other], [cpu]);
   expect([...values.values()]).toEqual(['gpu', 'cpu']);
 });
@@ -116,28 +116,28 @@ it.each([
 });
 
 describe('withTaints', () => {
-  it('gives a copy where nothing is added', () => {
+  it('returns a copy if nothing is added', () => {
     const taints = [other];
     expect(withTaints(taints, [])).toEqual([other]);
     expect(withTaints(taints, [])).not.toBe(taints);
   });
 
-  it('appends what is not there, and keeps the order of what is', () => {
+  it('appends missing taints, and keeps the order of the present ones', () => {
     expect(withTaints([other, evicting], [gpu])).toEqual([other, evicting, gpu]);
   });
 
-  it('puts a value back in place instead of adding a second taint of that key and effect', () => {
+  it('replaces a value in place instead of adding a second taint with the key and effect', () => {
     expect(withTaints([cpu, other], [gpu])).toEqual([gpu, other]);
   });
 
-  it('leaves its arguments alone', () => {
+  it('does not change its arguments', () => {
     const taints = Object.freeze([other]);
     withTaints(taints, [gpu]);
     expect(taints).toEqual([other]);
   });
 });
 
-it('copes with as many taints as a request can hold', () => {
+it('needs little time for as many taints as a request can contain', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => ({ key: `example.com/${index}`, effect: 'NoSchedule' }));
   expect(taintsOnlyIn(many, many.slice(1))).toEqual(many.slice(0, 1));
   expect(withTaints(many.slice(1), many.slice(0, 1))).toHaveLength(many.length);

@@ -11,11 +11,11 @@ import {
 } from '../../../src/kubernetes/text.ts';
 
 describe('presentableWarnings', () => {
-  it('leaves short plain text alone', () => {
+  it('does not change short plain text', () => {
     expect(presentableWarnings(['restored taint a:NoSchedule'])).toEqual(['restored taint a:NoSchedule']);
   });
 
-  it('cuts what is too long, and says so', () => {
+  it('cuts a text that is too long, and marks it with dots', () => {
     const [warning] = presentableWarnings(['x'.repeat(500)]);
     expect(warning).toBe(`${'x'.repeat(WARNING_MAX_LENGTH - 3)}...`);
   });
@@ -30,22 +30,22 @@ describe('presentableWarnings', () => {
     expect(presentableWarnings([text])).toEqual([text]);
   });
 
-  it('leaves as many texts alone as there may be', () => {
+  it('keeps as many texts as are allowed', () => {
     const texts = Array.from({ length: 16 }, (_, index) => `taint ${index}`);
     expect(presentableWarnings(texts)).toEqual(texts);
   });
 
-  it('says nothing twice', () => {
+  it('omits repeated texts', () => {
     expect(presentableWarnings(['a', 'b', 'a'])).toEqual(['a', 'b']);
   });
 
-  it('sums up what would be too many', () => {
+  it('counts the texts beyond the limit', () => {
     const warnings = presentableWarnings(Array.from({ length: 64 }, (_, index) => `taint ${index}`));
     expect(warnings).toHaveLength(16);
     expect(warnings.at(-1)).toBe('and 49 more');
   });
 
-  it('is always fit for a header: one printable line within the bound', () => {
+  it('is always valid in a header: one printable line within the limit', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 200 }), { maxLength: 20 }), (texts) => {
         for (const warning of presentableWarnings(texts)) {
@@ -57,7 +57,7 @@ describe('presentableWarnings', () => {
   });
 });
 
-it('printable spells out what could forge a line or move a cursor', () => {
+it('printable escapes characters that could begin a line or move the cursor', () => {
   expect(printable('a\nb\u001b[31m\u202e')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}');
 });
 

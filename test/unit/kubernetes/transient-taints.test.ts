@@ -70,7 +70,7 @@ it.each([
   expect(isStartupTaintKey(key)).toBe(false);
 });
 
-it('patterns are only the families whose programs make keys while they run', () => {
+it('patterns are only for programs that make keys while they run', () => {
   expect(TRANSIENT_TAINT_KEYS.filter((key) => key.includes('*'))).toEqual([
     'status-taint.cluster-autoscaler.kubernetes.io/*',
     'startup-taint.cluster-autoscaler.kubernetes.io/*',

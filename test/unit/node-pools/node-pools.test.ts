@@ -193,7 +193,7 @@ describe('a NodePool of Karpenter', () => {
     expect(said(viewKarpenterPool(pool), policy)).toEqual(expected);
   });
 
-  it('is read with whatever is missing', () => {
+  it('is read even if fields are missing', () => {
     expect(said(viewKarpenterPool({ metadata: { name: 'bare' } }), spec())).toEqual(IS_LACKING);
     const empty = nodePool({ taints: null, startupTaints: null, requirements: null });
     expect(said(viewKarpenterPool({ ...empty, spec: { template: { metadata: { labels: null } } } }))).toEqual([]);
@@ -237,7 +237,7 @@ describe('a NodePool of Karpenter', () => {
     );
   });
 
-  it('is told with what comes of it, and the command', () => {
+  it('is reported with its effect and the command', () => {
     const found = undeclared(viewKarpenterPool(nodePool()), LABELLED);
     const [policy] = compiled(LABELLED);
     expect(policy && poolCondition(policy, found, [])).toEqual({
@@ -268,7 +268,7 @@ describe('a NodePool of Karpenter', () => {
     }
   });
 
-  it('is said to have the taint in the wrong list', () => {
+  it('is reported with the taint in the wrong list', () => {
     const pool = viewKarpenterPool(nodePool({ startupTaints: [GPU] })) as NodePool;
     expect(lackText(pool, undeclared(pool, LABELLED))).toContain('(startupTaints is for taints that are removed)');
   });
@@ -297,7 +297,7 @@ describe('a taint of ensure: AtRegistration that an agent removes, by its key', 
     expect(howToDeclare(pool, found)).toContain('/spec/template/spec/startupTaints');
   });
 
-  it('is no matter of the annotations that Cluster Autoscaler reads', () => {
+  it('has no effect on the annotations that Cluster Autoscaler reads', () => {
     expect(said(viewMachines(machines()), handing())).toEqual([]);
   });
 });
@@ -349,7 +349,7 @@ describe('a taint that taintkeeper removes once DaemonSets are ready', () => {
     expect(others).toHaveLength(JSON.stringify(template).includes('"a"') ? 1 : 0);
   });
 
-  it('is told with the list that it belongs into', () => {
+  it('is reported with the list that should contain it', () => {
     const message = (template: object) => {
       const [policy] = compiled(waiting());
       return policy && poolCondition(policy, undeclared(viewKarpenterPool(nodePool(template)), waiting()), [])?.message;
@@ -388,7 +388,7 @@ describe('the condition of a policy', () => {
     expect(condition(policy)).toBeUndefined();
   });
 
-  it('says that pools cannot be read, where nothing worse is known', () => {
+  it('reports that pools cannot be read, if there is nothing worse to report', () => {
     const hidden = ['no right'];
     expect(condition(LABELLED, hidden, nodePool({ taints: [GPU] }))).toEqual({
       status: 'True',
@@ -479,7 +479,7 @@ describe('machines that Cluster Autoscaler starts where there are none', () => {
     }
   });
 
-  it('are annotated with what they lack besides what they have', () => {
+  it('are annotated with their present and the missing taints', () => {
     const pool = viewMachines(
       machines({ [TAINTS]: 'a=b:NoExecute,dedicated=cpu:NoSchedule' }),
       'MachineSet',
@@ -493,7 +493,7 @@ describe('machines that Cluster Autoscaler starts where there are none', () => {
   });
 });
 
-it('of a pool of machines, only a limited number of labels and taints is read', () => {
+it('only a limited number of labels and taints of a pool of machines is read', () => {
   const many = (suffix: string) => Array.from({ length: 20_000 }, (_, index) => `n${index}${suffix}`).join();
   const annotations = { [LABELS]: many('='), [TAINTS]: many('=:NoSchedule') };
   const taints = Array.from({ length: 20_000 }, (_, index) => ({ key: `n${index}`, effect: 'NoSchedule' }));

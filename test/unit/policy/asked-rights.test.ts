@@ -7,7 +7,7 @@ import { manifest } from './policies.ts';
 
 const daemonSets = { namespaces: ['kube-system'] };
 
-describe('the rights that a policy asks for', () => {
+describe('the rights that a policy needs', () => {
   it.each<{ what: string; kind: PolicyKind; spec: object; rights: string[]; audited: string[] }>([
     {
       what: 'a TaintPolicy',
@@ -140,7 +140,7 @@ describe('the rights that a policy asks for', () => {
     expect(asked(true)).toEqual(audited);
   });
 
-  it('the default policies ask for none', async () => {
+  it('the default policies need none', async () => {
     const policies = parsePolicies(await readBuiltinPolicies());
     expect(policies.flatMap((policy) => askedRights(policy, false))).toEqual([]);
   });

@@ -17,7 +17,7 @@ it.each<[mode: TaintMode, field: FailurePolicy | undefined, effective: FailurePo
   expect(failurePolicyOf(spec, mode)).toBe(effective);
 });
 
-it('a Deny policy that --audit makes an Audit policy refuses nothing', () => {
+it('a Deny policy refuses no request with --audit', () => {
   expect(failurePolicyOf({ mode: 'Deny', taints: [{ key: 'dedicated' }], failurePolicy: 'Fail' }, 'Audit')).toBe(
     'Ignore',
   );

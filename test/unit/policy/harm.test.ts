@@ -82,7 +82,7 @@ it.each<{ why: string; problems: readonly [worse: Problem, better: Problem] }>([
   expect(rank(worse, better)).toEqual([worse.text, better.text]);
 });
 
-it('keeps the order of problems that are alike', () => {
+it('keeps the order of problems with equal harm', () => {
   const problems = ['b', 'a', 'c'].map((text) => ({ text, harm: 'Missing', count: 1 }) as const);
   expect(rank(...problems)).toEqual(['b', 'a', 'c']);
 });
@@ -107,6 +107,6 @@ it.each<{ condition: readonly [type: string, status: string, reason: string]; ha
   expect(harmOfCondition({ type, status, reason })).toBe(harm);
 });
 
-it('knows no harm twice', () => {
+it('lists each harm once', () => {
   expect(new Set(HARMS).size).toBe(HARMS.length);
 });

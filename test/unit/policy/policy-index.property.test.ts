@@ -4,6 +4,7 @@ import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
   policiesFor,
+  possiblePairs,
   selectingPolicies,
 } from '../../../src/policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
@@ -56,7 +57,7 @@ it('the policies that select a node are found, in their order, and as the same l
   );
 });
 
-it('no policy is left out that means a taint, and those found are in their order', () => {
+it('every policy that matches a taint is found, in order', () => {
   fc.assert(
     fc.property(policies, fc.constantFrom(...KEYS), (all, of) => {
       const found = policiesFor(all, of);
@@ -66,6 +67,30 @@ it('no policy is left out that means a taint, and those found are in their order
       expect(new Set(found).size).toBe(found.length);
     }),
   );
+});
+
+it('no pair is left out that selects a node, and each pair is found once, in their order', () => {
+  fc.assert(
+    fc.property(policies, labels, (all, ofNode) => {
+      const found = possiblePairs(all).map(namesOf);
+      const selecting = all.filter((policy) => policy.selectsNode(ofNode));
+      const expected = selecting.flatMap((first, place) =>
+        selecting.slice(place + 1).map((second) => namesOf([first, second])),
+      );
+      const isExpected = new Set(expected.map(String));
+      expect(found.filter((pair) => isExpected.has(String(pair)))).toEqual(expected);
+      expect(new Set(found.map(String)).size).toBe(found.length);
+    }),
+  );
+});
+
+it('policies that require different values of a label are no pair', () => {
+  const taints: TaintPolicySpec['taints'] = [{ key: 'a' }];
+  const among = (...values: string[]) => ({ matchExpressions: [{ key: 'pool', operator: 'In' as const, values }] });
+  const selectors = [among('a'), among('b', 'c'), among('c', 'd'), { matchLabels: { zone: 'a' } }, {}];
+  const all = compiled(selectors.map((one) => ({ mode: 'Deny', nodeSelector: one, taints })));
+  const found = possiblePairs(all).map((pair) => namesOf(pair).join(' '));
+  expect(found).toEqual(['p0 p3', 'p0 p4', 'p1 p2', 'p1 p3', 'p1 p4', 'p2 p3', 'p2 p4', 'p3 p4']);
 });
 
 /** Of ten labels, those at the places of the bits: a thousand combinations. */
@@ -96,7 +121,7 @@ it.each(['other.org/a', 'team.example.com/a'])(
   },
 );
 
-it('of many policies, those that are about other keys are not asked', () => {
+it('policies with other keys are not evaluated if there are many', () => {
   const taintPolicies = compiled(
     Array.from({ length: 200 }, (_, n) => ({
       mode: 'Deny',
@@ -120,7 +145,7 @@ it('of many policies, those that are about other keys are not asked', () => {
 describe('the policies that would be enforced without --audit', () => {
   const specs = (['Audit', 'Deny', 'Restore'] as const).map((mode) => ({ mode, taints: [{ key: 'a' }] }));
 
-  it('are those of another declared mode than Audit, in that mode', () => {
+  it('are those with a declared mode other than Audit, in that mode', () => {
     const all = compiled(specs, { audit: true });
     expect(enforcedAmong(all)).toEqual([]);
     expect(enforcedWithoutAuditAmong(all).map(({ name, mode }) => [name, mode])).toEqual([
@@ -129,7 +154,7 @@ describe('the policies that would be enforced without --audit', () => {
     ]);
   });
 
-  it('are the same list as the enforced ones where --audit is not set, so that its indexes are built once', () => {
+  it('are the same list as the enforced ones without --audit, so that its indexes are built once', () => {
     const all = compiled(specs);
     expect(enforcedWithoutAuditAmong(all)).toBe(enforcedAmong(all));
     expect(namesOf(enforcedAmong(all))).toEqual(['p1', 'p2']);

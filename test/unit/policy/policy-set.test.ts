@@ -47,7 +47,7 @@ describe('a set of policies', () => {
   };
   const names = (policies: readonly { readonly name: string }[]) => policies.map(({ name }) => name);
 
-  it('has each kind by itself, the strongest mode first, then by name', () => {
+  it('has a list for each kind, the strongest mode first, then by name', () => {
     const set = policySet(all);
     expect(names(set.taintPolicies)).toEqual(['d', 'z', 'r', 'a']);
     expect(names(set.tolerationPolicies)).toEqual(['m', 'z', 'a']);
@@ -75,7 +75,7 @@ describe('a set of policies', () => {
     expect(ensured).toEqual([...required, ...startup]);
   });
 
-  it('has every policy in mode Audit where that is asked for', () => {
+  it('has every policy in mode Audit with audit', () => {
     const set = policySet(all, { audit: true });
     const modes = [set.taintPolicies, set.tolerationPolicies, set.tolerationRestrictions, set.recoveryPolicies]
       .flat()
@@ -187,7 +187,7 @@ it.each([
   },
 );
 
-it('each toleration says which field it is', () => {
+it('each toleration has its field', () => {
   const tolerations = ['a', 'b'].map((key) => ({ key, operator: 'Exists' as const }));
   const [policy] = policySet({ toleration: { p: tolerating({ tolerations }) } }).tolerationPolicies;
   expect(policy?.tolerations.map(({ value, field }) => [value.key, field])).toEqual([

@@ -57,7 +57,7 @@ const input: fc.Arbitrary<StatusInput> = fc.record({
   now: fc.date({ min: new Date('2026-01-01'), max: new Date('2100-01-01'), noInvalidDate: true }),
 });
 
-it('whatever is found, the API server accepts the status: it is valid by the schema, and etcd has room for it', () => {
+it('the API server accepts every status: it is valid by the schema, and fits into etcd', () => {
   expect(Format.Has('date-time')).toBe(true);
   fc.assert(
     fc.property(input, (found) => {

@@ -32,7 +32,7 @@ const status = (input: Partial<StatusInput> = {}) =>
     ...input,
   });
 
-it('says what generation it is about, how many objects match, and which of them violate', () => {
+it('has the generation, the number of selected objects, and the violators', () => {
   expect(status()).toEqual({
     observedGeneration: 3,
     conditions: [
@@ -78,7 +78,7 @@ it.each<{ why: string; status: unknown; waiting: number }>([
   expect(waitingIn(read)).toBe(waiting);
 });
 
-it('says in which mode the policy is, if anything of it is in force', () => {
+it('has the mode of the policy if a generation is in force', () => {
   expect(status({ mode: 'Restore' })).toMatchObject({ mode: 'Restore' });
   expect(status()).not.toHaveProperty('mode');
 });
@@ -89,28 +89,28 @@ it('counts nothing for a policy that cannot be used, and for a kind that selects
   expect(Object.keys(restriction)).toEqual(['observedGeneration', 'conditions']);
 });
 
-it('turns a status without conditions, as a user may have left it, into a whole one', () => {
+it('completes a status without conditions, which a user may have written', () => {
   expect(status({ before: {} })).toEqual(status());
 });
 
-it('says what its author should know', () => {
+it('contains the notes for the author', () => {
   const [ready] = status({ notes: ['"*" matches every taint', 'and so on'] }).conditions ?? [];
   expect(ready?.message).toBe('the policy is in force; "*" matches every taint; and so on');
 });
 
-it('does not change by the passing of time', () => {
+it('does not change with time alone', () => {
   const before = status();
   expect(status({ before, now: LATER })).toEqual(before);
 });
 
-it('names only so many, and counts all', () => {
+it('names a limited number of violators, and counts all', () => {
   const violators = Array.from({ length: 50 }, (_, index) => `n${index}`);
   const { violating, violators: named } = status({ findings: { matched: 100, violators } });
   expect(violating).toBe(50);
   expect(named).toEqual(violators.slice(0, MAX_VIOLATORS));
 });
 
-it('says when nothing is enforced although the policy is in force', () => {
+it('reports that a policy in force only reports because of --audit', () => {
   expect(status({ audit: true })).toMatchObject({
     audit: true,
     conditions: [{ status: 'True', message: 'the policy is in force, as Audit: taintkeeper runs with --audit' }],
@@ -217,7 +217,7 @@ describe('Ready', () => {
     });
   });
 
-  it('has a message that fits, however much is wrong', () => {
+  it('has a message of limited length for any number of problems', () => {
     const problems = Array.from({ length: 5_000 }, (_, index) => ({ path: ['spec', index], message: 'x'.repeat(300) }));
     expect(ready({ problems })?.message.length).toBeLessThan(32_768);
   });
@@ -245,7 +245,7 @@ describe('Stalled', () => {
   const paused = { ...STALLED, reason: 'TolerationMissing', message: 'DaemonSet b waits for its rollout' } as const;
   const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
 
-  it('is there only while something is not done, and says beside Ready what that is', () => {
+  it('is present only while something is not done, and names it', () => {
     const before = status({ reported: [conflict] });
     expect(before.conditions).toMatchObject([
       { type: 'Ready', status: 'True' },
@@ -261,20 +261,20 @@ describe('Stalled', () => {
     expect(stalled({ before, now: LATER })).toBeUndefined();
   });
 
-  it('says once what two rules of the policy report', () => {
+  it('contains a message once if two rules report it', () => {
     expect(stalled({ reported: [conflict, paused, { ...conflict }] })?.message).toBe(
       'DaemonSet b waits for its rollout; taint a is left alone',
     );
   });
 
-  it('tells of everything in one message, the worst first, with its reason', () => {
+  it('has all reports in one message, the worst first, and the reason of that one', () => {
     expect(stalled({ reported: [conflict, paused] })).toMatchObject({
       reason: 'TolerationMissing',
       message: 'DaemonSet b waits for its rollout; taint a is left alone',
     });
   });
 
-  it('keeps its time while it lasts, whatever the reason, and has another one when it comes again', () => {
+  it('keeps its time while it lasts, even if the reason changes, and has a new time when it returns', () => {
     const before = status({ reported: [conflict] });
     expect(stalled({ before, reported: [paused], now: LATER })).toMatchObject({
       lastTransitionTime: '2026-06-01T12:00:00Z',
@@ -284,14 +284,14 @@ describe('Stalled', () => {
     });
   });
 
-  it('has a message that fits, however much is not done', () => {
+  it('has a message of limited length for any number of reports', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => ({ ...conflict, message: `${index}`.padEnd(1_000, 'x') }));
     const { message = '' } = stalled({ reported: many }) ?? {};
     expect(message).toMatch(/; and 985 more$/);
     expect(message.length).toBeLessThan(32_768);
   });
 
-  it('has a part of each message, whatever the length of one that quotes an annotation', () => {
+  it('has a part of each message even if one quotes a long annotation', () => {
     const quoting = { ...conflict, message: `MachineDeployment a/b: ${'dedicated=gpu:NoSchedule,'.repeat(3_000)}` };
     const { message = '' } = stalled({ reported: [quoting, paused] }) ?? {};
     expect(message).toMatch(
@@ -337,7 +337,7 @@ describe('the patched DaemonSets', () => {
     expect(status()).not.toHaveProperty('patched');
   });
 
-  it('are the last ones that there is room for, each as a whole', () => {
+  it('are the last ones that fit, each unabridged', () => {
     const usual = Array.from({ length: MAX_PATCHED + 1 }, (_, index) => daemonSet(index));
     expect(status({ patched: usual }).patched).toEqual(usual.slice(1));
     const large = usual.map(({ name }, index) => ({ ...daemonSet(index, texts(64)), name }));
@@ -347,7 +347,7 @@ describe('the patched DaemonSets', () => {
     expect(JSON.stringify(kept).length).toBeLessThan(140_000);
   });
 
-  it('are those that fill the room to the last character', () => {
+  it('are as many as fit, to the last character', () => {
     const ofSize = (size: number, index: number) => {
       const fixed = JSON.stringify(daemonSet(index, ['x'.repeat(500), ''])).length;
       return daemonSet(index, ['x'.repeat(500), 'x'.repeat(size - fixed)]);

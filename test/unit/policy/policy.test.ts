@@ -84,7 +84,7 @@ describe('parsePolicy accepts', () => {
     expect(problemsOf(manifest(kind, 'p', spec))).toEqual([]);
   });
 
-  it('what kubectl adds to an object', () => {
+  it('the fields that kubectl adds to an object', () => {
     const object = {
       ...manifest('TaintPolicy', 'p', { mode: 'Deny', taints }),
       metadata: { name: 'p', uid: 'u', resourceVersion: '1', annotations: { a: 'b' } },
@@ -94,7 +94,7 @@ describe('parsePolicy accepts', () => {
   });
 });
 
-describe('parsePolicy says what is wrong, and where', () => {
+describe('parsePolicy reports each problem with its field', () => {
   it.each<[why: string, value: unknown, problems: string[]]>([
     [
       'no object',

@@ -36,23 +36,23 @@ describe('a condition', () => {
     expect(saysUnusable(condition)).toBe(unusable);
   });
 
-  it('has a word of its own, or none if this version does not know its type', () => {
+  it('has its own word, or none if this version does not know its type', () => {
     const word = (type: string) => assessCondition({ type, status: 'True', reason: 'OfAnotherVersion' }).word;
     expect([word('Stalled'), word('OfAnotherVersion')]).toEqual(['stalled', '']);
   });
 
-  it('says what to do, unless nothing is', () => {
+  it('names the next step, unless no action is needed', () => {
     const next = 'correct the fields that the message names';
     expect(assessCondition({ type: 'Ready', status: 'False', reason: 'Invalid' })).toMatchObject({ next });
     expect(assessCondition({ type: 'Ready', status: 'True', reason: 'Invalid' }).next).toBeUndefined();
   });
 
-  it('calls a policy "not in force" only if nothing of it is', () => {
+  it('calls a policy "not in force" only if no part of it is in force', () => {
     const word = (reason: string) => assessCondition({ type: 'Ready', status: 'False', reason }).word;
     expect([word('Invalid'), word('EarlierInForce')]).toEqual(['not in force', 'in force as it was']);
   });
 
-  it('never has a Node deleted: a running kubelet does not register it again', () => {
+  it('never proposes to delete a Node: a running kubelet does not register it again', () => {
     const steps = Object.values(CONDITIONS).flatMap(({ reasons }) => Object.values<Reason>(reasons));
     expect(steps.filter(({ next = '' }) => /delete the nodes?\b|register again/.test(next))).toEqual([]);
   });
@@ -68,7 +68,7 @@ describe('a condition', () => {
   });
 });
 
-it('reported is a condition of that type, or nothing', () => {
+it('reported returns a condition of the type, or nothing', () => {
   const state = { status: 'True', reason: 'InForce', message: 'the policy is in force' } as const;
   expect(reported('Ready', state)).toEqual([{ type: 'Ready', ...state }]);
   expect(reported('Ready', undefined)).toEqual([]);

@@ -9,13 +9,13 @@ const read = (value: unknown) => {
   return { result, ignored: ignored.map(formatPath) };
 };
 
-describe('a policy that the API server holds', () => {
-  it('is what it is in a file where every field is known', () => {
+describe('a policy that the API server stores', () => {
+  it('is read as in a file if every field is known', () => {
     const value = manifest('TaintPolicy', 'p', KEEP);
     expect(read(value)).toEqual({ result: parsePolicy(value), ignored: [] });
   });
 
-  it('is as if a field that this version does not know were not there, and names it', () => {
+  it('is read without a field that this version does not know, and the result names it', () => {
     const spec = {
       ...KEEP,
       future: { a: [1] },
@@ -31,7 +31,7 @@ describe('a policy that the API server holds', () => {
     expect(parsePolicy(value)).toMatchObject({ ok: false });
   });
 
-  it.each(['Nonsense', 'toString', undefined, [['TaintPolicy']]])('is none of kind %s, whatever its fields', (kind) => {
+  it.each(['Nonsense', 'toString', undefined, [['TaintPolicy']]])('is not valid: kind %s', (kind) => {
     const { result, ignored } = read({ ...manifest('TaintPolicy', 'p', { ...KEEP, future: 1 }), kind });
     expect({ ok: result.ok, ignored }).toEqual({ ok: false, ignored: [] });
   });
@@ -42,13 +42,13 @@ describe('a policy that the API server holds', () => {
       'TolerationPolicy',
       { mode: 'Audit', daemonSets: { namespaces: ['a'], nodes: [] }, tolerations: [{ key: 'a', x: 1 }] },
     ],
-  ])('is so for a %s', (kind, spec) => {
+  ])('is read without unknown fields in a %s', (kind, spec) => {
     const { result, ignored } = read(manifest(kind, 'p', spec));
     expect(result.ok).toBe(true);
     expect(ignored).toHaveLength(2);
   });
 
-  it('is so for very many fields, and for one of the name __proto__', () => {
+  it('is read without very many unknown fields, and without one named __proto__', () => {
     const future = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`future${index}`, index]));
     const value = JSON.parse(
       JSON.stringify(manifest('TaintPolicy', 'p', { ...KEEP, ...future })).replace('"future7"', '"__proto__"'),
@@ -66,14 +66,14 @@ describe('a policy that the API server holds', () => {
     expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([problem]);
   });
 
-  it('says what is wrong with a list, of which nothing is at fault in particular', () => {
+  it('reports a problem of a whole list', () => {
     const { result } = parseStoredPolicy([]);
     expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([
       'expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing',
     ]);
   });
 
-  it('has metadata of which most is not known here, and is not ignored', () => {
+  it('has metadata whose unknown fields are not reported as ignored', () => {
     const metadata = { name: 'p', uid: 'u', managedFields: [{ manager: 'kubectl' }] };
     const value = { ...manifest('TaintPolicy', 'p', KEEP), metadata };
     expect(read(value)).toEqual({ result: parsePolicy(value), ignored: [] });
@@ -88,7 +88,7 @@ describe('a policy that the API server holds', () => {
     expect(read(manifest('TaintPolicy', 'p', spec)).result).toMatchObject({ ok: false });
   });
 
-  it.each([undefined, null, 'x', { kind: 'Other' }, { kind: 'toString' }])('is no policy: %j', (value) => {
+  it.each([undefined, null, 'x', { kind: 'Other' }, { kind: 'toString' }])('is not a policy: %j', (value) => {
     expect(read(value)).toMatchObject({ result: { ok: false }, ignored: [] });
   });
 });

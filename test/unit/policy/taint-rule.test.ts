@@ -160,7 +160,7 @@ describe('a rule of a TaintPolicy', () => {
     expect(found.map((text, index) => text.slice(0, problems[index]?.length))).toEqual(problems);
   });
 
-  it.each(['example.com/b c', 'example.com/b/c', 'example.com/b*'])('names the exception that is no key: %s', (key) => {
+  it.each(['example.com/b c', 'example.com/b/c', 'example.com/b*'])('names the invalid exception: %s', (key) => {
     const rule = { key: 'example.com/*', except: ['example.com/a', key] };
     expect(problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [rule] }))).toEqual([
       expect.stringMatching(/^spec\.taints\[0\]\.except\[1\]: /),
@@ -181,7 +181,7 @@ it.each([
   },
 );
 
-it('a key that no taint has is named by its field in the other kinds, too', () => {
+it('a key that is not valid is reported with its field in the other kinds, too', () => {
   const daemonSets = { namespaces: ['a'] };
   const tolerations = [
     { key: 'a', operator: 'Exists' },
@@ -195,7 +195,7 @@ it('a key that no taint has is named by its field in the other kinds, too', () =
   ).toEqual([expect.stringMatching(/^spec\.taints\[1\]\.key: /)]);
 });
 
-it('the taints of a TolerationRestriction say which field they are', () => {
+it('the taints of a TolerationRestriction have their fields', () => {
   const set = policySet({ restriction: { p: { mode: 'Deny', taints: [{ key: 'a' }, { key: 'b' }] } } });
   expect(set.tolerationRestrictions[0]?.taints.map(({ key, field }) => [key, field])).toEqual([
     ['a', 'spec.taints[0]'],
@@ -203,7 +203,7 @@ it('the taints of a TolerationRestriction say which field they are', () => {
   ]);
 });
 
-it('exempt users and Forbidden do not go together with a required taint: nothing could keep it off', () => {
+it('exempt users and Forbidden are not allowed with a required taint, because no entry could keep it off', () => {
   const problems = (spec: object) =>
     problemsOf(
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [required], removalByAnnotation: 'Forbidden', ...spec }),

@@ -68,7 +68,7 @@ const FIX = (() => {
 const patch = (operations: string) =>
   `kubectl patch -n kube-system daemonset a --type=json -p '${operations.replaceAll(/\s*\n\s*/g, '')}'`;
 
-describe('what is left to do', () => {
+describe('the remaining steps', () => {
   it.each<{ why: string; facts: Partial<MigrationFacts>; expected: Record<number, string[]> }>([
     {
       why: 'nothing where nothing is old',
@@ -432,7 +432,7 @@ describe('what is left to do', () => {
     });
   });
 
-  it('a policy that releases nothing gives up the old taint once the steps before have brought the new one', () => {
+  it('a policy with removalByAnnotation: Forbidden stops protecting the old taint after the steps that add the new one', () => {
     const never = policy('TaintPolicy', 'p', {
       mode: 'Deny',
       removalByAnnotation: 'Forbidden',
@@ -538,7 +538,7 @@ describe('what is left to do', () => {
     expect(left({ policies: [partly] })).toEqual(added.length > 0 ? { 4: [patch] } : {});
   });
 
-  it('a TaintPolicy with as many rules as it may have is left to a person', () => {
+  it('a TaintPolicy with the maximum number of rules is left to a user', () => {
     const others = Array.from({ length: 63 }, (_, index) => ({ key: `k${index}` }));
     const full = policy('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: OLD_ROLE }, ...others] });
     expect(left({ policies: [full] })).toEqual({
@@ -616,7 +616,7 @@ describe('what is left to do', () => {
     );
   });
 
-  it('names from objects mean nothing to a shell', () => {
+  it('names from objects are quoted for the shell', () => {
     const [command] = left({ nodes: [node("$(reboot)'", [], OLD_LABEL)] })[1] ?? [];
     expect(command).toBe(`kubectl label node '$(reboot)'\\''' ${NEW_ROLE}=`);
   });
@@ -708,7 +708,7 @@ describe('followed step by step', () => {
     );
   });
 
-  it('ends with nothing left to do, and nothing of the old role, unless a person has to decide', () => {
+  it('ends without remaining steps and without the old role, unless a user has to decide', () => {
     let complete = 0;
     fc.assert(
       fc.property(nodes, workloads(['Exists', 'In']), (nodes, workloads) => {

@@ -42,7 +42,7 @@ describe('tolerationSeconds: pods that run are evicted again', () => {
   });
 });
 
-it('a DaemonSet that asks for nothing runs on a node without taints', () => {
+it('a DaemonSet without requirements runs on a node without taints', () => {
   expect(coverage({})).toEqual({ runs: true });
 });
 
@@ -127,7 +127,7 @@ describe('nodeName', () => {
     expect(obstacles(coverage({ nodeName: 'w2' }))).toEqual([{ kind: 'nodeName', required: 'w2' }]);
   });
 
-  it('does not excuse from taints', () => {
+  it('does not make taints ineffective', () => {
     expect(obstacles(coverage({ nodeName: 'w1' }, { taints: [MASTER] }))).toEqual([{ kind: 'taint', taint: MASTER }]);
   });
 });
@@ -146,7 +146,7 @@ describe('node affinity', () => {
   });
 });
 
-it('names everything that is in the way', () => {
+it('names all obstacles', () => {
   const answer = coverage(
     { nodeName: 'w2', nodeSelector: { zone: 'a' }, nodeAffinity: [] },
     { taints: [CONTROL_PLANE, EVICTING] },
@@ -160,7 +160,7 @@ it('names everything that is in the way', () => {
   ]);
 });
 
-describe('a pod that is already there', () => {
+describe('an existing pod', () => {
   it.each<{ why: string; daemonSet?: Partial<SchedulingView>; taints?: Taint[]; stays: boolean }>([
     { why: 'NoSchedule taints evict no pod', taints: [MASTER, CONTROL_PLANE], stays: true },
     { why: 'a NoExecute taint does', taints: [MASTER, EVICTING], stays: false },
@@ -172,7 +172,7 @@ describe('a pod that is already there', () => {
   });
 });
 
-it('a toleration more never costs a node, and one for everything wins all that taints keep off', () => {
+it('an additional toleration never removes a node, and one for all taints adds all nodes that only taints keep off', () => {
   fc.assert(
     fc.property(tolerations, tolerations, taints, fc.boolean(), (some, more, taints, hostNetwork) => {
       const count = (tolerations: SchedulingView['tolerations']) =>

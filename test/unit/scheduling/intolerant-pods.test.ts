@@ -47,7 +47,7 @@ it.each<{ why: string; tolerations: readonly Toleration[]; taints: readonly Tain
   expect(intolerantPods([{ name: 'default/a', tolerations }], taints)).toEqual(expected);
 });
 
-it('leaves out taints that the caller names, by value and effect', () => {
+it('omits the taints that the caller names, by value and effect', () => {
   const pods = [{ name: 'default/a', tolerations: [] }];
   expect(intolerantPods(pods, [GPU, EDGE], [GPU, { ...EDGE, effect: 'NoSchedule' }])).toEqual([
     { pod: 'default/a', taints: [EDGE] },

@@ -30,7 +30,7 @@ function node(name: string, changes: Partial<SpreadNode> = {}): SpreadNode {
 const taint = (key: string, effect = 'NoSchedule') => ({ key, effect });
 const SHARED = [replica('leader', 'n1'), replica('other', 'n1')];
 
-describe('of two replicas on one node', () => {
+describe('two replicas on one node', () => {
   it.each<{ what: string; nodes: readonly SpreadNode[]; replicas?: readonly ReplicaPod[] }>([
     { what: 'where another node has none', nodes: [node('n1'), node('n2')] },
     {
@@ -83,7 +83,7 @@ describe('of two replicas on one node', () => {
   });
 });
 
-it('leaves replicas alone that have a node each', () => {
+it('does not move replicas on different nodes', () => {
   const replicas = [replica('leader', 'n1'), replica('other', 'n2')];
   expect(replicaToMove(replicas, [node('n1'), node('n2'), node('n3')], 'leader')).toBeUndefined();
 });
@@ -129,7 +129,7 @@ describe('the node that all replicas share', () => {
   });
 });
 
-describe('a drain that the last replica holds up', () => {
+describe('a drain that the last replica blocks', () => {
   const cordoned = { taints: [taint('node.kubernetes.io/unschedulable')] };
   const EVICTED = [replica('last', 'n1'), replica('waiting', '', { serves: false })];
 

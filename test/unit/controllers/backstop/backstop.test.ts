@@ -4,6 +4,7 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policy-object.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
 import type { NativePolicy, NativeTranslation } from '../../../../src/native/native-policy.ts';
+import type { Policy } from '../../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { manifest } from '../../policy/policies.ts';
@@ -391,9 +392,26 @@ it('translates only what has changed', async () => {
   await reconcile();
   await reconcile();
   expect(translated).toEqual(['a']);
+  objects[0] = policy('a');
+  await reconcile();
+  expect(translated).toEqual(['a']);
   objects[0] = policy('a', SPEC, 2);
   await reconcile();
   expect(translated).toEqual(['a', 'a']);
+});
+
+it('translates one generation again that is read with more fields, because its definition had changed meanwhile', async () => {
+  const translated: Policy[] = [];
+  const { objects, reconcile } = controller(nativeApi(), {
+    translate(one) {
+      translated.push(one);
+      return { policies: both(one.name), limits: [] };
+    },
+  });
+  await reconcile();
+  objects[0] = policy('a', { ...SPEC, exempt: { users: ['admin'] } });
+  await reconcile();
+  expect(translated).toMatchObject([{ spec: SPEC }, { spec: { exempt: { users: ['admin'] } } }]);
 });
 
 describe('the condition', () => {

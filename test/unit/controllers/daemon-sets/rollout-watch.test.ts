@@ -125,4 +125,53 @@ describe('nodes that are not Ready', () => {
   ])('are none of its faults: those $why', ({ seen }) => {
     expect(follow(...seen)).toMatchObject({ stable: true });
   });
+
+  describe('when another leader has patched it', () => {
+    const [HOUR, DAY] = [3_600, 86_400];
+
+    /** What a new leader sees, at each of the seconds: one node is not Ready and has no pod. Both times are seconds before it started. */
+    function takeOver(patchedAgo: number | undefined, unreadyAgo: number | undefined, seconds: readonly number[]) {
+      const ago = (time: number | undefined) => (time === undefined ? undefined : Date.now() - time * SECOND);
+      const [patchedAt, unreadySince] = [ago(patchedAgo), ago(unreadyAgo)];
+      const one = { ...dead, ...(patchedAt === undefined ? {} : { patchedAt }) };
+      const [node] = unreadyNodes(['main/a']).values();
+      const nodes = new Map(
+        node && [[node.name, { ...node, ...(unreadySince === undefined ? {} : { unreadySince }) }]],
+      );
+      const watch = watchRollouts({ stableMs: 10 * SECOND, stalledMs: 600 * SECOND });
+      return seconds.map((at) => watch.observe('uid', one, nodes, at * SECOND)).at(-1);
+    }
+
+    it('are no excuse if they were Ready before the patch', () => {
+      expect(takeOver(HOUR, HOUR - 60, [0, 10])).toMatchObject({ rolledOut: true, stable: false, stalled: false });
+      expect(takeOver(HOUR, HOUR - 60, [0, 600])).toMatchObject({ stable: false, stalled: true });
+    });
+
+    it.each<{ why: string; patchedAgo?: number; unreadyAgo?: number }>([
+      { why: 'were so before the patch', patchedAgo: HOUR, unreadyAgo: HOUR + 60 },
+      { why: 'do not say since when', patchedAgo: HOUR },
+      { why: 'became so after the patch, which is older than a day', patchedAgo: DAY, unreadyAgo: HOUR },
+      { why: 'became so, and the time of the patch is not known', unreadyAgo: HOUR },
+    ])('are an excuse if they $why', ({ patchedAgo, unreadyAgo }) => {
+      expect(takeOver(patchedAgo, unreadyAgo, [0, 10])).toMatchObject({ rolledOut: true, stable: true });
+    });
+
+    it('block the other DaemonSets for no longer than a day after the patch', () => {
+      const seen = [DAY - 1, DAY, DAY + 10].map((at) => at - HOUR);
+      expect(takeOver(HOUR, HOUR - 60, [0, ...seen.slice(0, 1)])).toMatchObject({
+        stable: false,
+        changesInMs: expect.closeTo(1 * SECOND, -3),
+      });
+      expect(takeOver(HOUR, HOUR - 60, [0, ...seen])).toMatchObject({ stable: true });
+    });
+
+    it('that become so while the new leader watches are no excuse either', () => {
+      const patched = { ...rollout(), patchedAt: Date.now() - HOUR * SECOND };
+      const broken = { ...dead, patchedAt: patched.patchedAt };
+      expect(follow([0, patched], [5, broken, ['main/a']], [20, broken, ['main/a']])).toMatchObject({ stable: false });
+      expect(follow([0, patched], [10, patched], [15, broken, ['main/a']], [25, broken, ['main/a']])).toMatchObject({
+        stable: true,
+      });
+    });
+  });
 });

@@ -8,6 +8,7 @@ import {
   isBlank,
   memoryAfterChanges,
   memoryAfterReboot,
+  memoryAfterRevocation,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
@@ -94,6 +95,17 @@ describe('what another writer has undone', () => {
     expect(allowedByLeader(changed('allow', 'remove'), 5)).toEqual([]);
     expect(allowedByLeader(changed('allow'), LATER)).toEqual([]);
   });
+});
+
+it('a deleted entry is no change any more, and what was written about other taints is', () => {
+  const [allowed, set, allowedOther] = [
+    { taint: gpu, change: 'allow', at: 0 },
+    { taint: gpu, change: 'set', at: 1 },
+    { taint: other, change: 'allow', at: 2 },
+  ] as const;
+  const before = memory({ changes: [allowed, set, allowedOther] });
+  expect(memoryAfterRevocation(before, [gpu, cpu]).changes).toEqual([set, allowedOther]);
+  expect(memoryAfterRevocation(before, []).changes).toEqual(before.changes);
 });
 
 it('a reboot ends the record of the taints that it sets again, and is forgotten after the window', () => {

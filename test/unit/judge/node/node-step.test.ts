@@ -13,6 +13,8 @@ import { cpu, gpu, other } from '../request/node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
+/** As a policy names it that names no value. */
+const ANY_VALUE = { key: 'dedicated', effect: 'NoSchedule' } as const;
 const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const SET_GPU = [{ taint: gpu, change: 'set', wasAsLeft: false }] as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'a', name: 'b' }] };
@@ -92,6 +94,29 @@ describe('an entry and its taint that stand together', () => {
       desired: { taints: [NETWORK], allowRemoval: 'a:NoExecute' },
       ended: [NETWORK],
     });
+  });
+
+  it.each<{ why: string; rule: TaintRule; entries: string; carried: Taint; ended: Taint[] }>([
+    { why: 'a required taint', rule: { ...ANY_VALUE, ensure: 'Always' }, entries: GPU, carried: cpu, ended: [gpu] },
+    {
+      why: 'a startup taint',
+      rule: { ...ANY_VALUE, ensure: 'UntilReady', readyWhen: READY_WHEN },
+      entries: GPU,
+      carried: cpu,
+      ended: [gpu],
+    },
+    {
+      why: 'a required taint with several entries',
+      rule: { ...ANY_VALUE, ensure: 'Always' },
+      entries: `${GPU}, dedicated=cpu:NoSchedule, dedicated:NoSchedule, a:NoExecute, ?`,
+      carried: gpu,
+      ended: [gpu, cpu, { key: 'dedicated', effect: 'NoSchedule' }],
+    },
+  ])('end after an hour with any value, if the policy names none: $why', ({ rule, entries, carried, ended }) => {
+    const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule, { key: 'a' }] } };
+    const of = node([carried], { allowRemoval: entries });
+    const { memory } = step(of, policies);
+    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).ended).toEqual(ended);
   });
 
   it('count from the first time that this leader has seen both: another one begins anew', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { NodeView } from '../../../../src/judge/node-view.ts';
 import {
   contradictions,
   contradictionText,
@@ -25,6 +26,11 @@ const nodes = [
   { ...nodeOf([]), name: 'n1', labels: { pool: 'gpu' } },
   { ...nodeOf([]), name: 'n2', labels: { pool: 'gpu', zone: 'a' } },
 ];
+
+const among =
+  (all: readonly Pick<NodeView, 'name' | 'labels'>[]) =>
+  ({ selectsNode }: CompiledTaintPolicy) =>
+    all.filter(({ labels }) => selectsNode(labels));
 
 const placeOf = ({ nodes, within }: Meeting) =>
   [...nodes, ...(within ? [`each node of ${within.name}`] : [])].join(', ');
@@ -78,7 +84,7 @@ describe('contradictions of required values', () => {
     },
   ])('$why', ({ a, b, audit = false, expected }) => {
     const { taintPolicies } = policySet({ taint: { a, b } }, { audit });
-    const found = contradictions(taintPolicies, nodes).map(
+    const found = contradictions(taintPolicies, among(nodes)).map(
       ({ first, second, meeting }) =>
         `${first.policy.name} ${first.text} over ${second.policy.name} ${second.text} on ${placeOf(meeting)}: ${whyFirst(first.policy, second.policy)}`,
     );
@@ -102,7 +108,7 @@ describe('policies that do not disagree', () => {
     },
   ])('$why', ({ a, b }) => {
     const { taintPolicies } = policySet({ taint: { a, ...(b ? { b } : {}) } });
-    expect(disagreements(taintPolicies, nodes)).toEqual([]);
+    expect(disagreements(taintPolicies, among(nodes))).toEqual([]);
   });
 });
 
@@ -122,14 +128,14 @@ describe('disagreements that are no contradictions', () => {
     },
   ])('$why', ({ a, b, expected }) => {
     const { taintPolicies } = policySet({ taint: { a, b } });
-    const found = disagreements(taintPolicies, nodes);
+    const found = disagreements(taintPolicies, among(nodes));
     expect(found).toMatchObject([expected]);
     expect(found.filter(isContradiction)).toEqual([]);
-    expect(contradictions(taintPolicies, nodes)).toEqual([]);
+    expect(contradictions(taintPolicies, among(nodes))).toEqual([]);
   });
 });
 
-describe('what the status of both policies says', () => {
+describe('the status of both policies', () => {
   const many = ['n3', 'n4'].map((name) => ({ ...nodeOf([]), name, labels: { pool: 'gpu' } }));
 
   it.each<{ of: readonly { name: string; labels: Record<string, string> }[]; where: string }>([
@@ -139,7 +145,7 @@ describe('what the status of both policies says', () => {
     { of: [...nodes, ...many], where: 'select nodes n1, n2, and 2 more' },
   ])('they $where', ({ of, where }) => {
     const { taintPolicies } = policySet({ taint: { a: required('gpu'), b: required('ml', { mode: 'Deny' }) } });
-    expect(contradictions(taintPolicies, of).map(contradictionText)).toEqual([
+    expect(contradictions(taintPolicies, among(of)).map(contradictionText)).toEqual([
       `TaintPolicies b and a ${where} and require dedicated=ml:NoSchedule and dedicated=gpu:NoSchedule: ` +
         'a node that registers gets dedicated=ml:NoSchedule, because mode Deny wins over mode Restore; ' +
         'a running node keeps what it carries',
@@ -147,7 +153,7 @@ describe('what the status of both policies says', () => {
   });
 });
 
-describe('what the author of a policy is told', () => {
+describe('the warnings for the author of a policy', () => {
   const policiesOf = (taint: Record<string, TaintPolicySpec>) => policySet({ taint }).taintPolicies;
   const one = (spec: TaintPolicySpec) => policiesOf({ mine: spec })[0] as CompiledTaintPolicy;
 

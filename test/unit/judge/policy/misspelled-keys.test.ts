@@ -44,7 +44,7 @@ describe('a key that no node has', () => {
     expect(keys(key)).toEqual([]);
   });
 
-  it('is compared with the first of several, in whatever order the nodes have them', () => {
+  it('is compared with the first similar key by name, in any order of the nodes', () => {
     const doubted = (...carried: string[]) =>
       misspelledKeys(policy({ taints: [{ key: 'gpupool' }] }), keysOf([node({}, ...carried)] as never));
     const expected = ['spec.taints[0].key: no node carries a taint gpupool; did you mean gpu-pool?'];
@@ -52,7 +52,7 @@ describe('a key that no node has', () => {
     expect(doubted('gpu-pool', 'gpu_pool')).toEqual(expected);
   });
 
-  it('is not doubted where nodes have more keys than are compared', () => {
+  it('is not reported if nodes have more keys than are compared', () => {
     const among = (others: number, nodes = 1) => {
       const labels = Object.fromEntries(Array.from({ length: others }, (_, index) => [`example.com/l-${index}`, '']));
       const nodeSelector = { matchLabels: { gpupool: 'x' } };
@@ -65,18 +65,18 @@ describe('a key that no node has', () => {
     expect(among(2_000)).toEqual([]);
   });
 
-  it('is not doubted after 32 others', () => {
+  it('is not reported after 32 other keys', () => {
     const others = Array.from({ length: 32 }, (_, index) => `example.com/own-${index}`);
     expect(keys(...others.slice(1), 'node-role.kubernetes.io/controlplane')).toHaveLength(1);
     expect(keys(...others, 'node-role.kubernetes.io/controlplane')).toEqual([]);
   });
 
-  it('is not doubted where the policy sets it', () => {
+  it('is not reported if the policy sets the taint', () => {
     const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Always' } as const;
     expect(doubts({ taints: [present] })).toEqual([]);
   });
 
-  it('is doubted in a selector, where it has to be there', () => {
+  it('is reported in a selector that requires the label', () => {
     const taints = [{ key: 'a' }];
     expect(doubts({ taints, nodeSelector: { matchLabels: { pool: 'gpu' } } })).toEqual([]);
     const doubted = ['spec.nodeSelector: no node has label Pool; did you mean pool?'];
@@ -91,7 +91,7 @@ describe('a key that no node has', () => {
   });
 });
 
-describe('a policy that is for nothing now says so', () => {
+describe('a policy that has no effect at present has a note', () => {
   it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
     [
       'no node',
@@ -118,7 +118,7 @@ describe('a policy that is for nothing now says so', () => {
     expect(idleNotes(found, selected as never, NODES.length)).toEqual(notes);
   });
 
-  it('but not of a cluster without nodes', () => {
+  it('except in a cluster without nodes', () => {
     expect(idleNotes(policy({ taints: [{ key: 'a' }], nodeSelector: {} }), [], 0)).toEqual([]);
   });
 });
@@ -148,7 +148,7 @@ describe('a policy that is applied gets a warning', () => {
     expect(idleWarnings(found, keysOf(NODES as never), { selected, all: NODES.length })).toEqual(warnings);
   });
 
-  it('but not while there are no nodes', () => {
+  it('except while there are no nodes', () => {
     expect(idleWarnings(policy({ taints, ...pool('gpu') }), keysOf([]), { selected: 0, all: 0 })).toEqual([]);
   });
 });

@@ -60,7 +60,7 @@ it.each<{
   expect(found).toEqual(leftOut);
 });
 
-it('is a policy that the API server accepts', () => {
+it('the policy is one that the API server accepts', () => {
   const { policy } = ofNode([GPU, QUARANTINE, { ...GPU, effect: 'PreferNoSchedule' }]);
   const { kind, name, spec } = policy ?? {};
   expect(parsePolicy({ apiVersion: 'taintkeeper.dev/v1alpha1', kind, metadata: { name }, spec }).ok).toBe(true);

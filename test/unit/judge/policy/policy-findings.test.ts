@@ -64,7 +64,7 @@ const daemonSet = (namespace: string, name: string, keys: string[] = [], annotat
   deleting: false,
 });
 
-it('of nodes: those that lack a required taint', () => {
+it('nodes on which a required taint is missing violate the policy', () => {
   const nodes = [
     node('other', 'cpu'),
     node('good', 'gpu', 'dedicated'),
@@ -79,7 +79,7 @@ it('of nodes: those that lack a required taint', () => {
   });
 });
 
-it('of nodes: none that does without a required taint because of an entry; those with entries are counted', () => {
+it('nodes on which an entry keeps a required taint off do not violate the policy; nodes with entries are counted', () => {
   const allowing = (one: NodeView, allowRemoval: string): NodeView => ({ ...one, allowRemoval });
   const nodes = [
     allowing(node('off', 'gpu'), 'dedicated=gpu:NoSchedule'),
@@ -238,7 +238,7 @@ it.each<[readonly string[], string[]]>([
   expect(waitingWarnings(waiting)).toEqual(warnings);
 });
 
-it('of nodes: with --audit, those that lack a required taint, as without it', () => {
+it('with --audit, the same nodes violate the policy', () => {
   const [audited] = compilePolicies(POLICIES, { audit: true }).taintPolicies;
   expect(audited && nodeFindings(audited, [node('lost', 'gpu', 'other')], [])).toMatchObject({
     matched: 1,
@@ -249,7 +249,7 @@ it('of nodes: with --audit, those that lack a required taint, as without it', ()
 /** More than a DaemonSet may have to be changed. */
 const MANY = Array.from({ length: 257 }, (_, index) => `own-${index}`);
 
-it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
+it('DaemonSets on which a toleration is missing violate the policy, unless they opted out', () => {
   const both = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'];
   const daemonSets = [
     daemonSet('default', 'elsewhere'),
@@ -266,7 +266,7 @@ it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
   });
 });
 
-it('of DaemonSets: with --audit, those that lack a toleration, as without it', () => {
+it('with --audit, the same DaemonSets violate the policy', () => {
   const [audited] = compilePolicies(POLICIES, { audit: true }).tolerationPolicies;
   expect(audited && daemonSetFindings(audited, [daemonSet('kube-system', 'bare')], [])).toEqual({
     matched: 1,
@@ -274,7 +274,7 @@ it('of DaemonSets: with --audit, those that lack a toleration, as without it', (
   });
 });
 
-it('of pods: those that have been Failed for long enough; of DaemonSets, those that the policy selects', () => {
+it('pods that have been Failed for long enough count as stuck, and the DaemonSets that the policy selects are counted', () => {
   const [there, elsewhere] = [daemonSet('kube-system', 'cni'), daemonSet('default', 'cni')];
   const pods = [
     { name: 'kube-system/cni-new', daemonSet: there, forMs: 9_999 },
@@ -291,14 +291,14 @@ it('of pods: those that have been Failed for long enough; of DaemonSets, those t
 describe('the violators', () => {
   const bare = (...names: string[]) => names.map((name) => node(name, 'gpu'));
 
-  it('come with the latest first, and by name among those found together', () => {
+  it('are listed with the latest first; those found together are sorted by name', () => {
     const first = nodeFindings(gpu, bare('b', 'a'), []).violators;
     expect(first).toEqual(['a', 'b']);
     const second = nodeFindings(gpu, bare('a', 'b', 'd', 'c'), first).violators;
     expect(second).toEqual(['c', 'd', 'a', 'b']);
   });
 
-  it('are without those that violate no more', () => {
+  it('do not contain objects that no longer violate the policy', () => {
     expect(nodeFindings(gpu, bare('b'), ['a', 'b']).violators).toEqual(['b']);
   });
 });
@@ -316,14 +316,14 @@ describe('a selector that is changed', () => {
     return one;
   };
 
-  it('leaves nodes that carry what it protected', () => {
+  it('no longer protects nodes that carry a protected taint', () => {
     const before = policy({ pool: 'gpu' });
     expect(carrying.filter((node) => losesProtection(before, node)).map(({ name }) => name)).toEqual(['n1', 'n2']);
     expect(none.filter((node) => losesProtection(before, node))).toEqual([]);
     expect(carrying.filter((node) => losesProtection(policy({ zone: 'b' }), node))).toEqual([]);
   });
 
-  it('leaves no node that carries only taints which it did not protect', () => {
+  it('is not reported for a node with only taints that it did not protect', () => {
     const other = none.map((one) => ({ ...one, taints: [{ key: 'other', effect: 'NoSchedule' }] }));
     expect(other.filter((node) => losesProtection(policy({ pool: 'gpu' }), node))).toEqual([]);
   });
@@ -339,7 +339,7 @@ describe('a selector that is changed', () => {
     expect(protectionWarnings(left)).toEqual(warnings);
   });
 
-  it('leaves none if the policy only reported', () => {
+  it('is not reported if the policy only reported', () => {
     expect(carrying.filter((node) => losesProtection(policy({ pool: 'gpu' }, 'Audit'), node))).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ const STARTUP: TaintRule = {
 const EVERYTHING: Toleration[] = [{ operator: 'Exists' }];
 const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
 
-interface Surroundings extends Partial<Omit<StartupSurroundings, 'others'>> {
+interface Surroundings extends Partial<Omit<StartupSurroundings, 'policies'>> {
   readonly others?: Readonly<Record<string, Partial<TaintPolicySpec>>>;
   readonly audit?: boolean;
 }
@@ -32,15 +32,15 @@ function faults(
   const policy = all.find(({ name }) => name === 'p');
   if (!policy) throw new Error('policy p was not compiled');
   return startupFaults(policy, {
-    others: all.filter((one) => one !== policy),
+    policies: all,
     daemonSetOf,
     replicas: [{ tolerations: EVERYTHING }],
     ...surroundings,
   });
 }
 
-describe('what keeps a startup taint on new nodes', () => {
-  it('is nothing where its DaemonSet and taintkeeper tolerate it', () => {
+describe('a problem that keeps a startup taint on new nodes', () => {
+  it('does not exist if its DaemonSet and taintkeeper tolerate it', () => {
     expect(faults()).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe('what keeps a startup taint on new nodes', () => {
     expect(found.map(({ reason }) => reason)).toEqual(['DaemonSetNotFound', 'TaintkeeperDoesNotTolerate']);
   });
 
-  it('is not said of a policy in mode Audit, which sets none', () => {
+  it('is not reported for a policy in mode Audit, which sets no taint', () => {
     expect(faults({ mode: 'Audit' }, { daemonSetOf: () => undefined })).toEqual([]);
     const all: TaintRule = { ...STARTUP, readyWhen: { allDaemonSets: {} } };
     const { taintPolicies } = policySet({ taint: { p: { mode: 'Audit', taints: [all] } } });
@@ -92,7 +92,7 @@ describe('what keeps a startup taint on new nodes', () => {
 it('a part of readyWhen that this version does not know keeps the taint', () => {
   const readyWhen = { daemonSets: [CNI], future: 1, next: 1 };
   const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] } });
-  expect(policy && startupFaults(policy, { others: [], daemonSetOf, replicas: [] })).toEqual(
+  expect(policy && startupFaults(policy, { policies: [policy], daemonSetOf, replicas: [] })).toEqual(
     ['future', 'next'].map((part) => {
       const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;
       const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
@@ -123,21 +123,21 @@ describe('a policy that protects a startup taint by its key', () => {
       warning: `spec.taints[0] protects startup taint ${TAINT} of TaintPolicy network, which stays`,
       message: `spec.taints[0] of TaintPolicy p protects startup taint ${TAINT} (spec.taints[0] of TaintPolicy network), so the taint stays: remove the key from spec.taints[0]`,
     },
-  ])('is a fault of the policy with $of', ({ spec, others, warning, message }) => {
+  ])('is reported for the policy with $of', ({ spec, others, warning, message }) => {
     expect(faults(spec, { others })).toEqual([{ reason: 'StartupTaintProtected', warning, message }]);
   });
 
-  it('is a fault with --audit too: a trial is for finding that', () => {
+  it('is reported also with --audit, so that a trial finds it', () => {
     expect(faults({}, { others: { exact: protecting() }, audit: true })).toMatchObject([
       { reason: 'StartupTaintProtected' },
     ]);
   });
 
-  it('is a fault, once, where the policy itself protects it', () => {
+  it('is reported once if it protects its own startup taint', () => {
     expect(faults({ taints: [STARTUP, { key: STARTUP.key }] })).toMatchObject([{ reason: 'StartupTaintProtected' }]);
   });
 
-  it('is a fault on both sides where each protects the taint of the other', () => {
+  it('is reported twice if each policy protects the startup taint of the other', () => {
     const other = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
     const q = { taints: [{ ...STARTUP, ...other }, { key: STARTUP.key }] };
     const found = faults({ taints: [STARTUP, { key: other.key }] }, { others: { q } });
@@ -151,8 +151,16 @@ describe('a policy that protects a startup taint by its key', () => {
     { why: 'it only reports', other: protecting(STARTUP.key, { mode: 'Audit' }) },
     { why: 'it names a pattern, which leaves out startup taints', other: protecting('example.com/*') },
     { why: 'it protects another value', other: { mode: 'Deny', taints: [{ key: STARTUP.key, value: 'x' }] } },
-  ])('is none where $why', ({ other }) => {
+  ])('is not reported if $why', ({ other }) => {
     expect(faults({}, { others: { other } })).toEqual([]);
+  });
+
+  it('is none where the policy of the startup taint only reports', () => {
+    expect(faults(protecting(), { others: { network: { mode: 'Audit' } } })).toEqual([]);
+  });
+
+  it('is none of a third policy', () => {
+    expect(faults({ taints: [{ key: 'a' }] }, { others: { network: {}, exact: protecting() } })).toEqual([]);
   });
 
   it('is none where no node has the labels of both', () => {

@@ -17,7 +17,7 @@ function notesOf(
   return startupNotes(policy, names);
 }
 
-describe('what is said of a startup taint that waits for all DaemonSets', () => {
+describe('the notes about a startup taint that waits for all DaemonSets', () => {
   it('without namespaces: every user who may create a DaemonSet can stop new nodes', () => {
     const { warnings, notes } = notesOf({});
     expect(warnings).toEqual([
@@ -26,7 +26,7 @@ describe('what is said of a startup taint that waits for all DaemonSets', () => 
     expect(notes).toEqual([]);
   });
 
-  it('for which DaemonSets it does not wait', () => {
+  it('name the DaemonSets for which it does not wait', () => {
     const all = [daemonSet('c'), daemonSet('b', [{ operator: 'Exists' }]), daemonSet('a'), daemonSet('d', [], 'other')];
     expect(notesOf({ namespaces: ['kube-system'], except: [{ namespace: 'kube-system', name: 'c' }] }, all)).toEqual({
       warnings: ['spec.taints[0] does not wait for DaemonSet kube-system/a, which does not tolerate the taint'],
@@ -42,7 +42,7 @@ describe('what is said of a startup taint that waits for all DaemonSets', () => 
     ]);
   });
 
-  it('nothing where every DaemonSet tolerates the taint', () => {
+  it('are empty if every DaemonSet tolerates the taint', () => {
     expect(notesOf({ namespaces: ['kube-system'] }, [daemonSet('b', [{ key: 'a', operator: 'Exists' }])])).toEqual({
       warnings: [],
       notes: [],

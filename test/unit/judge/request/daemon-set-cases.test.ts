@@ -53,7 +53,7 @@ function reversed(policies: DaemonSetCase['policies']): DaemonSetCase['policies'
   );
 }
 
-it.each(DAEMON_SET_CASES)('in whatever order tolerations are required, and by how many policies: $why', (one) => {
+it.each(DAEMON_SET_CASES)('in any order of the required tolerations, and with any number of policies: $why', (one) => {
   const { policies, daemonSet, added, reported } = one;
   for (const alike of [reversed(policies), divided(policies), reversed(divided(policies))]) {
     const { tolerations, validation } = admitted({ ...one, policies: alike });

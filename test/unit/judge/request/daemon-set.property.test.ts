@@ -25,8 +25,8 @@ function created(tolerations: readonly Toleration[], hostNetwork: boolean, polic
   return { after, added: after.slice(tolerations.length), subjects: new Set(violations.map(({ subject }) => subject)) };
 }
 
-describe('whatever the policies and the DaemonSet', () => {
-  it('no required taint is left untolerated, nor for less time than is required without a word', () => {
+describe('with any policies and any DaemonSet', () => {
+  it('after mutation, each taint of a required toleration is tolerated, or a warning names the shorter time', () => {
     fc.assert(
       fc.property(tolerationCases, ({ tolerations, hostNetwork, policies }) => {
         const { after, subjects } = created(tolerations, hostNetwork, compiled(policies));
@@ -47,7 +47,7 @@ describe('whatever the policies and the DaemonSet', () => {
     );
   });
 
-  it('every toleration that is added changes what the pods can run on, whatever else is there', () => {
+  it('every added toleration changes on which nodes the pods can run, with any other tolerations', () => {
     fc.assert(
       fc.property(tolerationCases, ({ tolerations, hostNetwork, policies }) => {
         const { after, added } = created(tolerations, hostNetwork, compiled(policies));
@@ -65,7 +65,7 @@ describe('whatever the policies and the DaemonSet', () => {
     );
   });
 
-  it('a time that is reported as too short is that of a toleration there', () => {
+  it('a time that is reported as too short is that of an existing toleration', () => {
     fc.assert(
       fc.property(tolerationCases, ({ tolerations, hostNetwork, policies }) => {
         const { after, subjects } = created(tolerations, hostNetwork, compiled(policies));
@@ -86,7 +86,7 @@ describe('whatever the policies and the DaemonSet', () => {
     );
   });
 
-  it('the names of the policies do not decide what is added', () => {
+  it('the names of the policies do not change which tolerations are added', () => {
     fc.assert(
       fc.property(tolerationCases, ({ tolerations, hostNetwork, policies }) => {
         const sets = [NAMES, NAMES.toReversed()].map((names) =>

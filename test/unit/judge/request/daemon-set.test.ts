@@ -147,7 +147,7 @@ describe('a DaemonSet that runs', () => {
   });
 });
 
-it('each DaemonSet gets what its own policies ask for, whatever was judged before it', () => {
+it('each DaemonSet gets the tolerations of its own policies, independent of earlier requests', () => {
   const count = 40;
   const key = (index: number) => `example.com/${index}`;
   const toleration = Object.fromEntries(

@@ -30,7 +30,7 @@ const judged = (
   return judgeNode({ ...update, ...request }, policySet({ taint: { p: { mode: 'Deny', taints, ...spec } } }));
 };
 
-it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many that are removed: %s', (mode) => {
+it.each(['Deny', 'Restore'] as const)('a protected taint is not lost if many others are removed: %s', (mode) => {
   const before = [...others(MAX_JUDGED), PROTECTED];
   const decision = judged({ mode }, before, []);
 
@@ -66,7 +66,7 @@ it('each policy that may protect one of many removed taints is named', () => {
   });
 });
 
-it('however many are added, one protected taint is not removed', () => {
+it('an update that adds many taints cannot remove a protected one', () => {
   const many = others(5_000);
   expect(judged({}, [PROTECTED], many)).toMatchObject({
     action: 'deny',
@@ -75,7 +75,7 @@ it('however many are added, one protected taint is not removed', () => {
   expect(judged({}, [], many)).toMatchObject({ action: 'allow' });
 });
 
-it('as many as are judged are judged one by one', () => {
+it('removed taints up to the limit are judged one by one', () => {
   const decision = judged({}, [...others(MAX_JUDGED - 1), PROTECTED], []);
   expect(decision).toMatchObject({ action: 'deny', violations: [{ subject: 'dedicated=gpu:NoSchedule' }] });
   expect(judged({}, others(MAX_JUDGED), [])).toMatchObject({ action: 'allow', violations: [], warnings: [] });
@@ -91,7 +91,7 @@ it.each([
   expect(decision.warnings).toEqual([expect.stringContaining(`at most ${MAX_JUDGED} are judged`)]);
 });
 
-it('one change of a node with thousands of taints is judged as any other', () => {
+it('a single change on a node with thousands of taints is judged like any other', () => {
   const many = others(5_000);
   expect(judged({}, [...many, PROTECTED], many)).toMatchObject({ action: 'deny' });
   expect(judged({}, [PROTECTED, ...many], many)).toMatchObject({ action: 'deny' });
@@ -102,7 +102,7 @@ it('one change of a node with thousands of taints is judged as any other', () =>
 describe('where more taints than are compared stand between the first difference and the last,', () => {
   const many = others(MAX_COMPARED);
 
-  it('a protected taint is not lost, wherever it stands', () => {
+  it('a protected taint is not lost at any position', () => {
     const decision = judged({}, [...many, PROTECTED], [{ key: 'first', effect: 'NoSchedule' }, ...many]);
     expect(decision).toMatchObject({
       action: 'deny',
@@ -113,7 +113,7 @@ describe('where more taints than are compared stand between the first difference
     });
   });
 
-  it.each(['Deny', 'Restore'] as const)('another order is denied, as the taints are not compared: %s', (mode) => {
+  it.each(['Deny', 'Restore'] as const)('a new order is denied, as the taints are not compared: %s', (mode) => {
     const before = [...many, PROTECTED];
     expect(judged({ mode }, before, before.toReversed())).toMatchObject({ action: 'deny' });
     expect(judged({ mode }, before, before.toReversed(), { phase: 'mutate' })).toMatchObject({ action: 'allow' });

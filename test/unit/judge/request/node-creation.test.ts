@@ -103,7 +103,7 @@ describe('a node that registers', () => {
     expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ action: 'allow' });
   });
 
-  it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
+  it('gets the taint even if its kubelet is exempt, because exemptions are for removals', () => {
     expect(judgeCreation(present('Restore', { exempt: { groups: ['system:nodes'] } }), []).action).toBe('patch');
   });
 
@@ -143,7 +143,7 @@ describe('a node that registers', () => {
     expect('isRoutine' in decision ? decision.isRoutine : undefined).toBe(isRoutine);
   });
 
-  it('is told with --audit what a policy would add', () => {
+  it('gets a warning with --audit about the taint that a policy would add', () => {
     const trial = policySet({ taint: { p: { mode: 'Deny', taints: [PRESENT_GPU] } } }, { audit: true });
     expect(judgeCreation(trial, [])).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeCreation(trial, [], 'validate')).toMatchObject({
@@ -152,7 +152,7 @@ describe('a node that registers', () => {
     });
   });
 
-  it('gets one taint where two policies require two values: that of the stronger mode, then of the first name', () => {
+  it('gets one taint if two policies require two values: by the stronger mode, then by name', () => {
     const requiring = (mode: TaintMode, value: string): TaintPolicySpec => ({
       mode,
       taints: [{ ...PRESENT_GPU, value }],
@@ -187,7 +187,7 @@ describe('a node that registers', () => {
     expect(judgeCreation(policies, [])).toMatchObject({ action: 'patch', desired });
   });
 
-  it('gets the value that one policy names where a stronger one takes any', () => {
+  it('gets the value that one policy names if a stronger one accepts any value', () => {
     const policies = policySet({
       taint: {
         any: { mode: 'Deny', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] },

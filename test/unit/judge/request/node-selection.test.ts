@@ -29,7 +29,7 @@ describe('an update that makes a policy select the node', () => {
     });
   });
 
-  it('is what kubeadm does when it marks a control plane', () => {
+  it('is sent by kubeadm when it marks a control plane', () => {
     const taints: TaintRule[] = [{ key: ROLE, effect: 'NoSchedule', ensure: 'Always' }];
     const policies = policySet({
       taint: { p: pool({ taints, nodeSelector: { matchExpressions: [{ key: ROLE, operator: 'Exists' }] } }) },
@@ -41,7 +41,7 @@ describe('an update that makes a policy select the node', () => {
   });
 });
 
-describe('an update that changes no label', () => {
+describe('an update without a change of labels', () => {
   const labels = { pool: 'gpu' };
   const until: TaintRule = { key: 'example.com/network', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: READY };
   const { taintPolicies } = policySet({ taint: { p: pool({ taints: [ALWAYS, until] }) } });
@@ -65,7 +65,7 @@ describe('an update that changes no label', () => {
   });
 });
 
-describe('an update by whose labels no policy has the startup taint of the node any more', () => {
+describe('an update of the labels after which no policy sets the startup taint of the node', () => {
   const warnings = (text: string) => [
     `1 node still waits, and will lose startup taint ${text} in 10 seconds: n1`,
     `if it stays: kubectl taint node n1 ${text}-`,

@@ -52,7 +52,7 @@ describe('Deny', () => {
     });
   });
 
-  it('escapes what is not printable in a taint, also in the audit log', () => {
+  it('escapes characters of a taint that are not printable, also in the audit log', () => {
     const decision = judgeUpdate(deny, 'validate', { before: [{ ...gpu, value: 'a\u0007' }], after: [] });
     const subject = 'dedicated=a\\u{7}:NoSchedule';
     expect(decision).toMatchObject({
@@ -62,7 +62,7 @@ describe('Deny', () => {
     });
   });
 
-  it('names the node, the taint, the policy, its field, and the way out', () => {
+  it('names the node, the taint, the policy, its field, and the command that allows the removal', () => {
     const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [] });
     expect(decision).toMatchObject({
       action: 'deny',
@@ -105,7 +105,7 @@ describe('Restore', () => {
     expect(judgeUpdate(present, 'mutate', { before: [], after: [other] }).action).toBe('allow');
   });
 
-  it('refuses in validation what was not restored, or was removed again after mutation', () => {
+  it('validation denies a removal that was not restored, or was repeated after mutation', () => {
     expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
       action: 'deny',
       message:
@@ -131,7 +131,7 @@ describe('Restore', () => {
     expect(judgeUpdate(restore, 'mutate', { before: [gpu], after: [], requester }).action).toBe('patch');
   });
 
-  it('refuses in validation what a later webhook removed again after mutation', () => {
+  it('validation denies a removal that a later webhook repeated after mutation', () => {
     expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
       action: 'deny',
       message: expect.stringContaining("It was not restored: taintkeeper's mutating webhook was not called"),
@@ -140,7 +140,7 @@ describe('Restore', () => {
 });
 
 describe('Audit', () => {
-  it('lets it pass, with a warning and a record, in validation only', () => {
+  it('allows the removal, and reports it only in validation', () => {
     const audit = policyOf('Audit', [{ key: 'dedicated' }]);
     expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] })).toMatchObject({
       action: 'allow',
@@ -217,7 +217,7 @@ describe('Audit', () => {
   });
 });
 
-describe('which taints a policy protects', () => {
+describe('the taints that a policy protects', () => {
   it.each<{ why: string; rule: TaintRule; taint: Taint; yes: boolean }>([
     { why: 'a key alone means every value', rule: { key: 'dedicated' }, taint: gpu, yes: true },
     {
@@ -289,7 +289,7 @@ describe('which taints a policy protects', () => {
   });
 });
 
-describe('which nodes a policy is for', () => {
+describe('the nodes that a policy selects', () => {
   const pool = policyOf('Deny', [{ key: 'dedicated' }], {
     nodeSelector: { matchLabels: { pool: 'gpu' } },
   });
@@ -304,7 +304,7 @@ describe('which nodes a policy is for', () => {
   });
 });
 
-describe('whom a policy exempts', () => {
+describe('the users that a policy exempts', () => {
   const exempting = policyOf('Deny', [{ key: 'dedicated' }], {
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['breakglass'] },
   });
@@ -370,7 +370,7 @@ describe('a refusal', () => {
     expect(decision).toMatchObject({ action: 'deny', message });
   });
 
-  it('has a command for eight taints at most', () => {
+  it('has a command for at most eight taints', () => {
     const before = Array.from({ length: 9 }, (_, n) => ({ ...gpu, key: `example.com/${n}` }));
     const decision = judgeUpdate(policyOf('Deny', [{ key: 'example.com/*' }]), 'validate', { before, after: [] });
     const entries = before.slice(0, 8).map(({ key }) => `${key}=gpu:NoSchedule`);
@@ -393,7 +393,7 @@ it('an exemption is reported once for each policy: in mutation, or in validation
   ]);
 });
 
-it('a node may leave a policy by its labels, and nothing is said of it', () => {
+it('a change of labels after which a policy no longer selects the node is allowed without a warning', () => {
   const pool = policyOf('Deny', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
   const leaving = { before: [gpu], after: [gpu], oldLabels: { pool: 'gpu' }, newLabels: {} };
   expect(admitted(pool, leaving)).toMatchObject({ action: 'allow', outcomes: [], warnings: [] });
@@ -421,7 +421,7 @@ describe('several policies on one taint', () => {
     ]);
   });
 
-  it('both of the same mode are named as what restored the taint', () => {
+  it('policies of the same mode are all named as having restored the taint', () => {
     const spec: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated' }] };
     const { warnings } = judgeUpdate(policySet({ taint: { a: spec, b: spec } }), 'mutate', {
       before: [gpu],
@@ -430,7 +430,7 @@ describe('several policies on one taint', () => {
     expect(warnings).toEqual(['TaintPolicy a, b restored taint dedicated=gpu:NoSchedule']);
   });
 
-  it('an exemption from one is none from the other', () => {
+  it('an exemption from one policy does not count for the other', () => {
     const policies = policySet({
       taint: {
         lenient: { mode: 'Deny', taints: [{ key: 'dedicated' }], exempt: { users: ['dev'] } },

@@ -28,7 +28,7 @@ function asked(
 const keys = (tolerations: Toleration[], taints: readonly RestrictedTaint[]) =>
   asked({ tolerations }, taints).map(({ key }) => key);
 
-describe('a pod is asked about a key', () => {
+describe('a pod needs authorization for a key', () => {
   it.each<{ why: string; toleration: Toleration; taint: RestrictedTaint; is: boolean }>([
     { why: 'by its name', toleration: { key: 'a', operator: 'Exists' }, taint: { key: 'a' }, is: true },
     { why: 'by no key', toleration: { operator: 'Exists' }, taint: { key: 'a' }, is: true },
@@ -163,7 +163,7 @@ it('is Audit where every policy is', () => {
   expect(modes).toEqual(['Deny', 'Audit']);
 });
 
-it('leaves out by default the namespaces of Kubernetes, and those of the built-in TolerationPolicy', async () => {
+it('by default, the namespaces of Kubernetes and of the built-in TolerationPolicy are excepted', async () => {
   const builtin = parsePolicies(await readBuiltinPolicies()).flatMap((policy) =>
     policy.kind === 'TolerationPolicy' ? policy.spec.daemonSets.namespaces : [],
   );
@@ -175,7 +175,7 @@ it('names a service account as the API server does', () => {
   expect(serviceAccountUser('team', 'builder')).toBe('system:serviceaccount:team:builder');
 });
 
-describe('the own right of the requester counts', () => {
+describe('the right of the requester counts', () => {
   it.each<{ user: string; hasController?: boolean; is: boolean; why?: string }>([
     { user: 'dev@example.com', is: true },
     { user: 'kubernetes-admin', is: true },

@@ -23,7 +23,7 @@ describe('an entry of the annotation', () => {
     });
   });
 
-  it('allows the removal again, and again: it is a standing statement', () => {
+  it('allows the removal repeatedly while it stands', () => {
     for (let round = 0; round < 3; round++) {
       const update = { before: [gpu], after: [], oldAllowRemoval: GPU, newAllowRemoval: GPU };
       expect(admitted(deny, update)).toMatchObject({ action: 'allow', outcomes: [`p allowed by annotation ${GPU}`] });
@@ -53,7 +53,7 @@ describe('an entry of the annotation', () => {
     expect(outcomes(decision)).toEqual([`closed restored ${GPU}`]);
   });
 
-  it('is neither read nor written for an Audit policy: that changes nothing', () => {
+  it('is neither read nor written for an Audit policy, which changes nothing', () => {
     const audit = policyOf('Audit', RULES, { exempt: { users: ['system:*'] } });
     for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
       const update = { before: [gpu], after: [], oldAllowRemoval: GPU, newAllowRemoval: GPU, requester };
@@ -63,7 +63,7 @@ describe('an entry of the annotation', () => {
     expect(outcomes(judgeUpdate(audit, 'validate', update))).toEqual([`p audited ${GPU}`]);
   });
 
-  it('that cannot be read is named in the refusal, beside those that are kept', () => {
+  it('that cannot be read is named in the refusal; the readable ones stay in the command', () => {
     const update = { before: [gpu], after: [], oldAllowRemoval: 'other:NoSchedule, dedicated=gpu' };
     expect(judgeUpdate(deny, 'validate', update)).toMatchObject({
       message:

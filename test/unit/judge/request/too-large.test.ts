@@ -44,7 +44,7 @@ it.each<{ why: string; subject: TooLarge; modes: TaintMode[]; what: string }>([
   });
 });
 
-it('mutation allows a Node: it gets the requests of exempt users, too, and validation decides about the others', () => {
+it('mutation allows a Node, because it also gets the requests of exempt users: validation decides about the others', () => {
   expect(judgeTooLarge.mutate({ kind: 'Node', name: 'n1' }, policiesOf(['Deny']))).toMatchObject({
     action: 'allow',
     warnings: ['taintkeeper cannot check Node n1: its review is too large'],
