@@ -10,7 +10,7 @@ import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
-import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
+import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import { reportOnNode } from './report-on-node.ts';
 import type { TaintChanges } from './written-changes.ts';

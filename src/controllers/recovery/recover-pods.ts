@@ -10,7 +10,7 @@ import type { PolicySet } from '../../policy/policy-set.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { CompiledRecoveryPolicy, RecoveryTimings } from '../../policy/recovery-policy.ts';
 import { isRecoverable, judgeFailedPod } from '../../recovery/recovery.ts';
-import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
+import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { DaemonSets, Nodes } from '../cluster-watches.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { RecoveryHistory } from './recovery-history.ts';

@@ -12,8 +12,8 @@ import {
   type RecoveryPolicySpec,
   type RecoveryTimings,
 } from '../../../../src/policy/recovery-policy.ts';
+import { createMetrics } from '../../../../src/replica/metrics.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
-import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import { absent } from '../../cluster/client/absent.ts';
 import { policySet } from '../../policy/policies.ts';
