@@ -1,4 +1,4 @@
-import { createMetrics } from '../src/server/metrics.ts';
+import { createMetrics } from '../src/replica/metrics.ts';
 
 /** The reference page of the metrics, from their registry. */
 export async function metricsPage(): Promise<string> {

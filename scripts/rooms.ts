@@ -41,7 +41,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     'role-migration': 'plans the migration from `master` to `control-plane`',
   },
   { admission: 'AdmissionReview in, AdmissionReview out' },
-  { server: 'HTTPS, probes, metrics', files: 'YAML and JSON files, with positions' },
+  { server: 'HTTPS, probes, metrics of admission', files: 'YAML and JSON files, with positions' },
   { certs: 'certificates: issue, inspect, renew; in files', talos: 'machine configurations of Talos' },
   { cluster: 'the API server: client, watches, Lease, Events, Secret' },
   { controllers: 'what runs beside requests, a folder for each controller' },

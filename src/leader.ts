@@ -8,6 +8,7 @@ import type { ServiceRef } from './cluster/service-endpoint.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { startBackstop } from './controllers/backstop/backstop-controller.ts';
 import { startCertificateRotation } from './controllers/certificates/certificate-rotation.ts';
+import type { ClusterMetrics } from './controllers/cluster-metrics.ts';
 import { type ClusterState, clusterStateOf } from './controllers/cluster-state.ts';
 import { watchCluster } from './controllers/cluster-watches.ts';
 import type { Controller, Run } from './controllers/controller.ts';
@@ -24,10 +25,9 @@ import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { startPolicyStatus } from './controllers/status/status-controller.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
-import type { RecordedEvent } from './kubernetes/event.ts';
+import type { RecordedEvent } from './policy/recorded-event.ts';
 import { messageOf } from './runtime/error-message.ts';
 import type { Source } from './runtime/source.ts';
-import type { ClusterMetrics } from './server/cluster-metrics.ts';
 
 export interface LeaderOptions {
   /** Aborted when this process no longer leads: pending waits end then. */

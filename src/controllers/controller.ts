@@ -7,7 +7,7 @@ import {
   type WorkQueue,
   type WorkQueueOptions,
 } from '../runtime/work-queue.ts';
-import type { ClusterMetrics } from '../server/cluster-metrics.ts';
+import type { ClusterMetrics } from './cluster-metrics.ts';
 
 /** The API server compiles every expression that is written: policies that change together are one write. */
 export const POLICIES_GATHER_MS = 200;

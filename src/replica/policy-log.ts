@@ -5,7 +5,8 @@ import type { PolicyLoad } from '../files/policy-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind, type TaintPolicy } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
-import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
+import type { AdmissionMetrics } from '../server/metrics.ts';
+import type { Metrics } from './metrics.ts';
 
 /** Logs and counts what was read of the policy files. */
 export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetrics, log: Logger): void {

@@ -9,9 +9,10 @@ import { throttle } from '../runtime/rate-limit.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
 import { createAdmissionServer } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
-import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
+import type { AdmissionMetrics } from '../server/metrics.ts';
 import type { JudgedCreation, JudgedRequest } from '../server/reviewer.ts';
 import { secureContext } from '../server/tls.ts';
+import type { Metrics } from './metrics.ts';
 import { type Advise, adviceRoute } from './policy-advice.ts';
 import type { ServedTls } from './served-tls.ts';
 

@@ -1,7 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import type { Phase, Violation } from '../judge/decision.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import { type ClusterMetrics, clusterMetrics } from './cluster-metrics.ts';
 
 /** The result of a request as a whole. */
 export type RequestResult = 'allowed' | 'denied' | 'patched' | 'malformed' | 'error';
@@ -21,36 +20,10 @@ export interface AdmissionMetrics {
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
 }
 
-/** Everything that `/metrics` shows but {@link addProcessMetrics}, in a registry of its own so that two servers in one process do not mix. */
-export interface Metrics extends AdmissionMetrics, ClusterMetrics {
-  readonly registry: Registry;
-}
-
-/** How often the event loop is sampled for a histogram and a summary. The library's 100 ms are meant to find peaks. */
-const UTILIZATION_INTERVAL_MS = 1000;
-
-export function createMetrics(version: string): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  const build = new Gauge({
-    name: 'taintkeeper_build_info',
-    help: 'Always 1; the label says which version runs.',
-    labelNames: ['version'],
-    registers,
-  });
-  build.set({ version }, 1);
-  return { registry, ...admissionMetrics(registers), ...clusterMetrics(registers) };
-}
-
-/** Adds the metrics of Node.js and of the process. Call it once in a process: their timers never end. */
-export function addProcessMetrics({ registry }: Pick<Metrics, 'registry'>): void {
-  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: UTILIZATION_INTERVAL_MS });
-}
-
 /** Judging takes well under a millisecond; the API server gives up after 1-30 s. */
 const DURATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
-function admissionMetrics(registers: Registry[]): AdmissionMetrics {
+export function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   const requests = new Counter({
     name: 'taintkeeper_admission_requests_total',
     help: 'Requests for admission answered, dry runs left out.',

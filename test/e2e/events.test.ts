@@ -13,9 +13,9 @@ import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts'
 import { type Creations, followCreations } from '../../src/cluster/creations.ts';
 import { createEventRecorder, type EventRecorder } from '../../src/cluster/events/event-recorder.ts';
 import { EVENT_TIMINGS } from '../../src/cluster/events/event-series.ts';
-import type { RecordedEvent } from '../../src/kubernetes/event.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
+import type { RecordedEvent } from '../../src/policy/recorded-event.ts';
 import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';

@@ -4,8 +4,8 @@ import { startPodRecovery } from '../../src/controllers/recovery/pod-recovery.ts
 import { createReports } from '../../src/controllers/reports.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../src/policy/recovery-policy.ts';
+import { createMetrics } from '../../src/replica/metrics.ts';
 import { createSubject } from '../../src/runtime/source.ts';
-import { createMetrics } from '../../src/server/metrics.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { User } from '../control-plane/users.ts';
 import { captureLog } from '../unit/captured-log.ts';

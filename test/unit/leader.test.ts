@@ -5,9 +5,9 @@ import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../src/cluster/policy-object.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { createMetrics } from '../../src/replica/metrics.ts';
 import { orAborted } from '../../src/runtime/pause.ts';
 import { createSubject } from '../../src/runtime/source.ts';
-import { createMetrics } from '../../src/server/metrics.ts';
 import { captureLog } from './captured-log.ts';
 
 /** An API server that never answers: requests end when the lease does. */

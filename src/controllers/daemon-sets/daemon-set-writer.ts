@@ -4,7 +4,7 @@ import { findObject } from '../../cluster/client/find-object.ts';
 import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
-import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import { daemonSetReference } from '../../kubernetes/event.ts';
 import { TOLERATIONS } from '../../objects/daemon-set-object.ts';
 import {
   describeOwner,
@@ -14,6 +14,7 @@ import {
   type ManagedFields,
 } from '../../objects/managed-fields.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';
+import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { RolloutStatus } from './rollout-watch.ts';
 
 /** A DaemonSet that lacks tolerations, or that was patched. */

@@ -5,11 +5,12 @@ import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/all
 import { isOnlyAudit, whyNotSet } from '../../judge/blocked.ts';
 import type { ConflictingChange, NodeStep } from '../../judge/node/node-step.ts';
 import type { Loss } from '../../judge/node-drift.ts';
-import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
-import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
+import type { RecordedEvent } from '../../policy/recorded-event.ts';
+import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { PerNode } from './per-node.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import { reportOnNode } from './report-on-node.ts';

@@ -6,7 +6,6 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { identity } from '../../kubernetes/taint.ts';
 import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
 import {
@@ -20,6 +19,7 @@ import {
 import { undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup/startup-taints.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import { otherWriterOf } from './other-writers.ts';

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import { nodeReference } from '../../kubernetes/event.ts';
+import type { RecordedEvent } from '../../policy/recorded-event.ts';
 
 /** Reports something about a Node: an Event on it, and a line of the log. */
 export type ReportOnNode = (

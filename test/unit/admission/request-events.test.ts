@@ -3,8 +3,8 @@ import type { AdmissionRequest } from '../../../src/admission/admission-review.t
 import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import { eventsOf, objectToCreate } from '../../../src/admission/request-events.ts';
 import { deny, type Phase } from '../../../src/judge/decision.ts';
-import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { RecordedEvent } from '../../../src/policy/recorded-event.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 

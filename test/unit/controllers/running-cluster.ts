@@ -6,11 +6,11 @@ import type { PolicyObject } from '../../../src/cluster/policy-object.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/cached-objects.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
 import { createReports, type ReportedProblem, stalledCondition } from '../../../src/controllers/reports.ts';
-import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../../../src/policy/policy-status.ts';
+import type { RecordedEvent } from '../../../src/policy/recorded-event.ts';
 
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';

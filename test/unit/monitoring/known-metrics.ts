@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { addProcessMetrics, createMetrics } from '../../../src/server/metrics.ts';
+import { addProcessMetrics, createMetrics } from '../../../src/replica/metrics.ts';
 
 /** Of k8s.io/apiserver (pkg/admission/metrics), with the labels that are used here. */
 const API_SERVER: Readonly<Record<string, readonly string[]>> = {

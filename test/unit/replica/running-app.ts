@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { type FilesAppOptions, startFilesApp } from '../../../src/replica/files-app.ts';
-import { createMetrics } from '../../../src/server/metrics.ts';
+import { createMetrics } from '../../../src/replica/metrics.ts';
 import { captureLog } from '../captured-log.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 

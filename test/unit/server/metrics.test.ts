@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createMetrics } from '../../../src/replica/metrics.ts';
 import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
-import { createMetrics } from '../../../src/server/metrics.ts';
 import { eventually } from '../eventually.ts';
 import {
   CONTROL_PLANE_TAINT,

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMetrics } from '../../../src/replica/metrics.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
-import { createMetrics } from '../../../src/server/metrics.ts';
 import { harmlessReview } from '../reviews.ts';
 import { openTls, readToEnd } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';

@@ -9,10 +9,10 @@ import { startNodeRepair } from '../../../../src/controllers/nodes/node-repair.t
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
 import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../../../src/judge/node-boot.ts';
-import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import { createMetrics } from '../../../../src/replica/metrics.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
-import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import { absent } from '../../cluster/client/absent.ts';
 import type { Policies } from '../../judge/node-drifts.ts';

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Run } from '../../../../src/controllers/controller.ts';
-import { createMetrics } from '../../../../src/server/metrics.ts';
+import { createMetrics } from '../../../../src/replica/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 
 export interface WatchedObject {

@@ -5,15 +5,15 @@ import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/clus
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recovery.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
+import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
 import {
   RECOVERY_TIMINGS,
   type RecoveryPolicySpec,
   type RecoveryTimings,
 } from '../../../../src/policy/recovery-policy.ts';
+import { createMetrics } from '../../../../src/replica/metrics.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
-import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import { absent } from '../../cluster/client/absent.ts';
 import { policySet } from '../../policy/policies.ts';

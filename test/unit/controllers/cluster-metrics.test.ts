@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMetrics } from '../../../src/server/metrics.ts';
+import { createMetrics } from '../../../src/replica/metrics.ts';
 
 /** The samples of metrics that a leader writes, in the order of their names. */
 async function samples({ registry }: ReturnType<typeof createMetrics>): Promise<string[]> {
