@@ -1,4 +1,4 @@
-import { isRequiredTaint } from '../judge/declared-taints.ts';
+import { isDeclaredTaint } from '../judge/declared-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -35,7 +35,7 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
         .filter(({ value }) => namesDaemonSet(value.parts.daemonSets, daemonSet))
         .map(({ policy }) => policy.name),
     endOn: ({ labels }, taint) =>
-      rulesOf(taint).some(({ policy, value }) => isRequiredTaint(taint, value) && policy.selectsNode(labels)),
+      rulesOf(taint).some(({ policy, value }) => isDeclaredTaint(taint, value) && policy.selectsNode(labels)),
   };
 }
 

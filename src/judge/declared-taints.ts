@@ -34,13 +34,13 @@ export function taintsAtRegistration(labels: StringMap, policies: readonly Compi
 }
 
 /** Whether the leader removes the taint once the node is ready: one of `ensure: UntilReady`. */
-export function isStartupTaint({ policy, field }: Pick<DeclaredTaint, 'policy' | 'field'>): boolean {
+export function isUntilReady({ policy, field }: Pick<DeclaredTaint, 'policy' | 'field'>): boolean {
   return policy.untilReady.some((one) => one.field === field);
 }
 
 /** Whether the taint, with its value, is a startup taint of one of the policies: of `AtRegistration` or `UntilReady`. */
 export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
-  return policies.some(({ startup }) => startup.some(({ value }) => isRequiredTaint(taint, value)));
+  return policies.some(({ startup }) => startup.some(({ value }) => isDeclaredTaint(taint, value)));
 }
 
 /**
@@ -90,7 +90,7 @@ export function isReplaced(
   );
 }
 
-/** Whether the taint is the required one, with any value if the policy names none. */
-export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: EnsuredTaint): boolean {
-  return anyValue ? sameTaint(taint, present) : equalTaints(taint, present);
+/** Whether the taint is the one that the policy declares, with any value if it names none. */
+export function isDeclaredTaint(taint: Taint, { taint: declared, anyValue }: EnsuredTaint): boolean {
+  return anyValue ? sameTaint(taint, declared) : equalTaints(taint, declared);
 }

@@ -3,7 +3,7 @@ import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { count, shellWord } from '../kubernetes/text.ts';
 import { isProtectedBy, protectorsOf } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { isRequiredTaint, isStartupTaintOf } from './declared-taints.ts';
+import { isDeclaredTaint, isStartupTaintOf } from './declared-taints.ts';
 import type { NodeView } from './node-view.ts';
 
 /** How long startup taints stay after no policy sets them any more, in milliseconds: a policy may be deleted and created again. */
@@ -50,7 +50,7 @@ export function endedStartupTaints(
 ): Taint[] {
   const awaited = before.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
   return carried.filter((taint) => {
-    if (!awaited.some((one) => isRequiredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
+    if (!awaited.some((one) => isDeclaredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
     const protectors = domainProtectors(after, taint);
     return protectors !== undefined && allReadEntries(protectors);
   });

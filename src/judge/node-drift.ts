@@ -4,8 +4,8 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import {
   type DeclaredTaint,
+  isDeclaredTaint,
   isEnforcing,
-  isRequiredTaint,
   missingRequired,
   requiredTaints,
   taintsToSet,
@@ -105,6 +105,6 @@ function lossesOf(group: readonly DeclaredTaint[], target: Taint, blockedBy: Blo
     const { policy, field, taint } = one;
     if (blockedBy !== undefined) return [{ policy, field, taint, blockedBy }];
     if (isEnforcing(one)) return [{ policy, field, taint: target, blockedBy }];
-    return isRequiredTaint(target, one) ? [] : [{ policy, field, taint, blockedBy: 'ModeDoesNotRestore' }];
+    return isDeclaredTaint(target, one) ? [] : [{ policy, field, taint, blockedBy: 'ModeDoesNotRestore' }];
   });
 }

@@ -4,7 +4,7 @@ import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
 import { parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { isRequiredTaint } from '../declared-taints.ts';
+import { isDeclaredTaint } from '../declared-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
 import { missingOnRunning } from '../request/daemon-set.ts';
@@ -44,7 +44,7 @@ function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTai
   return parseAllowedRemovals(allowRemoval).entries.some(
     ({ taint }) =>
       taint !== undefined &&
-      (policy.required.some(({ value }) => isRequiredTaint(taint, value)) ||
+      (policy.required.some(({ value }) => isDeclaredTaint(taint, value)) ||
         (policy.protectedBy(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
   );
 }

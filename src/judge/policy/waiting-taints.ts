@@ -1,6 +1,6 @@
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { isRequiredTaint } from '../declared-taints.ts';
+import { isDeclaredTaint } from '../declared-taints.ts';
 
 /**
  * The startup taints of the policy that the leader removes once the node is ready.
@@ -8,5 +8,5 @@ import { isRequiredTaint } from '../declared-taints.ts';
  */
 export function waitingTaints({ declared, untilReady }: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {
   if (declared === 'Audit') return [];
-  return taints.filter((carried) => untilReady.some(({ value }) => isRequiredTaint(carried, value)));
+  return taints.filter((carried) => untilReady.some(({ value }) => isDeclaredTaint(carried, value)));
 }

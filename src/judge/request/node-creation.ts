@@ -6,7 +6,7 @@ import { allow, type Decision, type Judge, patch, taintViolation } from '../deci
 import {
   type DeclaredTaint,
   isEnforcing,
-  isStartupTaint,
+  isUntilReady,
   satisfies,
   taintsAtRegistration,
   taintsToSet,
@@ -47,7 +47,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
-  const recorded = added.filter((one) => !isStartupTaint(one));
+  const recorded = added.filter((one) => !isUntilReady(one));
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
     recorded.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),

@@ -3,7 +3,7 @@ import { isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { rewriteAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from '../decision.ts';
-import { isEnforcing, isRequiredTaint, satisfies } from '../declared-taints.ts';
+import { isDeclaredTaint, isEnforcing, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missing, removal } from '../outcomes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
@@ -81,7 +81,7 @@ function staysOff(
       ({ policy }) =>
         isEnforcing({ policy }) &&
         policy.selectsNode(node.labels) &&
-        policy.required.some(({ value }) => isRequiredTaint(taint, value) && !satisfies(carried, value)),
+        policy.required.some(({ value }) => isDeclaredTaint(taint, value) && !satisfies(carried, value)),
     ) && !policies.some(begins)
   );
 }

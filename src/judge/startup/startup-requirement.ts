@@ -3,7 +3,7 @@ import { enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.t
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { isStartupTaint, taintsToSet } from '../declared-taints.ts';
+import { isUntilReady, taintsToSet } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
 
 /** A taint of `ensure: UntilReady` on a node, with what policies say of it together. */
@@ -75,7 +75,7 @@ export function startupTaintsOf(
   selecting: readonly CompiledTaintPolicy[],
 ): StartupTaints {
   const atRegistration = selecting.flatMap((policy) =>
-    policy.startup.flatMap(({ value, field }) => (isStartupTaint({ policy, field }) ? [] : value.taint)),
+    policy.startup.flatMap(({ value, field }) => (isUntilReady({ policy, field }) ? [] : value.taint)),
   );
   return { untilReady: carried.map(({ taint }) => taint), atRegistration };
 }

@@ -6,7 +6,7 @@ import { simulateAdmission } from '../../../src/admission/simulate-admission.ts'
 import { isRemovalAllowed, parseAllowedRemovals } from '../../../src/judge/allow-removal.ts';
 import type { DesiredDaemonSet } from '../../../src/judge/daemon-set-view.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
-import { isRequiredTaint, requiredTaints } from '../../../src/judge/declared-taints.ts';
+import { isDeclaredTaint, requiredTaints } from '../../../src/judge/declared-taints.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import { formatTaint, identity, sameTaint, type Taint, taintsOnlyIn } from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
@@ -120,7 +120,7 @@ describe('with any policies, a Node request', () => {
         const required = requiredTaints(after.labels, compiled.taintPolicies);
         const takesRequiredValue = (taint: Taint) => {
           const now = after.taints.find((one) => sameTaint(one, taint));
-          return now !== undefined && required.some((one) => isRequiredTaint(now, one));
+          return now !== undefined && required.some((one) => isDeclaredTaint(now, one));
         };
         for (const taint of taintsOnlyIn(before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {

@@ -230,12 +230,25 @@ function standingNow(
 ): World['standing'] {
   return new Map(
     [...nodes.values()].flatMap(({ uid, taints, labels, allowRemoval }) =>
-      taints
-        .filter((taint) => entriesOf(allowRemoval).includes(textOf(taint)))
-        .filter((taint) => isOfPolicies(declared(specs, labels), taint))
-        .map((taint): [string, number] => [`${uid} ${textOf(taint)}`, before.get(`${uid} ${textOf(taint)}`) ?? now]),
+      entriesOf(allowRemoval)
+        .filter((entry) => stands(entry, taints, declared(specs, labels)))
+        .map((entry): [string, number] => [`${uid} ${entry}`, before.get(`${uid} ${entry}`) ?? now]),
     ),
   );
+}
+
+/** Whether a node with these taints carries the one that the entry names: with any value, if a policy sets it with any value. */
+function stands(entry: string, taints: readonly Taint[], says: Declared): boolean {
+  return taints.some((taint) => {
+    if (textOf(taint) === entry) return isOfPolicies(says, taint);
+    const isOfEntry = entry.startsWith(`${taint.key}=`) || entry.startsWith(`${taint.key}:`);
+    const isSameEffect = entry.endsWith(`:${taint.effect}`);
+    return isOfEntry && isSameEffect && setWithAnyValue(says, taint);
+  });
+}
+
+function setWithAnyValue({ required, startup }: Declared, taint: Taint): boolean {
+  return [...required, ...startup].some((one) => one.anyValue && identityOf(one.taint) === identityOf(taint));
 }
 
 /** Whether policies protect the taint, or set it until the node is ready. */
