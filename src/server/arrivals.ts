@@ -91,13 +91,21 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
   }
 
   function closeSlow(): void {
-    for (const [message, { room }] of arriving) {
+    for (const [message, { from, room }] of arriving) {
       if (queues.size === 0) return;
-      if (!room?.bytes || ++room.checks < patience) continue;
+      if (!room?.bytes || !isAwaited(from) || ++room.checks < patience) continue;
       message.destroy();
       end(message);
       onClosed();
     }
+  }
+
+  /** Whether others wait for room that bodies of this sender take. One that waits for its own sender's share needs only that. */
+  function isAwaited(from: string): boolean {
+    for (const [sender, [next]] of queues) {
+      if (sender === from || (next?.waiting && !exceedsShare(sender, next.waiting.bytes))) return true;
+    }
+    return false;
   }
 
   // One timer for all: a timer for each request costs more than judging it.

@@ -131,4 +131,17 @@ describe('a body', () => {
     expect(read).toEqual(['slow', 'small', 'waiting']);
     expect([slow, small].map(({ destroyed }) => destroyed)).toEqual([true, false]);
   });
+
+  it('that takes long stays while others wait only for the half of their own sender', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { request, read } = start({ patience: 3, checkInterval: 1 });
+    const slow = request('slow', 4);
+    const half = request('half', 10, 'pod');
+    request('waiting', 6, 'pod');
+    vi.advanceTimersByTime(10);
+
+    expect(read).toEqual(['slow', 'half', 'waiting']);
+    expect([slow, half].map(({ destroyed }) => destroyed)).toEqual([false, true]);
+  });
 });
