@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { StoredFiles } from './certificate-files.ts';
 import { subjectOf } from './distinguished-name.ts';
 import {
-  FUTURE_CA_CAUSE,
+  FUTURE_CAUSE,
   hasCa,
   issuersInvalidAt,
   isTrusted,
@@ -76,7 +76,7 @@ export function reportCertificates(
     renewedBy: isForeign ? 'another issuer' : 'taintkeeper',
     problems: [
       ...(fault === undefined ? [] : [`the certificates are not usable: ${fault}`]),
-      ...(future === undefined ? [] : [`the CA is ${future}: ${FUTURE_CA_CAUSE}`]),
+      ...(future === undefined ? [] : [`the CA is ${future}: ${FUTURE_CAUSE}`]),
       ...(fault === undefined && due !== undefined ? [`the serving certificate should have been renewed: ${due}`] : []),
       ...judged
         .filter(({ trusts }) => trusts === 'neither')

@@ -113,6 +113,9 @@ export function joinBundles(...bundles: readonly (string | undefined)[]): string
 /** A serving certificate that expires within this time is reported: it is renewed when a third of its life is left. */
 export const EXPIRES_SOON_MS = 14 * 86_400_000;
 
+/** A CA that ends within this time is replaced, or reported if taintkeeper does not replace it. */
+export const CA_LOOKAHEAD_MS = 365 * 86_400_000;
+
 /** A third of the serving certificate's 90 days. */
 export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
 
@@ -126,8 +129,8 @@ export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | und
   return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
 }
 
-/** Why a CA is not valid yet, as text. */
-export const FUTURE_CA_CAUSE = 'a clock was ahead when it was issued';
+/** Why a certificate is not valid yet, as text. */
+export const FUTURE_CAUSE = 'a clock was ahead when it was issued';
 
 /** That the CA that issues, the first one of the bundle, is not valid yet: a clock was ahead when it was issued. Undefined if it is valid. */
 export function notValidYet(bundle: string | undefined, now: Date): string | undefined {

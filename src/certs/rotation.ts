@@ -1,21 +1,19 @@
 import { X509Certificate } from 'node:crypto';
 import type { FILES, StoredFiles } from './certificate-files.ts';
 import {
+  CA_LOOKAHEAD_MS,
   caFault,
+  chainInvalidAt,
   invalidAt,
   notValidYet,
   parseCertificates,
   SERVING_LOOKAHEAD_MS,
   servingFault,
-  signerOf,
 } from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 
 /** All four files. `caCert` is a bundle of every trusted CA. The one that issues (with the key `caKey`) is first. */
 export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
-
-/** How long before the end of a CA the next one is introduced. */
-const CA_LOOKAHEAD_MS = 365 * 86_400_000;
 
 /** API servers receive a changed webhook configuration by a watch, within a fraction of a second. There may be several. */
 export const PROPAGATION_MS = 10_000;
@@ -60,7 +58,9 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   const future = futureForMs >= FUTURE_CA_MS ? notValidYet(stored.caCert, now) : undefined;
   const caReason = caFault(stored, now) ?? caEndsSoon(stored, now) ?? future;
   if (caReason !== undefined) {
-    return unservable === undefined && isAccepted(stored, now)
+    // An issuer that is not valid yet makes a serving certificate useless.
+    const unaccepted = unservable ?? chainInvalidAt(stored.cert ?? '', stored.caCert, now);
+    return unaccepted === undefined
       ? introduceCa(stored as CompleteFiles, now, caReason)
       : await issueAll(stored, names, now, caReason);
   }
@@ -142,13 +142,6 @@ async function issueAll(
     files: { caCert: bundleOf(ca, stored.caCert, now), caKey: ca.key, cert, key },
     what: `CA and serving certificate (${reason})`,
   };
-}
-
-/** Whether a client that trusts the bundle accepts the serving certificate: an issuer that is not valid yet makes it useless. */
-function isAccepted({ cert, caCert }: StoredFiles, now: Date): boolean {
-  const [certificate] = parseCertificates(cert ?? '');
-  const signer = certificate && signerOf(certificate, caCert);
-  return signer !== undefined && invalidAt(signer, now) === undefined;
 }
 
 function caEndsSoon({ caCert }: StoredFiles, now: Date): string | undefined {

@@ -145,7 +145,8 @@ export interface ReplicaFacts extends Omit<Listed, 'addresses'> {
 /** Opens WebSockets to the API server. */
 export type Sockets = Parameters<typeof openTunnel>[0];
 
-export interface Callers {
+/** How replicas are called. */
+export interface ProbeOptions {
   readonly client: ApiClient;
   /** For port-forwards. */
   readonly sockets: Sockets;
@@ -154,21 +155,21 @@ export interface Callers {
   readonly recognise: Recognise;
 }
 
-export async function probeReplica(replica: Listed, callers: Callers): Promise<ReplicaFacts> {
+export async function probeReplica(replica: Listed, options: ProbeOptions): Promise<ReplicaFacts> {
   const { addresses: _addresses, ...listed } = replica;
   const [called, reached, readiness] = await Promise.all([
-    dialReplica(replica, callers),
-    reachFromApiServer(replica, callers),
-    readReadiness(replica, callers),
+    dialReplica(replica, options),
+    reachFromApiServer(replica, options),
+    readReadiness(replica, options),
   ]);
-  const cniPods = await readCniPods(replica, reached, callers);
+  const cniPods = await readCniPods(replica, reached, options);
   return { ...listed, ...called, reached, readiness, ...(cniPods ? { cniPods } : {}) };
 }
 
 async function readCniPods(
   { pod }: Listed,
   reached: Reading<Reached>,
-  { client }: Callers,
+  { client }: ProbeOptions,
 ): Promise<Reading<readonly CniPod[]> | undefined> {
   const isLost =
     reached.ok && reached.value.outcome === 'failed' && ['silent', 'unreachable'].includes(reached.value.fault.kind);
@@ -179,7 +180,7 @@ async function readCniPods(
 /** Connects directly, else by a port-forward. If both fail, the failure of the direct connection is returned. */
 async function dialReplica(
   { addresses, port, pod }: Listed,
-  { sockets, namespace, serverName, recognise }: Callers,
+  { sockets, namespace, serverName, recognise }: ProbeOptions,
 ): Promise<Pick<ReplicaFacts, 'address' | 'dialled' | 'way'>> {
   const [first, ...others] = await Promise.all(
     addresses.map(async (host) => {
@@ -207,7 +208,10 @@ async function dialReplica(
  * Lets the API server call the pod (`pods/proxy`). This path is the one that webhook calls take, except that it avoids the Service and
  * accepts any certificate.
  */
-async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: Callers): Promise<Reading<Reached>> {
+async function reachFromApiServer(
+  { pod, port }: Listed,
+  { client, namespace }: ProbeOptions,
+): Promise<Reading<Reached>> {
   if (pod === undefined) return unknown('it is not known to be a pod');
   const review = selfCheckReview();
   const path = `/api/v1/namespaces/${namespace}/pods/https:${pod.name}:${port}/proxy/validate`;
@@ -225,7 +229,7 @@ async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: 
   }
 }
 
-async function readReadiness({ pod }: Listed, { client, namespace }: Callers): Promise<Reading<Readiness>> {
+async function readReadiness({ pod }: Listed, { client, namespace }: ProbeOptions): Promise<Reading<Readiness>> {
   const port = pod?.ports.get('admin');
   if (pod === undefined || port === undefined) return unknown('its admin port is not known');
   const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/checks`;

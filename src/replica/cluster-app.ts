@@ -21,7 +21,7 @@ import type { Leader } from '../page/state.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { anyOf, createSubject } from '../runtime/source.ts';
 import type { Check } from '../server/admin-server.ts';
-import { openCertificates } from './cluster-certificates.ts';
+import { openClusterCertificates } from './cluster-certificates.ts';
 import type { Metrics } from './metrics.ts';
 import { policyAdvice } from './policy-advice.ts';
 import { logPolicyChanges } from './policy-log.ts';
@@ -117,7 +117,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const secretChanges = createSubject();
   const served = await openServedTls({
-    open: (onServe) => openCertificates(options, [serverName(service)], webhooks, onServe, secretChanges.next),
+    open: (onServe) => openClusterCertificates(options, [serverName(service)], webhooks, onServe, secretChanges.next),
     clientCa: options.clientCa,
     metrics,
     log,

@@ -23,7 +23,7 @@ export interface CertificateOptions {
  * @param onServe called with the certificates to serve, also the first ones
  * @param onChange called after each change of the Secret
  */
-export async function openCertificates(
+export async function openClusterCertificates(
   options: CertificateOptions,
   names: readonly string[],
   { trust }: RegisteredWebhooks,

@@ -1,6 +1,15 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { chainInvalidAt, EXPIRES_SOON_MS, hasCa, invalidAt, isSignedBy, NOT_SIGNED } from '../certs/inspect.ts';
+import {
+  CA_LOOKAHEAD_MS,
+  chainInvalidAt,
+  EXPIRES_SOON_MS,
+  FUTURE_CAUSE,
+  hasCa,
+  invalidAt,
+  isSignedBy,
+  NOT_SIGNED,
+} from '../certs/inspect.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import { definitionOf } from '../cluster/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policy-object.ts';
@@ -9,9 +18,6 @@ import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
-
-/** How long before the end of a CA it needs attention. */
-const CA_CONCERN_MS = 365 * 86_400_000;
 
 /** How long an API server may take to learn of a stored webhook configuration. */
 const TRUST_SETTLES_MS = 2_000;
@@ -87,24 +93,23 @@ export function trustCheck(
   }
 }
 
-/** The API server: the only client, and it calls by the names that were asked for. */
-export interface Caller {
-  /** By its clock. */
+export interface ApiServerClock {
   readonly now: Date;
-  /** Whether its clock agrees with the local one. */
+  /** Whether it agrees with the local clock. */
   readonly clocksAgree: boolean;
 }
 
 /**
  * Failed if no client can accept the certificate now. Degraded if it needs attention.
- * @param caller undefined if the clients are not known: some may call by other names, and the local clock decides
+ * @param apiServer the clock of the API server, which is the only client, and calls by the requested names. Undefined if the clients are not known: some
+ * may call by other names, and the local clock decides
  */
-export function certificateCheck(certificates: CertificateKeeper, caller?: Caller): Check {
-  const { now, clocksAgree } = caller ?? { now: new Date(), clocksAgree: true };
+export function certificateCheck(certificates: CertificateKeeper, apiServer?: ApiServerClock): Check {
+  const { now, clocksAgree } = apiServer ?? { now: new Date(), clocksAgree: true };
   const { serving, bundle, certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
   // If the clients are not known, they may trust another CA than that of the file.
-  const isStrange = caller !== undefined && !isSignedBy(serving.cert, bundle);
+  const isStrange = apiServer !== undefined && !isSignedBy(serving.cert, bundle);
   const invalid = isStrange ? NOT_SIGNED : chainInvalidAt(serving.cert, bundle, now);
   const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
@@ -116,12 +121,12 @@ export function certificateCheck(certificates: CertificateKeeper, caller?: Calle
     ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + EXPIRES_SOON_MS))
       ? ['it expires soon, and was not replaced']
       : []),
-    ...(ca && renews === 'serving' && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
+    ...(ca && renews === 'serving' && invalidAt(ca, new Date(now.getTime() + CA_LOOKAHEAD_MS))
       ? [`its CA expires ${ca.validToDate.toISOString()}, and is not replaced by itself`]
       : []),
     ...(fault ? [fault] : []),
   ];
-  if (invalid || (caller && uncovered.length > 0)) {
+  if (invalid || (apiServer && uncovered.length > 0)) {
     return { name: 'certificate', state: 'failed', detail: [...(invalid ? [invalid] : []), ...concerns].join('; ') };
   }
   const expires = `expires ${certificate.validToDate.toISOString()}, ${renews === 'nothing' ? 'renewed by its issuer' : 'renewed in time'}`;
@@ -130,7 +135,6 @@ export function certificateCheck(certificates: CertificateKeeper, caller?: Calle
     : { name: 'certificate', state: 'ok', detail: expires };
 }
 
-const FUTURE_CAUSE = 'a clock was ahead when it was issued';
 const FUTURE_REPLACED = `${FUTURE_CAUSE}; the leader replaces it after ten minutes`;
 
 /** Failed: the PodDisruptionBudget allows the eviction of the last replica of a drained node only if it is not ready. */

@@ -1,6 +1,7 @@
 import {
+  CA_LOOKAHEAD_MS,
   caFault,
-  FUTURE_CA_CAUSE,
+  FUTURE_CAUSE,
   invalidAt,
   notValidYet,
   parseCertificates,
@@ -12,9 +13,6 @@ import { type Facts, trustedTime } from '../facts.ts';
 import type { PodView } from '../pod-view.ts';
 import { restart } from '../restart.ts';
 import { renewal, servedBy } from '../served.ts';
-
-/** taintkeeper replaces its own CA when less than this is left. */
-const CA_SOON_MS = 365 * 86_400_000;
 
 /** Checks that the Secret has a usable certificate. Other checks report problems of a certificate that is served already. */
 export function checkSecret(facts: Facts): Finding[] {
@@ -60,12 +58,12 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   // By both clocks. If only one of them says so, the check of the clocks reports it.
   const future = notValidYet(files.caCert, now) && notValidYet(files.caCert, facts.now);
   if (future !== undefined) {
-    const evidence = `the CA of ${where} is ${future}: ${FUTURE_CA_CAUSE}`;
+    const evidence = `the CA of ${where} is ${future}: ${FUTURE_CAUSE}`;
     const remedy = `the leader replaces it after ten minutes. At once: taintkeeper certs rotate --ca --namespace ${installation.namespace}`;
     return finding('problem', evidence, isOtherIssuer ? renewal(facts) : remedy);
   }
   const [ca] = parseCertificates(files.caCert ?? '');
-  if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {
+  if (ca && invalidAt(ca, new Date(now.getTime() + CA_LOOKAHEAD_MS)) !== undefined) {
     const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
     return finding('note', evidence, isOtherIssuer ? renewal(facts) : 'none: taintkeeper replaces it in time');
   }

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slic
 import { certificateSource } from '../../../src/doctor/certificate-source.ts';
 import { isAlive, type PodView, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
-import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replica-facts.ts';
+import { listedReplicas, type ProbeOptions, probeReplica } from '../../../src/doctor/replica-facts.ts';
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
 import { eventually } from '../eventually.ts';
@@ -133,7 +133,7 @@ describe('replicas', () => {
   });
 });
 
-const CALLERS: Callers = {
+const OPTIONS: ProbeOptions = {
   client: { request: () => Promise.reject(new Error('not reached')) } as unknown as ApiClient,
   sockets: { connect: () => Promise.reject(new Error('not reached')) } as never,
   namespace: 'n',
@@ -175,7 +175,7 @@ describe('of a dual-stack Service', () => {
   it('an address family to which there is no route does not count if the other answers', async () => {
     const port = await startEchoingWebhook(its.serving);
     const replica = { name: 'a', podName: 'a', port, endpoint: undefined, pod: undefined };
-    const called = await probeReplica({ ...replica, addresses: ['::ffff:127.0.0.2', '127.0.0.1'] }, CALLERS);
+    const called = await probeReplica({ ...replica, addresses: ['::ffff:127.0.0.2', '127.0.0.1'] }, OPTIONS);
     expect(called).toMatchObject({ address: '127.0.0.1', dialled: { outcome: 'greeted' }, way: 'direct' });
   });
 });
@@ -187,7 +187,7 @@ it('a port-forward that opens after its time limit is closed: it would keep the 
   const closed = vi.fn();
   await probeReplica(
     { name: 'a', podName: 'a', addresses: ['127.0.0.1'], port: 1, endpoint: undefined, pod: viewPod(podObject('a')) },
-    { ...CALLERS, sockets: { connect: () => promise } as never },
+    { ...OPTIONS, sockets: { connect: () => promise } as never },
   );
   resolve({ close: closed, send() {} });
   await eventually(() => expect(closed).toHaveBeenCalledOnce());
@@ -223,7 +223,7 @@ describe('the pods of the CNI on the node of a replica', () => {
     const viewed = { ...viewPod(podObject('a')), node: 'w-1', ...pod };
     const called = await probeReplica(
       { name: 'a', podName: 'a', addresses: ['127.0.0.1'], port: 1, endpoint: undefined, pod: viewed },
-      { ...CALLERS, client: { request } as unknown as ApiClient },
+      { ...OPTIONS, client: { request } as unknown as ApiClient },
     );
     return { asked, cniPods: called.cniPods };
   }

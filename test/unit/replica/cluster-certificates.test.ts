@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { RegisteredWebhooks } from '../../../src/cluster/webhook-configurations.ts';
-import { openCertificates } from '../../../src/replica/cluster-certificates.ts';
+import { openClusterCertificates } from '../../../src/replica/cluster-certificates.ts';
 import { captureLog } from '../captured-log.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -26,7 +26,7 @@ it('issues certificates in a directory by the clock of the API server, which is 
     caOverlapMs: 0,
     log: captureLog().log,
   };
-  const { keeper } = await openCertificates(
+  const { keeper } = await openClusterCertificates(
     options,
     ['localhost'],
     webhooks,

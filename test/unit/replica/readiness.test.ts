@@ -5,7 +5,7 @@ import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts
 import { parseCertificates } from '../../../src/certs/inspect.ts';
 import { issueCa } from '../../../src/certs/issue.ts';
 import { openPolicyStore } from '../../../src/files/policy-files.ts';
-import { type Caller, certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
+import { type ApiServerClock, certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
 import { type AltName, issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { taintPolicyYaml } from '../reviews.ts';
 
@@ -66,7 +66,7 @@ it.each<{
   why: string;
   found?: Partial<ServableCertificates>;
   fault?: string;
-  caller?: Partial<Caller> | undefined;
+  apiServer?: Partial<ApiServerClock> | undefined;
   state: string;
   detail: string;
 }>([
@@ -92,21 +92,21 @@ it.each<{
   {
     why: 'that is not for the name by which the API server calls',
     found: { renews: 'nothing', uncovered: ['taintkeeper.taintkeeper.svc'] },
-    caller: {},
+    apiServer: {},
     state: 'failed',
     detail: 'it is not for taintkeeper.taintkeeper.svc',
   },
   {
     why: 'that is not for the name by which the API server calls, and expired,',
     found: { renews: 'nothing', ...expired, uncovered: ['taintkeeper.taintkeeper.svc'] },
-    caller: {},
+    apiServer: {},
     state: 'failed',
     detail: `not valid after ${end(expired.certificate)}; it is not for taintkeeper.taintkeeper.svc`,
   },
   {
     why: 'that leads to no CA beside it',
     found: { renews: 'nothing', ca: undefined, bundle: ending.bundle },
-    caller: {},
+    apiServer: {},
     state: 'failed',
     detail: 'not signed by the CA',
   },
@@ -161,7 +161,7 @@ it.each<{
   {
     why: 'of an intermediate CA',
     found: chained,
-    caller: {},
+    apiServer: {},
     state: 'ok',
     detail: `expires ${end(chained.certificate)}, renewed by its issuer`,
   },
@@ -192,7 +192,7 @@ it.each<{
   {
     why: 'whose CA, of the Secret, is not valid yet by the clock of the API server',
     found: { renews: 'all', ...ofFuture },
-    caller: { clocksAgree: false },
+    apiServer: { clocksAgree: false },
     state: 'failed',
     detail: `the CA is not valid before ${begin(ofFuture.ca)}; it is ${NOW.toISOString()} by the API server's clock, and this machine's clock differs`,
   },
@@ -203,7 +203,7 @@ it.each<{
     state: 'failed',
     detail: `not valid after ${end(expired.certificate)}; it is not for a.test; tls.crt is garbage`,
   },
-])('a certificate $why is $state', ({ found, fault, caller, state, detail }) => {
+])('a certificate $why is $state', ({ found, fault, apiServer, state, detail }) => {
   const current: ServableCertificates = {
     ...fresh,
     renews: 'serving',
@@ -212,7 +212,7 @@ it.each<{
   };
   const keeper: CertificateKeeper = { current: () => current, fault: () => fault, stop: () => {} };
 
-  expect(certificateCheck(keeper, caller && { now: NOW, clocksAgree: true, ...caller })).toEqual({
+  expect(certificateCheck(keeper, apiServer && { now: NOW, clocksAgree: true, ...apiServer })).toEqual({
     name: 'certificate',
     state,
     detail,

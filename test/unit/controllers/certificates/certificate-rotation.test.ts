@@ -9,6 +9,7 @@ import { startCertificateRotation } from '../../../../src/controllers/certificat
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { NAMES, NOW, newCertificates, REF, secretServer } from '../../cluster/secret-server.ts';
+import { eventually } from '../../eventually.ts';
 import { startInTest } from '../run.ts';
 
 const DAY_MS = 86_400_000;
@@ -68,7 +69,7 @@ it('restores a Secret that is deleted', async () => {
   const files = await newCertificates();
   const { remove, stored } = await lead(files);
   remove();
-  await vi.waitFor(() => expect(stored()).toEqual(files));
+  await eventually(() => expect(stored()).toEqual(files));
 });
 
 it.each([
@@ -88,7 +89,7 @@ it.each([
   expect(leader.stored()).toEqual(files);
 
   await given.change(leader);
-  await vi.waitFor(() => expect([undefined, files.cert]).not.toContain(leader.stored().cert));
+  await eventually(() => expect([undefined, files.cert]).not.toContain(leader.stored().cert));
   expect(objection(leader.stored())).toBeUndefined();
   expect(leader.keeper.current().serving.cert).toBe(leader.stored().cert);
 });
@@ -99,7 +100,7 @@ it('replaces a CA that is not valid yet at once if the Secret is deleted, also w
   // The earlier CA has ended by then, and is not in that bundle.
   const { remove, stored, keeper } = await lead({ ...ahead, caCert: ahead.caCert + earlier.caCert });
   remove();
-  await vi.waitFor(() => expect([undefined, earlier.cert]).not.toContain(stored().cert));
+  await eventually(() => expect([undefined, earlier.cert]).not.toContain(stored().cert));
 
   expect(objection(stored())).toBeUndefined();
   expect(fingerprints(stored().caCert)).toHaveLength(1);
