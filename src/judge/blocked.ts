@@ -27,7 +27,7 @@ export function nextStepFor(blockedBy: BlockedBy | undefined): NextStep {
   return blockedBy === undefined ? 'Wait' : STEPS[blockedBy];
 }
 
-/** What is known besides {@link BlockedBy}. */
+/** What is known of a missing taint in addition to {@link BlockedBy}. */
 export interface MoreOnLoss {
   /** See {@link isOnlyAudit}. */
   readonly onlyAudit?: boolean | undefined;

@@ -289,7 +289,7 @@ export interface PageDecision {
   readonly unlisted: number;
 }
 
-/** A violation. `outcome` is what came of it in words, such as `would deny`. */
+/** A violation. `outcome` is the result in words, such as `would deny`. */
 export type PageViolation = Violation & { readonly outcome: string };
 
 /** One value that a patch changes. `before` is the value in the request. Absent: there was, or is, no value. */

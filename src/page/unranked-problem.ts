@@ -20,7 +20,7 @@ export interface UnrankedProblem {
   readonly fix?: Fix | undefined;
 }
 
-/** What is known besides the nodes and DaemonSets. */
+/** What the page knows in addition to nodes and DaemonSets. */
 export type Registered = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
 
 /** What only the leader knows. */

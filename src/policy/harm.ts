@@ -16,7 +16,7 @@ export const HARMS = [
   'Stalled',
   /** Requests of kubelets and controllers are denied, and they repeat them. After what the leader has seen: a pod can forge reviews. */
   'ComponentsDenied',
-  /** A policy only reports it, or it is advice. */
+  /** A policy only reports it, or the page recommends something. */
   'Reported',
   /** The problem ends without a user. */
   'Repairing',

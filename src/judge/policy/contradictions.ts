@@ -40,7 +40,7 @@ export function isContradiction({ meeting, isAudited }: Disagreement): boolean {
 /** The nodes that a policy selects. */
 type SelectedNodes = (policy: CompiledTaintPolicy) => readonly Pick<NodeView, 'name'>[];
 
-/** All disagreements among the policies: taint by taint. Policies count by the mode that they declare. One that names no value accepts any. */
+/** All disagreements among the policies, in the order of their taints. A policy counts by the mode that it declares. A policy without a value accepts any. */
 export function disagreements(policies: readonly CompiledTaintPolicy[], selected: SelectedNodes): Disagreement[] {
   // A policy may have one of thousands of values, and disagree with all others.
   const setOf = oncePer((policy: CompiledTaintPolicy) => new Set(selected(policy)));
@@ -82,7 +82,7 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
 
 /** All contradictions among the policies. A node that registers gets the value of the first policy; the leader leaves a running node alone. */
 export function contradictions(policies: readonly CompiledTaintPolicy[], selected: SelectedNodes): Disagreement[] {
-  // Not those that only report, and are compared with all others for nothing.
+  // Policies that only report contradict none, so they are not compared.
   return disagreements(policies.filter(isEnforced), selected).filter(isContradiction);
 }
 
