@@ -78,8 +78,7 @@ export function rememberedSteps({
       // The watch may have shown the write already, or another Node of that name.
       const present = memories.get(name);
       const memory = present?.uid === uid ? present : newMemory(uid);
-      const unstored = taints.length === 0 ? undefined : { bootId, taints };
-      keep(name, memoryAfterWrite(memory, step, performance.now(), unstored));
+      keep(name, memoryAfterWrite(memory, step, performance.now(), { bootId, taints }));
     },
     isInConflict(node, taint) {
       const memory = memories.get(node);

@@ -116,14 +116,28 @@ export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], 
   return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
 }
 
-/** Those that the Node has not got since, in the boot into which it rebooted. */
+/** The taints that the Node has not got since, in the boot into which it rebooted. */
 export function stillUnstored(
   { unstored }: NodeMemory,
   { bootId, taints }: Pick<StoredNode, 'bootId' | 'taints'>,
-): UnstoredTaints | undefined {
-  if (unstored === undefined || unstored.bootId !== bootId) return undefined;
-  const missing = unstored.taints.filter((taint) => !taints.some((one) => sameTaint(one, taint)));
-  return missing.length === 0 ? undefined : { bootId, taints: missing };
+): readonly Taint[] {
+  if (unstored === undefined || unstored.bootId !== bootId) return [];
+  return unstored.taints.filter((taint) => !taints.some((one) => sameTaint(one, taint)));
+}
+
+/** The memory after a write of these taints, of which the API server has not stored some. Those of an earlier write stay. */
+export function memoryAfterSending(
+  memory: NodeMemory,
+  sent: readonly Taint[],
+  { bootId, taints }: UnstoredTaints,
+): NodeMemory {
+  const earlier = (memory.unstored?.bootId === bootId && memory.unstored?.taints) || [];
+  const others = earlier.filter((taint) => !sent.some((one) => sameTaint(one, taint)));
+  return { ...memory, unstored: unstoredIn(bootId, [...others, ...taints]) };
+}
+
+export function unstoredIn(bootId: string | undefined, taints: readonly Taint[]): UnstoredTaints | undefined {
+  return taints.length === 0 ? undefined : { bootId, taints };
 }
 
 /** For how many milliseconds reboots of the Node change nothing, because there were too many: its boot ID changes back and forth. 0 if they do. */

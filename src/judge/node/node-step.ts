@@ -23,11 +23,13 @@ import {
   memoryAfterChanges,
   memoryAfterReboot,
   memoryAfterRevocation,
+  memoryAfterSending,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
   stillUnstored,
   type UnstoredTaints,
+  unstoredIn,
   type WrittenChange,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
@@ -82,11 +84,10 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) =>
     Object.groupBy(all, ({ taint }) => (isLeft(taint) ? 'left' : 'due'));
   const drift = nodeDrift(node, policies, isLeft);
-  const unstored = stillUnstored(known, node);
   const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
     ...facts,
     awaited: known.awaited,
-    unstored: unstored?.taints ?? [],
+    unstored: stillUnstored(known, node),
   });
   const { left: lateLeft = [], due: toSet = [] } = byConflict(late);
   const { left: removableLeft = [], due: toRemove = [] } = byConflict(removable);
@@ -154,7 +155,13 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     revoked,
     changes: changesOf(drift, startup).map((one) => ({ ...one, wasAsLeft: isAsLeft(known, node, one.taint, now) })),
     desired: isChanged ? desired : undefined,
-    memory: { ...known, conflicts, standing, awaited: startup.awaited, unstored },
+    memory: {
+      ...known,
+      conflicts,
+      standing,
+      awaited: startup.awaited,
+      unstored: unstoredIn(node.bootId, startup.unstored),
+    },
     nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
   };
 }
@@ -162,22 +169,20 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
 /**
  * The memory after the step was written.
  * @param memory what the leader knows of the Node by now
- * @param unstored what the API server has not stored of {@link StartupStep.again}
+ * @param unstored what the API server has not stored of {@link StartupStep.again}; by default, it has stored all
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
   { startup, ended, revoked, changes }: NodeStep,
   now: number,
-  unstored?: UnstoredTaints,
+  unstored: UnstoredTaints = { bootId: undefined, taints: [] },
 ): NodeMemory {
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
-  const after = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
-  return {
-    ...after,
-    entriesEndedAt: ended.length > 0 ? now : after.entriesEndedAt,
-    unstored: startup.again.length > 0 ? unstored : after.unstored,
-  };
+  const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
+  const sent = startup.again.map(({ taint }) => taint);
+  const after = memoryAfterSending(changed, sent, unstored);
+  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
 /** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */

@@ -61,6 +61,8 @@ export interface StartupStep {
   readonly boot: BootChange | undefined;
   /** The taints to set on the node again, because it has rebooted: with the record of the boot, or later if the API server did not store them. */
   readonly again: readonly StartupRequirement[];
+  /** Those of {@link StartupFacts.unstored} that would still have to wait. Once `readyWhen` has held, a taint of this boot is not set again. */
+  readonly unstored: readonly Taint[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
   readonly awaited: readonly AwaitedTaint[];
@@ -87,6 +89,7 @@ const NOTHING: StartupStep = {
   late: [],
   boot: undefined,
   again: [],
+  unstored: [],
   waiting: [],
   awaited: [],
 };
@@ -115,8 +118,9 @@ export function startupStep(
   const settable = startupRequirements(enforcedAmong(inAnyMode));
   const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
+  const unstored = missing.filter((requirement) => isStillDue(requirement, situation));
   const isDueAgain = (requirement: StartupRequirement) =>
-    requirement.setsAgain && (boot?.kind === 'SetAgain' || isStillDue(requirement, situation));
+    requirement.setsAgain && (boot?.kind === 'SetAgain' || unstored.includes(requirement));
   const rulings = carried.map((requirement) => rulingOn(requirement, situation));
   const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
   const unrequired = unrequiredTaints(situation);
@@ -131,6 +135,7 @@ export function startupStep(
     late: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
     boot,
     again: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
+    unstored: unstored.map(({ taint }) => taint),
     waiting,
     awaited: [
       // Also those to remove: the write may fail, and their policy may end before the next one.

@@ -138,6 +138,17 @@ describe('a taint that a mutating webhook removes from the write after a reboot'
     expect(writes).toHaveLength(2);
   });
 
+  it('is not set again once readyWhen has held: the node may have run for weeks', async () => {
+    const { writes, change, repair } = await rebooted(3);
+    await vi.advanceTimersByTimeAsync(40_000);
+    change('n1', { ready: true });
+    await vi.advanceTimersByTimeAsync(700_000);
+    change('n1', { resources: [] });
+    await vi.advanceTimersByTimeAsync(700_000);
+    expect(writes).toHaveLength(3);
+    expect(repair.problems()).toEqual([]);
+  });
+
   it('belongs to that boot', async () => {
     const { writes, change } = await rebooted(1);
     change('n1', { bootId: 'C', taints: [] });

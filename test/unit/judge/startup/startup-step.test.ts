@@ -508,6 +508,7 @@ describe('a startup taint whose policy was deleted', () => {
       late: [],
       boot: undefined,
       again: [],
+      unstored: [],
       waiting: [],
       awaited: [],
     });
