@@ -3,16 +3,22 @@ import type { Refusals } from './decision-log.ts';
 import { count, MAX_CAUSES, nodeAt, type Registered, type UnrankedProblem } from './unranked-problem.ts';
 
 /**
- * Requests of components that policies deny. If there are too many components, those are left out whose reviews come from the origin with the most of
- * them: a pod that forges reviews displaces only its own.
+ * Requests of components that policies deny. If there are too many components, each origin of reviews has equally many of them: a pod that forges reviews
+ * displaces only its own.
  */
 export function refusalProblems(refusals: readonly Refusals[], mode: Registered['mode']): UnrankedProblem[] {
-  const components = Map.groupBy(
-    refusals.flatMap(({ origins }) => origins),
-    (origin) => origin,
+  const byCount = refusals.toSorted((a, b) => b.count - a.count);
+  const byOrigin = Map.groupBy(
+    byCount.flatMap((ofComponent) => ofComponent.origins.map((origin) => ({ origin, ofComponent }))),
+    ({ origin }) => origin,
   );
-  const crowd = ({ origins }: Refusals) => Math.min(...origins.map((origin) => components.get(origin)?.length ?? 0));
-  const fair = refusals.toSorted((a, b) => crowd(a) - crowd(b) || b.count - a.count);
+  const places = new Map<Refusals, number>();
+  for (const ofOrigin of byOrigin.values()) {
+    for (const [index, { ofComponent }] of ofOrigin.entries()) {
+      places.set(ofComponent, Math.min(index, places.get(ofComponent) ?? index));
+    }
+  }
+  const fair = byCount.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
   const further = fair.slice(MAX_CAUSES);
   return [
     ...fair.slice(0, MAX_CAUSES).map((ofComponent) => refusalProblem(ofComponent, mode)),

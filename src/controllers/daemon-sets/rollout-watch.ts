@@ -2,7 +2,7 @@ import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-object
 import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../../scheduling/rollout.ts';
 
-/** Without having seen the rollout, nobody can tell whether a node failed in it or later. After this time it is no longer suspected. */
+/** Nobody can tell whether a node failed because of a rollout or later. After this time the rollout is no longer suspected: other DaemonSets wait for it. */
 const PROVEN_AFTER_MS = 86_400_000;
 
 type Rolling = Rollout & SchedulingView & Pick<ClusterDaemonSet, 'patchedAt'>;
@@ -31,7 +31,7 @@ export interface RolloutWatch {
 
 interface History {
   readonly generation: number;
-  /** Before this time, the rollout may be what makes nodes not Ready. Infinite from a change of the template until the DaemonSet is stable. */
+  /** Before this time, the rollout may be what makes nodes not Ready. It ends earlier once the DaemonSet is stable. */
   readonly provenAt: number;
   /** The nodes that are not Ready for another cause than the rollout. */
   readonly excused: Unready;
@@ -76,7 +76,7 @@ export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stall
 function continued(before: History | undefined, daemonSet: Rolling, unready: Unready, now: number): History {
   const { generation, status } = daemonSet;
   const { observedGeneration, desired, updated, unavailable } = status;
-  const { provenAt, isExcused } = before ? followed(before, generation) : takenOver(daemonSet, now);
+  const { provenAt, isExcused } = before ? followed(before, generation, now) : takenOver(daemonSet, now);
   // New pods that break the network make nodes not Ready. Until the DaemonSet is stable, only nodes that were not Ready before the rollout are
   // excused.
   const excused = now < provenAt ? new Map([...unready].filter(([, node]) => isExcused(node))) : unready;
@@ -96,8 +96,8 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
 
 type Suspicion = Pick<History, 'provenAt'> & { readonly isExcused: (node: ClusterNode) => boolean };
 
-function followed(before: History, generation: number): Suspicion {
-  const provenAt = before.generation === generation ? before.provenAt : Number.POSITIVE_INFINITY;
+function followed(before: History, generation: number, now: number): Suspicion {
+  const provenAt = before.generation === generation ? before.provenAt : now + PROVEN_AFTER_MS;
   return { provenAt, isExcused: ({ name }) => before.excused.has(name) };
 }
 

@@ -498,6 +498,22 @@ it('has few problems of forged reviews, after what the leader has seen, and leav
   ]);
 });
 
+it('has as many problems of an origin with many denied components as of one that forges a few', () => {
+  const deniedAt = (origin: string, user: string, length: number, times: number) =>
+    Array.from({ length }, (_, index) => ({ ...DENIED, user: `${user}-${index}`, count: times, origins: [origin] }));
+  const found = told({}, LED, [
+    ...deniedAt('10.0.0.66', 'forged', 8, 50),
+    ...deniedAt('10.0.0.1', 'system:node:n', 100, 5),
+  ]);
+  expect(found).toEqual([
+    ...[0, 1, 2, 3].map((index) => `attention decisions 50 requests of forged-${index} were denied in the last hour`),
+    ...[0, 1, 2, 3].map(
+      (index) => `attention decisions 5 requests of system:node:n-${index} were denied in the last hour`,
+    ),
+    'attention decisions Requests of 100 more components were denied in the last hour',
+  ]);
+});
+
 it('names the first few origins of reviews', () => {
   const origins = Array.from({ length: 6 }, (_, index) => `10.0.0.${index}`);
   expect(problemsOf({}, LED, [{ ...DENIED, origins }])[0]?.why).toContain(

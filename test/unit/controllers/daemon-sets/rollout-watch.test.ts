@@ -4,6 +4,7 @@ import { watchRollouts } from '../../../../src/controllers/daemon-sets/rollout-w
 import type { SchedulingView } from '../../../../src/scheduling/coverage.ts';
 import type { Rollout } from '../../../../src/scheduling/rollout.ts';
 
+const DAY = 86_400;
 const SECOND = 1_000;
 const rollout = (status: Partial<Rollout['status']> = {}, generation = 2): Rollout & SchedulingView => ({
   ...{ namespace: 'kube-system', name: 'cni', hostNetwork: true, tolerations: [] },
@@ -126,8 +127,20 @@ describe('nodes that are not Ready', () => {
     expect(follow(...seen)).toMatchObject({ stable: true });
   });
 
+  it('are an excuse after a day, so that the other DaemonSets do not wait for ever', () => {
+    const before = rollout({}, 1);
+    const seen: Seen[] = [
+      [0, before],
+      [10, before],
+      [11, dead, ['main/a']],
+      [10 + DAY, dead, ['main/a']],
+    ];
+    expect(follow(...seen)).toMatchObject({ stable: false, changesInMs: 1 * SECOND });
+    expect(follow(...seen, [11 + DAY, dead, ['main/a']], [21 + DAY, dead, ['main/a']])).toMatchObject({ stable: true });
+  });
+
   describe('when another leader has patched it', () => {
-    const [HOUR, DAY] = [3_600, 86_400];
+    const HOUR = 3_600;
 
     /** What a new leader sees, at each of the seconds: one node is not Ready and has no pod. Both times are seconds before it started. */
     function takeOver(patchedAgo: number | undefined, unreadyAgo: number | undefined, seconds: readonly number[]) {
