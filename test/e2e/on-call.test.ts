@@ -665,7 +665,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
 
     it('certificates are shown, and replaced', async () => {
       await run('taintkeeper certs status');
-      await run('taintkeeper certs rotate');
+      await run('taintkeeper certs rotate --namespace');
+      await run('taintkeeper certs rotate --ca');
     });
 
     it("another product's webhook lets requests pass while it does not answer", async () => {
