@@ -92,7 +92,7 @@ export function trackNodeReports({ kept, problems, recordEvent, metrics, log }: 
       for (const loss of set) reportLoss(entry, loss);
       if (ended.length === 0) return;
       const named = atMost(MAX_NAMED, ended.map(formatTaint)).join(', ');
-      const note = `deleted entries of annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): the node has carried their taints for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`;
+      const note = `deleted entries of annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): the node has carried taints of these keys and effects for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`;
       report(entry, { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note });
     },
   };

@@ -86,7 +86,7 @@ export function contradictions(policies: readonly CompiledTaintPolicy[], selecte
   return disagreements(policies.filter(isEnforced), selected).filter(isContradiction);
 }
 
-/** Whether the policy does more than report, also with `--audit`. */
+/** Whether the declared mode does more than report. `--audit` makes no difference. */
 export const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
 
 /** The other policies that require a different value of one of the policy's taints. */
