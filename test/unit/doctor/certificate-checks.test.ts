@@ -309,6 +309,17 @@ it('a CA that is not valid yet is replaced by the leader, at once on request', (
   );
 });
 
+it('an expired certificate is replaced with its CA, if that is not valid yet', () => {
+  const secret = known({
+    cert: expired.serving.cert,
+    key: expired.serving.key,
+    caCert: `${future.ca.cert}\n${its.ca.cert}`,
+    caKey: future.ca.key,
+  });
+  const facts = wellFacts(its, { replicas: served(greeted(expired)), secret });
+  expect(run(['serving certificate'], facts)[0]?.remedy).toBe('taintkeeper certs rotate --ca --namespace taintkeeper');
+});
+
 it.each<{ why: string; facts: Facts; says: string }>([
   {
     why: 'the certificate has ended, and so has its CA',
