@@ -1,13 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { parseCertificates } from '../../../src/certs/inspect.ts';
+import type { KeyPair } from '../../../src/certs/issue.ts';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
 import type { Dialled } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
-import { issueNamed } from '../certs/authorities.ts';
+import { issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const HOUR_MS = 3_600_000;
+const NAME = 'taintkeeper.taintkeeper.svc';
 const its = await certificates();
 const others = await certificates();
 const expired = await certificates({ days: 91, by: its.ca });
@@ -339,6 +342,65 @@ it.each<{ why: string; facts: Facts; says: string }>([
   },
 ])('a caBundle that does not trust what is served names the cause: $why', ({ facts, says }) => {
   expect(run(['caBundle'], facts)).toEqual([expect.objectContaining({ state: 'skipped', evidence: says })]);
+});
+
+describe('a certificate of another issuer that is valid, of a CA that has expired,', async () => {
+  const before = new Date(NOW.getTime() - 800 * DAY_MS);
+  const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
+  const root = await issueAuthority('root', NOW);
+  const expiredRoot = await issueAuthority('root', before);
+  const renewedRoot = await issueAuthority('root', NOW, undefined, expiredRoot);
+  const intermediate = await issueAuthority('intermediate', before, root);
+
+  /** Replicas that serve a valid certificate of the first CA, with the others of its chain. */
+  async function serving(
+    [issuer, chain]: [KeyPair, KeyPair[]],
+    { stored = root, bundle = undefined as KeyPair | undefined } = {},
+  ) {
+    const { cert, key } = await issueNamed('', [{ type: 2, value: NAME }], { now: NOW, ca: issuer });
+    const pem = [cert, ...chain.map((one) => one.cert)].join('\n');
+    const greeting = { chain: parseCertificates(pem), refusal: undefined, clockAheadMs: 0 };
+    return wellFacts(its, {
+      source,
+      secret: known({ cert: pem, key, caCert: stored.cert, caKey: undefined }),
+      replicas: served({ outcome: 'greeted', greeting }),
+      webhooks: known([webhook('protect.taintkeeper.dev', (bundle ?? stored).cert)]),
+    });
+  }
+
+  const RENEWAL = /^have the issuer of Secret taintkeeper\/taintkeeper-tls renew it/;
+  it.each<{ why: string; facts: Facts; remedy: RegExp }>([
+    {
+      why: 'an intermediate CA: its issuer renews it',
+      facts: await serving([intermediate, [intermediate]]),
+      remedy: RENEWAL,
+    },
+    {
+      why: 'an intermediate CA, and you may not read the Secret: its issuer renews it',
+      facts: {
+        ...(await serving([intermediate, [intermediate]])),
+        secret: unknown('you may not get resource "secrets"'),
+      },
+      remedy: RENEWAL,
+    },
+    {
+      why: 'that of the Secret: its issuer renews it',
+      facts: await serving([expiredRoot, []], { stored: expiredRoot }),
+      remedy: RENEWAL,
+    },
+    {
+      why: 'that of the caBundle, and the Secret has it renewed: the leader writes it',
+      facts: await serving([expiredRoot, []], { stored: renewedRoot, bundle: expiredRoot }),
+      remedy: /^the leader repairs it within a minute/,
+    },
+  ])('$why', ({ facts, remedy }) => {
+    const problems = run(CERTIFICATE_CHECKS, facts).filter(({ state }) => state === 'problem');
+    expect(problems.map(({ name }) => name)).toEqual(['caBundle']);
+    expect(problems[0]?.evidence).toMatch(
+      /^protect.taintkeeper.dev: the caBundle does not trust the served certificate: the CA is not valid after 2025-03-\S+$/,
+    );
+    expect(problems[0]?.remedy).toMatch(remedy);
+  });
 });
 
 describe('who repairs a caBundle', () => {
