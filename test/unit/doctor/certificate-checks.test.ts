@@ -278,6 +278,18 @@ describe('certificates', () => {
       says: /by a, and the clock of the API server is 2 h 0 min behind, that of this machine is 1 h 0 min behind$/,
     },
     {
+      why: 'two clocks that agree, and differ from two others that agree: none of them is blamed',
+      facts: wellFacts(its, { replicas: served(greeted(its, HOUR_MS), greeted(its, HOUR_MS)) }),
+      found: { clocks: 'problem' },
+      says: /^the clocks differ: it is .*T12:00:00.000Z by the API server, .*T13:00:00.000Z by a, .*T13:00:00.000Z by b, .*T12:00:00.000Z by this machine$/,
+    },
+    {
+      why: 'a clock that agrees with two others which differ: none of them is blamed',
+      facts: wellFacts(its, { apiServerAheadMs: -240_000, replicas: served(greeted(its, 240_000)) }),
+      found: { clocks: 'problem' },
+      says: /^the clocks differ: it is /,
+    },
+    {
       why: 'clocks by which the certificate is not yet valid: they are to blame, not it',
       facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
       found: {
