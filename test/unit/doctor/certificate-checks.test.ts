@@ -356,13 +356,14 @@ it.each<{ why: string; facts: Facts; says: string }>([
   expect(run(['caBundle'], facts)).toEqual([expect.objectContaining({ state: 'skipped', evidence: says })]);
 });
 
-describe('a certificate of another issuer that is valid, of a CA that has expired,', async () => {
+describe('certificates of another issuer', async () => {
   const before = new Date(NOW.getTime() - 800 * DAY_MS);
   const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
   const root = await issueAuthority('root', NOW);
   const expiredRoot = await issueAuthority('root', before);
   const renewedRoot = await issueAuthority('root', NOW, undefined, expiredRoot);
   const intermediate = await issueAuthority('intermediate', before, root);
+  const valid = await issueAuthority('intermediate', NOW, root);
 
   /** Replicas that serve a valid certificate of the first CA, with the others of its chain. */
   async function serving(
@@ -380,15 +381,23 @@ describe('a certificate of another issuer that is valid, of a CA that has expire
     });
   }
 
+  it('a replica that has not read the Secret is to be restarted, if the chain of the Secret is trusted', async () => {
+    const facts = await serving([valid, [valid]]);
+    const checks = run(CERTIFICATE_CHECKS, { ...facts, replicas: served(greeted(others)) });
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual([
+      'agreement of replicas',
+    ]);
+  });
+
   const RENEWAL = /^have the issuer of Secret taintkeeper\/taintkeeper-tls renew it/;
   it.each<{ why: string; facts: Facts; remedy: RegExp }>([
     {
-      why: 'an intermediate CA: its issuer renews it',
+      why: 'an intermediate CA has expired: its issuer renews it',
       facts: await serving([intermediate, [intermediate]]),
       remedy: RENEWAL,
     },
     {
-      why: 'an intermediate CA, and you may not read the Secret: its issuer renews it',
+      why: 'an intermediate CA has expired, and you may not read the Secret: its issuer renews it',
       facts: {
         ...(await serving([intermediate, [intermediate]])),
         secret: unknown('you may not get resource "secrets"'),
@@ -396,12 +405,12 @@ describe('a certificate of another issuer that is valid, of a CA that has expire
       remedy: RENEWAL,
     },
     {
-      why: 'that of the Secret: its issuer renews it',
+      why: 'the CA of the Secret has expired: its issuer renews it',
       facts: await serving([expiredRoot, []], { stored: expiredRoot }),
       remedy: RENEWAL,
     },
     {
-      why: 'that of the caBundle, and the Secret has it renewed: the leader writes it',
+      why: 'the CA of the caBundle has expired, and the Secret has it renewed: the leader writes it',
       facts: await serving([expiredRoot, []], { stored: renewedRoot, bundle: expiredRoot }),
       remedy: /^the leader repairs it within a minute/,
     },
