@@ -4,8 +4,8 @@ import { startTimer } from '../runtime/timer.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
-import { handOverMs, isSamePair } from './hand-over.ts';
-import { chainInvalidAt, isSignedBy, joinBundles, NOT_SIGNED, notFor } from './inspect.ts';
+import { isSamePair, judgeHandOver, refusalOf, SERVED } from './hand-over.ts';
+import { joinBundles } from './inspect.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -51,16 +51,6 @@ export interface Callers {
 /** The served pair may expire, and the next one may become valid, without a change of a file. */
 const WAIT_CHECK_INTERVAL_MS = 10_000;
 
-/** What becomes of the directory's pair. */
-type HandOver =
-  | { readonly kind: 'served' }
-  /** No caller would accept it, and the earlier pair can still be served. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** The callers may not trust its CA yet. `waitMs` is Infinity while that is not known. */
-  | { readonly kind: 'untrusted'; readonly waitMs: number };
-
-const SERVED: HandOver = { kind: 'served' };
-
 /**
  * Opens the directory and maintains it: renews in time, loads files that another writer replaced, and keeps the last good pair while they are broken.
  * While the served pair is valid, one that is not (or not yet) does not replace it. The clock of the callers decides, or the local one if the callers
@@ -79,6 +69,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   let current = served;
   let { fault } = opened;
   let handOver = SERVED;
+  let refusal: string | undefined;
   let waiting: NodeJS.Timeout | undefined;
   for (const what of opened.issued) onIssued(what);
   onServe(current);
@@ -94,7 +85,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
 
   return {
     current: () => current,
-    fault: () => fault ?? (handOver.kind === 'refused' ? handOver.reason : undefined),
+    fault: () => fault ?? refusal,
     recheck,
     stop() {
       stopped = true;
@@ -136,43 +127,21 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     if (stopped) return;
     clearTimeout(waiting);
     const last = handOver;
-    handOver = judgeHandOver();
+    handOver = judgeHandOver(served, latestGood, now(), callers?.trust);
     if (handOver.kind === 'served') served = latestGood;
     else {
       const waitMs = handOver.kind === 'untrusted' ? handOver.waitMs : WAIT_CHECK_INTERVAL_MS;
       waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
     }
     if (handOver.kind === 'untrusted' && last.kind !== 'untrusted') callers?.onWait();
-    if (handOver.kind === 'refused' && !(last.kind === 'refused' && last.reason === handOver.reason)) {
-      onFault(handOver.reason);
-    }
+    const lastRefusal = refusal;
+    refusal = refusalOf(handOver, join(directory, FILES.cert));
+    if (refusal !== undefined && refusal !== lastRefusal) onFault(refusal);
     // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
     const isOnlyCa = served === latestGood || served.bundle === undefined;
     const bundle = isOnlyCa ? served.bundle : joinBundles(latestGood.bundle, served.bundle);
     const before = current;
     current = { ...served, bundle };
     if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
-  }
-
-  function judgeHandOver(): HandOver {
-    if (isSamePair(served, latestGood)) return SERVED;
-    if (callers && served.uncovered.length > 0) return SERVED;
-    if (chainInvalidAt(served.serving.cert, served.bundle, now()) !== undefined) return SERVED;
-    const reason = refusal(latestGood);
-    if (reason !== undefined) {
-      return {
-        kind: 'refused',
-        reason: `${join(directory, FILES.cert)}: ${reason}; the last good certificates are served`,
-      };
-    }
-    const waitMs = callers ? handOverMs(served, latestGood, callers.trust) : 0;
-    return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
-  }
-
-  /** Why no caller would accept the pair now. If the callers are not known, they may call by other names, and trust another CA than that of the file. */
-  function refusal({ serving, bundle, uncovered }: ServableCertificates): string | undefined {
-    if (callers && !isSignedBy(serving.cert, bundle)) return NOT_SIGNED;
-    if (callers && uncovered.length > 0) return notFor(uncovered);
-    return chainInvalidAt(serving.cert, bundle, now());
   }
 }

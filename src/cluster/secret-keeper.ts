@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import type { CaTrust } from '../certs/ca-trust.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { handOverMs, isSamePair } from '../certs/hand-over.ts';
-import { chainInvalidAt, hasCa, invalidAt, joinBundles, signerOf } from '../certs/inspect.ts';
+import { isSamePair, judgeHandOver, notServed, refusalOf } from '../certs/hand-over.ts';
+import { hasCa, invalidAt, joinBundles, signerOf } from '../certs/inspect.ts';
 import { type CompleteFiles, nextStep, unusable } from '../certs/rotation.ts';
 import { startTimer } from '../runtime/timer.ts';
 import {
@@ -69,12 +69,14 @@ export interface SecretKeeperOptions {
 /**
  * Reads the Secret, and creates or repairs it first if needed: of several replicas that do so at the same time, the first one writes, and the others
  * read the result. Then it watches the Secret. It serves only trusted certificates: one of an unexpected CA (after the Secret was lost, or restored
- * from a backup) waits until it is trusted, and meanwhile the bundle has both CAs. It keeps the last good certificates while the Secret is broken.
+ * from a backup) waits until it is trusted, and meanwhile the bundle has both CAs. It keeps the last good certificates while the Secret is broken, and
+ * valid ones while those of the Secret are not valid.
  * The API server's clock decides about validity, because the API server must accept the certificates.
  * @throws ApiError, or the error of a connection that fails
  */
 export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKeeper> {
   const { client, ref, names, trust, overlapMs, onServe, onFault, onChange, log } = options;
+  const where = `Secret ${ref.namespace}/${ref.name}`;
   let stored = await openSecret(options);
   let lastGood = stored.files as CompleteFiles;
   /** The certificates of {@link lastGood}. */
@@ -85,6 +87,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
   let current = served;
   let fault: string | undefined;
+  /** Why {@link latest} is not served, although it is usable. */
+  let refusal: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   onServe(current);
@@ -106,7 +110,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
 
   return {
     current: () => current,
-    fault: () => fault,
+    fault: () => fault ?? refusal,
     stored: () => stored,
     lastGood: () => lastGood,
     recheck,
@@ -126,7 +130,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
       fault = undefined;
       recheck();
     } else {
-      fault = `Secret ${ref.namespace}/${ref.name}: ${reason}; the last good certificates are served`;
+      fault = notServed(where, reason);
       onFault(fault);
     }
     onChange();
@@ -135,12 +139,14 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
   function recheck(): void {
     keepServedCa();
-    const isValid = chainInvalidAt(served.serving.cert, served.bundle, client.now()) === undefined;
-    const waitMs = isValid ? handOverMs(served, latest, trust) : 0;
-    if (waitMs <= 0) served = latest;
+    const handOver = judgeHandOver(served, latest, client.now(), trust);
+    if (handOver.kind === 'served') served = latest;
+    const lastRefusal = refusal;
+    refusal = refusalOf(handOver, where);
+    if (refusal !== undefined && refusal !== lastRefusal) onFault(refusal);
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
-    if (waitMs > 0) untilNext.push(waitMs);
+    if (handOver.kind === 'untrusted') untilNext.push(handOver.waitMs);
     if (!stopped) timer = startTimer(recheck, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
     const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
     const before = current;

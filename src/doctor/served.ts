@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { rotationObstacle } from '../certs/inspect.ts';
+import { notValidYet, rotationObstacle } from '../certs/inspect.ts';
 import type { Dialled } from './dial.ts';
 import { type Facts, trustedTime } from './facts.ts';
 import type { Way } from './replica-facts.ts';
@@ -78,7 +78,8 @@ export function renewal(
   }
   // Also if there is no Secret.
   if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(facts)}`;
-  return `taintkeeper certs rotate --namespace ${namespace}`;
+  const isFuture = notValidYet(stored?.caCert, trustedTime(facts)) !== undefined;
+  return `taintkeeper certs rotate ${isFuture ? '--ca ' : ''}--namespace ${namespace}`;
 }
 
 /** Describes items with the same trait together: `a, b are late; c is early`. */

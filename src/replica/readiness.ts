@@ -9,6 +9,7 @@ import {
   invalidAt,
   isSignedBy,
   NOT_SIGNED,
+  parseCertificates,
 } from '../certs/inspect.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import { definitionOf } from '../cluster/policy-definitions.ts';
@@ -111,7 +112,9 @@ export function certificateCheck(certificates: CertificateKeeper, apiServer?: Ap
   // If the clients are not known, they may trust another CA than that of the file.
   const isStrange = apiServer !== undefined && !isSignedBy(serving.cert, bundle);
   const invalid = isStrange ? NOT_SIGNED : chainInvalidAt(serving.cert, bundle, now);
-  const isFuture = [certificate, ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
+  const isFuture =
+    invalid !== undefined &&
+    [...parseCertificates(serving.cert), ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
   const concerns = [
     ...(isFuture && clocksAgree ? [renews === 'all' ? FUTURE_REPLACED : FUTURE_CAUSE] : []),
     ...(invalid && !clocksAgree

@@ -58,8 +58,14 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   // Complete, except that the serving certificate or its key may be missing.
   const files = before.files as CompleteFiles;
   const fault = servingFault(files, names, now, 0);
+  const future = notValidYet(files.caCert, now);
+  if (future !== undefined && !ca) {
+    throw new InputError([
+      `Secret ${ref.namespace}/${ref.name}: the CA is ${future}, and API servers refuse its certificates until then: replace the CA with --ca`,
+    ]);
+  }
   // A CA that is not valid yet would be introduced for years.
-  if (fault === undefined && isRotating(files) && notValidYet(files.caCert, now) === undefined) {
+  if (future === undefined && fault === undefined && isRotating(files)) {
     throw new InputError(['a new CA is being introduced already: try again when that is done']);
   }
 

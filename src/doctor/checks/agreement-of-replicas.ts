@@ -23,7 +23,8 @@ function agreement(facts: Facts): Finding {
   const [first] = served;
   if (!first) return finding('skipped', unservedReason(facts));
   const now = trustedTime(facts);
-  const [stored] = parseCertificates((secret.ok ? secret.value?.cert : undefined) ?? '');
+  const storedChain = parseCertificates((secret.ok ? secret.value?.cert : undefined) ?? '');
+  const [stored] = storedChain;
   const shown = (one: Served) => `${one.replica} serves ${shortFingerprint(one.leaf)}`;
   const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
   const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
@@ -40,7 +41,7 @@ function agreement(facts: Facts): Finding {
   );
   const trusted = served.filter(({ chain }) => !webhooks.ok || isTrustedByAll(webhooks.value, chain, now));
   // If none is trusted, the check of the caBundle reports the cause.
-  const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, [stored], now);
+  const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, storedChain, now);
   const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
   const recently = isNew ? ' (one is new, and may take a minute to reach every replica)' : '';
   if (harmless) {

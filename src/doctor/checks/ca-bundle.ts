@@ -1,11 +1,11 @@
 import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { invalidAt, isTrusted, parseCertificates } from '../../certs/inspect.ts';
+import { issuersInvalidAt, isTrusted, parseCertificates } from '../../certs/inspect.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { leaderLog } from '../leader-log.ts';
-import { describeGroups, type Served, servedBy, unservedReason } from '../served.ts';
+import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
 import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
@@ -37,7 +37,7 @@ export function checkCaBundle(facts: Facts): Finding {
     bundleOf(webhook).some(({ validFromDate }) => facts.now < validFromDate),
   );
   return consequence(
-    finding('problem', evidence, repair(facts)),
+    finding('problem', evidence, repair(facts, distrusting, served)),
     (cause) => `${WHY_DISTRUSTED.get(cause) ?? evidence}: see ${cause}`,
     [
       ...(isFuture ? (['Secret'] as const) : []),
@@ -58,8 +58,13 @@ const WHY_DISTRUSTED: ReadonlyMap<string, string> = new Map<CheckName, string>([
 const WEBHOOK_RESOURCES: readonly string[] = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
 
 /** Without a leader that may write them, webhooks that are deleted are not registered again. */
-function repair(facts: Facts): string {
-  const { lease, rights } = facts;
+function repair(facts: Facts, distrusting: readonly Webhook[], served: readonly Served[]): string {
+  const { lease, rights, secret } = facts;
+  const now = trustedTime(facts);
+  const stored = parseCertificates((secret.ok ? secret.value?.caCert : undefined) ?? '');
+  // The leader writes the stored CAs into each caBundle. That is enough only if they make the certificates trusted.
+  const isEnough = served.every(({ chain }) => isTrusted(chain, stored, now));
+  if (!isEnough && distrusting.some((webhook) => issuerFault(webhook, served, now))) return renewal(facts);
   if (lease.ok && !hasLeader(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
   if (rights.ok && rights.value.lacking.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
     return 'only the leader repairs it, and it lacks a right: see rights';
@@ -74,11 +79,16 @@ function said(group: readonly Webhook[], all: number): string {
 function fault(webhook: Webhook, served: readonly Served[], now: Date): string {
   const bundle = bundleOf(webhook);
   if (bundle.length === 0) return 'no readable caBundle';
-  const expired = bundle.find((ca) => invalidAt(ca, now) !== undefined);
+  const invalid = issuerFault(webhook, served, now);
+  if (invalid !== undefined) return `the caBundle does not trust the served certificate: ${invalid}`;
   const issuers = [...new Set(served.map(({ leaf }) => issuerOf(leaf)))];
-  const trusted = bundle.map(subjectOf).join(', ');
-  const reason = expired ? ` (which is ${invalidAt(expired, now)})` : '';
-  return `the caBundle trusts ${trusted}${reason}, and the certificate was issued by ${issuers.join(', ')}`;
+  return `the caBundle trusts ${bundle.map(subjectOf).join(', ')}, and the certificate was issued by ${issuers.join(', ')}`;
+}
+
+/** Why the webhook does not trust certificates that lead to a CA of its `caBundle`. */
+function issuerFault(webhook: Webhook, served: readonly Served[], now: Date): string | undefined {
+  const bundle = bundleOf(webhook);
+  return served.map(({ chain }) => issuersInvalidAt(chain, bundle, now)).find((reason) => reason !== undefined);
 }
 
 function bundleOf(webhook: Webhook): X509Certificate[] {

@@ -29,29 +29,27 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
     return finding('ok', `${clocks.length} agree within ${seconds} s: ${clocks.map(({ whose }) => whose).join(', ')}`);
   }
   const timeBy = ({ whose, aheadMs }: Clock) => `${new Date(now.getTime() + aheadMs).toISOString()} by ${whose}`;
-  // The API server's clock is wrong only if two others agree that it is.
-  const right = [apiServer, own, ...ofReplicas].find(
-    (clock) => differingFrom(clock, clocks).length < clocks.length - 1,
-  );
+  // As many clocks may agree on another time: then none is known to be right. Nor is one that agrees with clocks that differ.
+  const agreeing = (clock: Clock) => clocks.length - differingFrom(clock, clocks).length;
+  const right = [apiServer, own, ...ofReplicas].find((clock) => {
+    const others = differingFrom(clock, clocks);
+    return others.length > 0 && others.every((other) => agreeing(other) < agreeing(clock));
+  });
   if (right === undefined) {
     return finding(
       'problem',
       `the clocks differ: it is ${clocks.map(timeBy).join(', ')}`,
-      `compare them with a clock that is right, and correct the others: ${SYNCHRONISED}`,
+      `find out which clock is right, and ${CORRECT}`,
     );
   }
   const odd = differingFrom(right, clocks).map(
     ({ whose, aheadMs }) => `${whose} is ${difference(aheadMs - right.aheadMs)}`,
   );
-  return finding(
-    'problem',
-    `it is ${timeBy(right)}, and the clock of ${odd.join(', that of ')}`,
-    `correct the clock there, and ${SYNCHRONISED}`,
-  );
+  return finding('problem', `it is ${timeBy(right)}, and the clock of ${odd.join(', that of ')}`, CORRECT);
 }
 
-const SYNCHRONISED =
-  'check that it is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on it';
+const CORRECT =
+  'correct the clocks that are wrong, and check that each is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on them';
 
 function differingFrom(one: Clock, clocks: readonly Clock[]): Clock[] {
   return clocks.filter(({ aheadMs }) => Math.abs(aheadMs - one.aheadMs) > TOLERATED_MS);

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { generate } from 'selfsigned';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 
@@ -7,8 +8,14 @@ const YEAR_MS = 365 * DAY_MS;
 /**
  * A CA that may have intermediate CAs below it, as those of taintkeeper may not.
  * @param middle the middle of the two years for which it is valid
+ * @param renewed the CA that it renews, with the same key
  */
-export async function issueAuthority(name: string, middle: Date, parent?: KeyPair): Promise<KeyPair> {
+export async function issueAuthority(
+  name: string,
+  middle: Date,
+  parent?: KeyPair,
+  renewed?: KeyPair,
+): Promise<KeyPair> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
     curve: 'P-256',
@@ -16,12 +23,17 @@ export async function issueAuthority(name: string, middle: Date, parent?: KeyPai
     notBeforeDate: new Date(middle.getTime() - YEAR_MS),
     notAfterDate: new Date(middle.getTime() + YEAR_MS),
     ...(parent ? { ca: parent } : {}),
+    ...(renewed ? { keyPair: { privateKey: renewed.key, publicKey: publicKeyOf(renewed) } } : {}),
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
       { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
     ],
   });
   return { cert, key };
+}
+
+function publicKeyOf({ cert }: KeyPair): string {
+  return new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'pem' }) as string;
 }
 
 /** An entry of subjectAltName: an email address, a DNS name, or an IP address. */

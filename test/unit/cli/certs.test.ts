@@ -92,18 +92,36 @@ describe('certs rotate replaces', () => {
   });
 });
 
-it('certs rotate --ca replaces a CA that is not valid yet, also while it is introduced', async () => {
-  const data = await certificateData();
+describe('while a CA that is not valid yet is introduced, certs rotate', async () => {
   const ahead = await issueCa(new Date('2100-01-01'));
-  const introduced = base64(`${ahead.cert}\n${text(data, 'ca.crt')}`);
-  const { rotate, stored } = await cluster({ ...data, 'ca.crt': introduced, 'ca.key': base64(ahead.key) });
-  // There is no leader, so the last step does not come.
-  const { stdout, stderr } = await rotate('--ca', '--timeout', '0');
-  expect(stderr).toContain('the serving certificate was not replaced within 0 s');
-  expect(stdout).toBe('a new CA joined the bundle (asked for)\n');
-  const cas = parseCertificates(text(stored(), 'ca.crt'));
-  expect(cas.map(({ validFromDate }) => validFromDate.getTime() < Date.now())).toEqual([true, true]);
-  expect(servesFrom(stored(), cas[1])).toBe(true);
+  const introducing = (data: Data) => ({
+    ...data,
+    'ca.crt': base64(`${ahead.cert}\n${text(data, 'ca.crt')}`),
+    'ca.key': base64(ahead.key),
+  });
+
+  it('with --ca, replaces that CA', async () => {
+    const { rotate, stored } = await cluster(introducing(await certificateData()));
+    // There is no leader, so the last step does not come.
+    const { stdout, stderr } = await rotate('--ca', '--timeout', '0');
+    expect(stderr).toContain('the serving certificate was not replaced within 0 s');
+    expect(stdout).toBe('a new CA joined the bundle (asked for)\n');
+    const cas = parseCertificates(text(stored(), 'ca.crt'));
+    expect(cas.map(({ validFromDate }) => validFromDate.getTime() < Date.now())).toEqual([true, true]);
+    expect(servesFrom(stored(), cas[1])).toBe(true);
+  });
+
+  it.each([
+    { what: 'a valid serving certificate', data: () => certificateData() },
+    { what: 'an expired serving certificate', data: () => certificateData(100, 95) },
+  ])('without --ca, refuses to replace $what', async ({ data }) => {
+    const { rotate, writes } = await cluster(introducing(await data()));
+    const { code, stdout, stderr } = await rotate();
+    expect([code, stdout, writes()]).toEqual([2, '', []]);
+    expect(stderr).toBe(
+      'taintkeeper: Secret taintkeeper/taintkeeper-certs: the CA is not valid before 2099-12-31T23:00:00.000Z, and API servers refuse its certificates until then: replace the CA with --ca\n',
+    );
+  });
 });
 
 describe('certs rotate writes nothing, and says what to do,', () => {

@@ -1,13 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { parseCertificates } from '../../../src/certs/inspect.ts';
+import type { KeyPair } from '../../../src/certs/issue.ts';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
 import type { Dialled } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
-import { issueNamed } from '../certs/authorities.ts';
+import { issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const HOUR_MS = 3_600_000;
+const NAME = 'taintkeeper.taintkeeper.svc';
 const its = await certificates();
 const others = await certificates();
 const expired = await certificates({ days: 91, by: its.ca });
@@ -275,6 +278,18 @@ describe('certificates', () => {
       says: /by a, and the clock of the API server is 2 h 0 min behind, that of this machine is 1 h 0 min behind$/,
     },
     {
+      why: 'two clocks that agree, and differ from two others that agree: none of them is blamed',
+      facts: wellFacts(its, { replicas: served(greeted(its, HOUR_MS), greeted(its, HOUR_MS)) }),
+      found: { clocks: 'problem' },
+      says: /^the clocks differ: it is .*T12:00:00.000Z by the API server, .*T13:00:00.000Z by a, .*T13:00:00.000Z by b, .*T12:00:00.000Z by this machine$/,
+    },
+    {
+      why: 'a clock that agrees with two others which differ: none of them is blamed',
+      facts: wellFacts(its, { apiServerAheadMs: -240_000, replicas: served(greeted(its, 240_000)) }),
+      found: { clocks: 'problem' },
+      says: /^the clocks differ: it is /,
+    },
+    {
       why: 'clocks by which the certificate is not yet valid: they are to blame, not it',
       facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
       found: {
@@ -309,6 +324,17 @@ it('a CA that is not valid yet is replaced by the leader, at once on request', (
   );
 });
 
+it('an expired certificate is replaced with its CA, if that is not valid yet', () => {
+  const secret = known({
+    cert: expired.serving.cert,
+    key: expired.serving.key,
+    caCert: `${future.ca.cert}\n${its.ca.cert}`,
+    caKey: future.ca.key,
+  });
+  const facts = wellFacts(its, { replicas: served(greeted(expired)), secret });
+  expect(run(['serving certificate'], facts)[0]?.remedy).toBe('taintkeeper certs rotate --ca --namespace taintkeeper');
+});
+
 it.each<{ why: string; facts: Facts; says: string }>([
   {
     why: 'the certificate has ended, and so has its CA',
@@ -328,6 +354,74 @@ it.each<{ why: string; facts: Facts; says: string }>([
   },
 ])('a caBundle that does not trust what is served names the cause: $why', ({ facts, says }) => {
   expect(run(['caBundle'], facts)).toEqual([expect.objectContaining({ state: 'skipped', evidence: says })]);
+});
+
+describe('certificates of another issuer', async () => {
+  const before = new Date(NOW.getTime() - 800 * DAY_MS);
+  const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
+  const root = await issueAuthority('root', NOW);
+  const expiredRoot = await issueAuthority('root', before);
+  const renewedRoot = await issueAuthority('root', NOW, undefined, expiredRoot);
+  const intermediate = await issueAuthority('intermediate', before, root);
+  const valid = await issueAuthority('intermediate', NOW, root);
+
+  /** Replicas that serve a valid certificate of the first CA, with the others of its chain. */
+  async function serving(
+    [issuer, chain]: [KeyPair, KeyPair[]],
+    { stored = root, bundle = undefined as KeyPair | undefined } = {},
+  ) {
+    const { cert, key } = await issueNamed('', [{ type: 2, value: NAME }], { now: NOW, ca: issuer });
+    const pem = [cert, ...chain.map((one) => one.cert)].join('\n');
+    const greeting = { chain: parseCertificates(pem), refusal: undefined, clockAheadMs: 0 };
+    return wellFacts(its, {
+      source,
+      secret: known({ cert: pem, key, caCert: stored.cert, caKey: undefined }),
+      replicas: served({ outcome: 'greeted', greeting }),
+      webhooks: known([webhook('protect.taintkeeper.dev', (bundle ?? stored).cert)]),
+    });
+  }
+
+  it('a replica that has not read the Secret is to be restarted, if the chain of the Secret is trusted', async () => {
+    const facts = await serving([valid, [valid]]);
+    const checks = run(CERTIFICATE_CHECKS, { ...facts, replicas: served(greeted(others)) });
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual([
+      'agreement of replicas',
+    ]);
+  });
+
+  const RENEWAL = /^have the issuer of Secret taintkeeper\/taintkeeper-tls renew it/;
+  it.each<{ why: string; facts: Facts; remedy: RegExp }>([
+    {
+      why: 'an intermediate CA has expired: its issuer renews it',
+      facts: await serving([intermediate, [intermediate]]),
+      remedy: RENEWAL,
+    },
+    {
+      why: 'an intermediate CA has expired, and you may not read the Secret: its issuer renews it',
+      facts: {
+        ...(await serving([intermediate, [intermediate]])),
+        secret: unknown('you may not get resource "secrets"'),
+      },
+      remedy: RENEWAL,
+    },
+    {
+      why: 'the CA of the Secret has expired: its issuer renews it',
+      facts: await serving([expiredRoot, []], { stored: expiredRoot }),
+      remedy: RENEWAL,
+    },
+    {
+      why: 'the CA of the caBundle has expired, and the Secret has it renewed: the leader writes it',
+      facts: await serving([expiredRoot, []], { stored: renewedRoot, bundle: expiredRoot }),
+      remedy: /^the leader repairs it within a minute/,
+    },
+  ])('$why', ({ facts, remedy }) => {
+    const problems = run(CERTIFICATE_CHECKS, facts).filter(({ state }) => state === 'problem');
+    expect(problems.map(({ name }) => name)).toEqual(['caBundle']);
+    expect(problems[0]?.evidence).toMatch(
+      /^protect.taintkeeper.dev: the caBundle does not trust the served certificate: the CA is not valid after 2025-03-\S+$/,
+    );
+    expect(problems[0]?.remedy).toMatch(remedy);
+  });
 });
 
 describe('who repairs a caBundle', () => {

@@ -53,10 +53,12 @@ async function ofIntermediate({ middle = NOW, rootMiddle = NOW } = {}): Promise<
   };
 }
 const LONG_AGO = daysAgo(400);
-const [chained, ofExpiredRoot, ofExpiredIntermediate] = await Promise.all([
+const IN_A_YEAR = daysAgo(-400);
+const [chained, ofExpiredRoot, ofExpiredIntermediate, ofFutureIntermediate] = await Promise.all([
   ofIntermediate(),
   ofIntermediate({ rootMiddle: LONG_AGO }),
   ofIntermediate({ middle: LONG_AGO }),
+  ofIntermediate({ middle: IN_A_YEAR }),
 ]);
 
 const end = (one: X509Certificate | undefined) => one?.validToDate.toISOString();
@@ -176,6 +178,12 @@ it.each<{
     found: ofExpiredIntermediate,
     state: 'failed',
     detail: `the CA is not valid after ${end(parseCertificates(ofExpiredIntermediate.serving?.cert ?? '')[1])}`,
+  },
+  {
+    why: 'of an intermediate CA that is not valid yet',
+    found: ofFutureIntermediate,
+    state: 'failed',
+    detail: `the CA is not valid before ${begin(parseCertificates(ofFutureIntermediate.serving?.cert ?? '')[1])}; a clock was ahead when it was issued`,
   },
   {
     why: 'whose CA is not valid yet',
