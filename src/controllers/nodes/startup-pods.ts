@@ -62,17 +62,16 @@ export function watchStartupPods(
     endShared: () => shared.retain(() => []),
   });
 
-  /** The nodes that get a watch of their own in turn. */
+  /** The nodes that get watches of their own in turn. A node stays here until it has one, or needs none. */
   const queued = new Set<string>();
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
 
   return {
     on(node, awaited) {
-      const isNew = !deletions.has(node.name) && !single.has(node.name);
-      const found = (isNew ? created.on(node, awaited) : undefined) ?? single.on(node.name) ?? shared.on(node, awaited);
+      const found = find(node, awaited);
       if (found === undefined) queued.add(node.name);
-      else queued.delete(node.name);
+      else if (queued.delete(node.name)) promote();
       return found ?? 'Unread';
     },
     end,
@@ -92,13 +91,36 @@ export function watchStartupPods(
     stop: async () => void (await Promise.all([created.stop(), single.stop(), shared.stop()])),
   };
 
+  /** Undefined if the node has to wait for a watch of its own. */
+  function find(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
+    const { name } = node;
+    const isNew = !deletions.has(name) && !single.has(name);
+    const found = (isNew ? created.on(node, awaited) : undefined) ?? ownOn(name);
+    if (found !== undefined) return found;
+    const sharedPods = shared.on(node, awaited);
+    if (sharedPods !== undefined) {
+      single.share(name);
+      return sharedPods;
+    }
+    // It can no longer share watches, but others may have ended theirs.
+    single.end(name);
+    return ownOn(name);
+  }
+
+  /** A watch that has become free is for the first node that is queued. */
+  function ownOn(node: string): Found<readonly DaemonPodOnNode[]> | undefined {
+    const before = queued.has(node) ? [...queued].indexOf(node) : queued.size;
+    return single.has(node) || single.free() > before ? single.on(node) : undefined;
+  }
+
   function end(node: string): void {
     queued.delete(node);
-    const hasEnded = single.end(node);
-    const [next] = queued;
-    if (!hasEnded || next === undefined) return;
-    queued.delete(next);
-    single.end(next);
-    onChange(next);
+    single.end(node);
+    promote();
+  }
+
+  /** The first nodes that are queued can have watches of their own. */
+  function promote(): void {
+    for (const node of [...queued].slice(0, single.free())) onChange(node);
   }
 }

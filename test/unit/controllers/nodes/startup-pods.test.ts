@@ -21,21 +21,26 @@ const pod = (node: string, ready = false) => ({
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 });
 
+const daemonSetOf = (name: string, desired: number) =>
+  ({
+    namespace: 'kube-system',
+    name,
+    uid: `${name}-uid`,
+    resourceVersion: '1',
+    value: { podSelector: { matchLabels: { app: name } }, status: { desired } },
+  }) as unknown as Entry<ClusterDaemonSet>;
+
 /** @param desired the pods that the DaemonSet wants */
 function start(desired = 0) {
   const api = watchedObjects();
   const onChange = vi.fn<(node?: string) => void>();
-  const daemonSet = {
-    ...CNI,
-    uid: 'cni-uid',
-    resourceVersion: '1',
-    value: { podSelector: { matchLabels: { app: 'cni' } }, status: { desired } },
-  } as unknown as Entry<ClusterDaemonSet>;
-  const get = (name: string, namespace = '') => (`${namespace}/${name}` === 'kube-system/cni' ? daemonSet : undefined);
+  const daemonSet = daemonSetOf('cni', desired);
+  const daemonSets = new Map([daemonSet, daemonSetOf('huge', MAX_SHARED_PODS)].map((one) => [one.name, one]));
+  const get = (name: string) => daemonSets.get(name);
   const pods = watchStartupPods(api.run, api.client, { get }, onChange);
   /** By default, the node is older than every watch. */
-  const readyOn = (name: string, createdAt = 0) => {
-    const found = pods.on({ name, createdAt }, [CNI]);
+  const readyOn = (name: string, createdAt = 0, awaited = [CNI]) => {
+    const found = pods.on({ name, createdAt }, awaited);
     return typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady);
   };
   return { api, onChange, pods, daemonSet, readyOn };
@@ -185,6 +190,41 @@ describe('the pods of nodes that wait', () => {
     expect(onChange.mock.calls).toEqual([['later']]);
     expect(['latest', 'later'].map((node) => readyOn(node))).toEqual(['Unread', 'Unread']);
     await expect.poll(() => readyOn('later')).toEqual([true]);
+    await pods.stop();
+  });
+
+  it('are watched in turn: a node that shared watches takes a free place if it waits for more than can be shared', async () => {
+    const { api, pods, readyOn } = start(1);
+    api.put(pod('late', true));
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    await expect.poll(() => readyOn('late')).toEqual([true]);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) pods.end(`n${index}`);
+    await expect.poll(() => readyOn('late', 0, [CNI, { ...CNI, name: 'huge' }])).toEqual([true]);
+    // Nothing is shared any more.
+    await expect.poll(api.watching).toBe(1);
+    await pods.stop();
+  });
+
+  it.each<{ why: string; leave: (pods: ReturnType<typeof start>) => void }>([
+    { why: 'no longer waits', leave: ({ pods }) => pods.end('late') },
+    {
+      why: 'is new, and its DaemonSet is watched',
+      leave: ({ readyOn }) => expect(readyOn('late', Date.now() + 60_000)).toEqual([]),
+    },
+  ])('are watched in turn: the place of a node that $why before it has taken it is for the next one', async (one) => {
+    const started = start(MAX_SHARED_PODS + 1);
+    const { api, onChange, pods, daemonSet, readyOn } = started;
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    expect([readyOn('late'), readyOn('later')]).toEqual(['Unread', 'Unread']);
+    await expect.poll(api.watching).toBe(1 + MAX_SINGLE_WATCHES);
+    onChange.mockClear();
+    pods.end('n0');
+    expect(onChange.mock.calls).toEqual([['late']]);
+    one.leave(started);
+    expect(onChange.mock.calls).toEqual([['late'], ['later']]);
+    await expect.poll(() => readyOn('later')).toEqual([]);
     await pods.stop();
   });
 
