@@ -52,7 +52,7 @@ type NodeEntry = Entry<ClusterNode>;
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
   blockersOn(node: StoredNode): StartupFacts['blockers'];
-  /** Ends what is read for the node alone, if its last step has not asked {@link blockersOn}. */
+  /** Ends what is read for the node alone, and what its last step has not read. */
   settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
@@ -77,6 +77,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const waitingNodes = trackWaitingNodes(kept, report, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
+  /** The nodes whose last step read pods: an unreadable DaemonSet, for example, is waited for without them. */
+  const readingPods = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
@@ -87,7 +89,18 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const csiNodes = watchCsiNodes(run, client, (node) => {
     if (asking.has(node)) check(node);
   });
-  const watches: StartupWatches = { daemonSets, pods, csiNodes, rights };
+  const watches: StartupWatches = {
+    daemonSets,
+    pods: {
+      on(node, awaited) {
+        readingPods.add(node.name);
+        return pods.on(node, awaited);
+      },
+      end: pods.end,
+    },
+    csiNodes,
+    rights,
+  };
   daemonSets.synced.then(
     () => {
       retainPods();
@@ -115,6 +128,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   return {
     blockersOn(node) {
       asking.delete(node.name);
+      readingPods.delete(node.name);
       return ({ parts }, startup) => {
         asking.add(node.name);
         return startupBlockers(parts, node, sourcesOf(node, watches), startup);
@@ -122,10 +136,12 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     },
     observe: waitingNodes.observe,
     settled(node) {
-      if (!asking.has(node)) endReading(node);
+      if (!readingPods.has(node)) pods.end(node);
+      if (!asking.has(node)) csiNodes.end(node);
     },
     forget(node) {
       asking.delete(node);
+      readingPods.delete(node);
       pods.forget(node);
       csiNodes.end(node);
     },
@@ -139,11 +155,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 
   function checkAsking(): void {
     for (const node of [...asking]) check(node);
-  }
-
-  function endReading(node: string): void {
-    pods.end(node);
-    csiNodes.end(node);
   }
 
   function retainPods(): void {

@@ -109,3 +109,22 @@ it.each<{ part: string; readyWhen: ReadyWhen; reasons: readonly string[] }>([
   api.put(cniFor(1));
   await expect.poll(() => taintsOf('old')).toEqual([]);
 });
+
+it('the pods of a node are no longer watched once its taint waits for something else', async () => {
+  const api = watchedObjects();
+  api.put(cniFor(1));
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const policy = (readyWhen: ReadyWhen) => ({ p: rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen }) });
+  const { metric, setPolicies } = startRepair(
+    policy({ daemonSets: [{ namespace: 'kube-system', name: 'cni' }] }),
+    [nodeEntry('old', [taint])],
+    { daemonSets },
+  );
+  const connected = () => metric('taintkeeper_watch_connected');
+  await expect.poll(connected).toContain('"startup-pods"');
+  setPolicies(policy({ allocatable: [{ resource: 'example.com/gpu' }] }));
+  await expect.poll(connected).not.toContain('"startup-pods"');
+});
