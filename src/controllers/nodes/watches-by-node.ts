@@ -35,6 +35,8 @@ export interface WatchesByNode<T> {
   has(node: string): boolean;
   /** How many more nodes can have watches of their own. */
   free(): number;
+  /** The nodes whose objects have been read for so many milliseconds by watches of their own, the oldest watch first. */
+  readFor(ms: number): string[];
   end(node: string): void;
   /** The nodes that share a watch. */
   readonly sharing: ReadonlySet<string>;
@@ -45,6 +47,8 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
   const { client, resource, path, fieldSelector, project, onChange, endShared } = options;
   const group = watchGroup<T>(run, client, resource);
   const sharing = new Set<string>();
+  /** Since when the objects of nodes are known by watches of their own, in the order of time, by performance.now(). */
+  const readSince = new Map<string, number>();
 
   return {
     on(node) {
@@ -56,8 +60,13 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
     share: (node) => void sharing.add(node),
     has: (node) => group.get(node) !== undefined,
     free,
+    readFor(ms) {
+      const latest = performance.now() - ms;
+      return [...readSince].filter(([, since]) => since <= latest).map(([node]) => node);
+    },
     end(node) {
       group.end(node);
+      readSince.delete(node);
       if (sharing.delete(node) && sharing.size === 0) endShared();
     },
     sharing,
@@ -86,7 +95,10 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
         if (isNews(change) && watch.objects.isSynced()) onChange(node);
       },
       onRefusal: () => onChange(node),
-      onSynced: () => onChange(node),
+      onSynced() {
+        readSince.set(node, performance.now());
+        onChange(node);
+      },
     });
     return watch;
   }

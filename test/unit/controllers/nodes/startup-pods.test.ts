@@ -228,6 +228,45 @@ describe('the pods of nodes that wait', () => {
     await pods.stop();
   });
 
+  it('are watched in turn: after half a minute, a node whose pods were read ends its watch for one that is queued', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    const asked = () => onChange.mock.calls.splice(0).map(([node]) => node);
+    await vi.advanceTimersByTimeAsync(60_000);
+    asked();
+    // Nobody waits for their watches.
+    expect(readyOn('n0')).toEqual([]);
+    expect(readyOn('late')).toBe('Unread');
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(asked()).toEqual(['late']);
+    expect(readyOn('n0')).toBe('Unread');
+    expect(readyOn('late')).toBe('Unread');
+    await vi.advanceTimersByTimeAsync(0);
+    expect([readyOn('late'), readyOn('n1')]).toEqual([[], []]);
+    // The next turn is its own again.
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(asked()).toContain('n0');
+    expect([readyOn('n0'), readyOn('n1'), readyOn('late')]).toEqual(['Unread', 'Unread', []]);
+    expect(api.watching()).toBe(MAX_SINGLE_WATCHES);
+    await pods.stop();
+  });
+
+  it('are watched in turn: a node keeps its watch until its pods were read', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    api.refuse(500);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    readyOn('late');
+    await vi.advanceTimersByTimeAsync(60_000);
+    api.refuse(undefined);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect([readyOn('n0'), readyOn('late')]).toEqual([[], 'Unread']);
+    await pods.stop();
+  });
+
   it('are refused also to the nodes that share the watches of their DaemonSets', async () => {
     const { api, onChange, pods, readyOn } = start();
     for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
