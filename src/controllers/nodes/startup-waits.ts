@@ -10,6 +10,7 @@ import { startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
 import { shorten } from '../../kubernetes/text.ts';
+import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
 import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
@@ -122,7 +123,11 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     // Its status changes with each of its pods.
     if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
     retainPods();
-    if (isAwaited(compiled(), change.entry)) for (const node of asking) check(node, DEBOUNCE_MS);
+    checkAwaiting(change.entry);
+  }, signal);
+  daemonSets.staleChanges.subscribe((daemonSet) => {
+    checkAwaiting(daemonSet);
+    onChange();
   }, signal);
 
   return {
@@ -155,6 +160,10 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 
   function checkAsking(): void {
     for (const node of [...asking]) check(node);
+  }
+
+  function checkAwaiting(daemonSet: ReadyDaemonSet): void {
+    if (isAwaited(compiled(), daemonSet)) for (const node of asking) check(node, DEBOUNCE_MS);
   }
 
   function retainPods(): void {
