@@ -102,7 +102,7 @@ export function watchStartupPods(
   /** Undefined if the node has to wait for a watch of its own. */
   function find(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
     const { name } = node;
-    const isNew = !deletions.has(name) && !single.has(name);
+    const isNew = !wasDeletedLately(name) && !single.has(name);
     const found = (isNew ? created.on(node, awaited) : undefined) ?? ownOn(name);
     if (found !== undefined) return found;
     const sharedPods = shared.on(node, awaited);
@@ -113,6 +113,11 @@ export function watchStartupPods(
     // It can no longer share watches, but others may have ended theirs.
     single.end(name);
     return ownOn(name);
+  }
+
+  function wasDeletedLately(node: string): boolean {
+    const at = deletions.get(node);
+    return at !== undefined && performance.now() - at < EARLIER_PODS_MS;
   }
 
   /** A watch that has become free is for the first node that is queued. */

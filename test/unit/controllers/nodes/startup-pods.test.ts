@@ -30,7 +30,7 @@ const daemonSetOf = (name: string, desired: number) =>
     value: { podSelector: { matchLabels: { app: name } }, status: { desired } },
   }) as unknown as Entry<ClusterDaemonSet>;
 
-/** @param desired the pods that the DaemonSet wants */
+/** @param desired the pods that the DaemonSet wants at first */
 function start(desired = 0) {
   const api = watchedObjects();
   const onChange = vi.fn<(node?: string) => void>();
@@ -43,8 +43,10 @@ function start(desired = 0) {
     const found = pods.on({ name, createdAt }, awaited);
     return typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady);
   };
-  return { api, onChange, pods, daemonSet, readyOn };
+  return { api, onChange, pods, daemonSet, daemonSets, readyOn };
 }
+
+type Started = ReturnType<typeof start>;
 
 describe('the pods of new nodes', () => {
   const LATER_MS = 60_000;
@@ -107,7 +109,6 @@ describe('the pods of new nodes', () => {
     for (const node of ['n1', 'n2']) pods.forget(node);
     await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
     now.mockReturnValue(300_000);
-    pods.forget('other');
     // One that waits since then keeps its watch.
     expect(['n1', 'n2'].map((node) => readyOn(node, createdAt))).toEqual([[true], []]);
     await pods.stop();
@@ -174,6 +175,35 @@ describe('the pods of nodes that wait', () => {
     },
   );
 
+  it.each([
+    {
+      what: 'it wants more pods now',
+      changes: [],
+      grow: ({ daemonSets }: Started) => daemonSets.set('cni', daemonSetOf('cni', 2)),
+    },
+    {
+      what: 'more pods are kept than it wants',
+      changes: [['a'], ['b']],
+      grow: ({ api }: Started) => ['a', 'b'].map((node) => api.put(pod(node))),
+    },
+  ])(
+    'share watches of their DaemonSets for at most 64,000 pods, also of a DaemonSet that grows: $what',
+    async (one) => {
+      const started = start(0);
+      const { onChange, pods, readyOn } = started;
+      for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+      await expect.poll(() => readyOn('late')).toEqual([]);
+      onChange.mockClear();
+      one.grow(started);
+      await expect.poll(() => onChange.mock.calls).toEqual(expect.arrayContaining(one.changes));
+      readyOn('later', 0, [CNI, { ...CNI, name: 'huge' }]);
+      // It is queued, and shares no watches.
+      pods.end('n0');
+      expect(onChange.mock.calls.at(-1)).toEqual(['later']);
+      await pods.stop();
+    },
+  );
+
   it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
     const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
@@ -205,7 +235,7 @@ describe('the pods of nodes that wait', () => {
     await pods.stop();
   });
 
-  it.each<{ why: string; leave: (pods: ReturnType<typeof start>) => void }>([
+  it.each<{ why: string; leave: (started: Started) => void }>([
     { why: 'no longer waits', leave: ({ pods }) => pods.end('late') },
     {
       why: 'is new, and its DaemonSet is watched',
