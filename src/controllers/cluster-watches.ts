@@ -1,5 +1,5 @@
 import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/cluster-objects.ts';
-import type { Change } from '../cluster/watch/cached-objects.ts';
+import type { Change, ObjectName } from '../cluster/watch/cached-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/pause.ts';
@@ -20,6 +20,8 @@ export interface ExistingNodes extends WatchedNodes, Pick<WatchCache<ClusterNode
 
 export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDaemonSet>, 'isStale' | 'unreadable'> {
   readonly changes: Source<Change<ClusterDaemonSet>>;
+  /** Emits the DaemonSet of which `isStale` has changed. */
+  readonly staleChanges: Source<ObjectName>;
 }
 
 /** How much of a kind has been read. Each controller waits only for what it reads: the right to list the other kind may be missing. */
@@ -66,11 +68,13 @@ export function watchCluster(
   function watch<T>(resource: string, what: Pick<WatchOptions<T>, 'path' | 'pageSize' | 'project'>) {
     const changes = createSubject<Change<T>>();
     const tried = Promise.withResolvers<void>();
+    const staleChanges = createSubject<ObjectName>();
     const refusals = createSubject();
     const cache = watchResource<T>({
       ...what,
       client,
       onChange: changes.next,
+      onStale: staleChanges.next,
       onState(state) {
         metrics.watchState(resource, state.connected);
         tried.resolve();
@@ -92,6 +96,7 @@ export function watchCluster(
       unreadable: cache.unreadable,
       entries: cache.entries,
       changes,
+      staleChanges,
       async end() {
         await cache.stop();
         metrics.watchEnded(resource);

@@ -19,13 +19,15 @@ export async function readStartupSources(
   node: string,
   carried: readonly StartupRequirement[],
 ): Promise<StartupSources> {
-  const named = carried.flatMap(({ parts }) => parts.daemonSets);
+  const named = new Map(carried.flatMap(({ parts }) => parts.daemonSets).map((one) => [daemonSetName(one), one]));
   const pods = carried.some(({ parts }) => needDaemonSets(parts)) ? await listDaemonPodsOn(client, node) : [];
   const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
   const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
   const existing = carried.some(({ parts }) => parts.allDaemonSets.length > 0)
     ? await listObjects(client, '/apis/apps/v1/daemonsets', viewAsLeader)
-    : (await Promise.all(named.map((one) => readDaemonSet(client, one)))).filter((one) => one !== undefined);
+    : (await Promise.all(Array.from(named.values(), (one) => readDaemonSet(client, one)))).filter(
+        (one) => one !== undefined,
+      );
   const known = existing.filter((one) => 'value' in one);
   const unreadable = existing.filter((one) => 'namespace' in one);
   const byName = new Map(known.map((one) => [daemonSetName(one.value), one]));

@@ -65,6 +65,8 @@ export interface CachedObjectsOptions<T> {
   readonly onChange: (change: Change<T>) => void;
   /** An invalid object: `project` failed, for the first time in a row, or it has no name or resourceVersion. */
   readonly onUnreadable: (what: string, error: unknown) => void;
+  /** Called when {@link CachedObjects.isStale} of an object has changed. */
+  readonly onStale?: ((object: ObjectName) => void) | undefined;
 }
 
 const NAMELESS = 'it has no name, uid or resourceVersion';
@@ -79,13 +81,27 @@ interface Identity extends ObjectName {
  * invalid object is not added.
  */
 export function createCachedObjects<T>(options: CachedObjectsOptions<T>): CachedObjects<T> {
-  const { project, onChange, onUnreadable } = options;
+  const { project, onChange, onUnreadable, onStale } = options;
   const entries = new Map<string, Entry<T>>();
   const unreadable = new Map<string, ObjectName>();
 
   function remove(key: string, entry: Entry<T>): void {
     entries.delete(key);
     onChange({ type: 'deleted', entry });
+  }
+
+  function markReadable(key: string): void {
+    const object = unreadable.get(key);
+    if (unreadable.delete(key) && object) onStale?.(object);
+  }
+
+  function markUnreadable({ namespace, name }: Identity, error: unknown): void {
+    const key = keyOf(name, namespace);
+    if (unreadable.has(key)) return;
+    const object = { namespace, name };
+    unreadable.set(key, object);
+    onUnreadable(key, error);
+    onStale?.(object);
   }
 
   function put(
@@ -108,14 +124,13 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     try {
       value = project(object);
     } catch (error) {
-      if (!unreadable.has(key)) onUnreadable(key, error);
-      unreadable.set(key, { namespace: identity.namespace, name: identity.name });
+      markUnreadable(identity, error);
       return key;
     }
-    unreadable.delete(key);
     const previous = replaced ? undefined : known;
     const entry = { ...identity, value: previous && isDeepStrictEqual(value, previous.value) ? previous.value : value };
     entries.set(key, entry);
+    markReadable(key);
     onChange(previous ? { type: 'modified', entry, previous, ...how } : { type: 'added', entry });
     return key;
   }
@@ -146,12 +161,12 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       const key = keyOf(identity.name, identity.namespace);
       const known = entries.get(key);
       if (known && isOlder(identity, known)) return key;
-      unreadable.delete(key);
+      markReadable(key);
       if (known) remove(key, known);
       return key;
     },
     retain(keys) {
-      for (const key of unreadable.keys()) if (!keys.has(key)) unreadable.delete(key);
+      for (const key of unreadable.keys()) if (!keys.has(key)) markReadable(key);
       for (const [key, entry] of entries) if (!keys.has(key)) remove(key, entry);
     },
   };

@@ -50,6 +50,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   const objects = createCachedObjects<T>({
     project: options.project,
     onChange: (change) => guard('onChange', () => options.onChange?.(change)),
+    onStale: (object) => guard('onStale', () => options.onStale?.(object)),
     onUnreadable: (what, err) => log.error({ err }, `cannot read ${what} of ${path}; what was last read of it stays`),
   });
 

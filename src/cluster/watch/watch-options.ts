@@ -102,6 +102,8 @@ export interface WatchOptions<T> {
    * Called in order. An object that is replaced under its name (another uid) is `deleted`, then `added`. Its errors are logged, and have no effect.
    */
   readonly onChange?: (change: Change<T>) => void;
+  /** Called when {@link WatchCache.isStale} of an object has changed. Its errors are logged, and have no effect. */
+  readonly onStale?: (object: ObjectName) => void;
   /** Called when a list is complete, before {@link onState}. With {@link fromNow}: what changes from this moment on will be known, and nothing else is. */
   readonly onListed?: () => void;
   /** Called when a list is complete and when the connection's state changes. */

@@ -41,12 +41,13 @@ export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: stri
     on(node) {
       const found = single.on(node);
       if (found === undefined) {
+        single.share(node);
         const { objects } = shared.get(ALL) ?? beginShared();
         return foundIn(objects, () => objects.get(node)?.value);
       }
       return typeof found === 'string' ? found : { value: found.value[0] };
     },
-    end: (node) => void single.end(node),
+    end: single.end,
     stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
 

@@ -59,7 +59,7 @@ const MARGIN_MS = 5_000;
  */
 const MAX_NEW_PODS = 5_000;
 
-/** The most pods of all DaemonSets that are kept for the nodes that share watches. Each takes some 600 bytes, so all take 40 MB. */
+/** No further DaemonSet is watched for the nodes that share watches if more pods than this would be kept. Each takes some 600 bytes, so all take 40 MB. */
 export const MAX_SHARED_PODS = 64_000;
 
 /**
@@ -72,7 +72,7 @@ export function watchDaemonSetPods(
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): DaemonSetPods {
-  const watches = podWatches(run, client, RESOURCE, onChange);
+  const watches = podWatches(run, client, RESOURCE, daemonSets, onChange);
   return {
     on({ name: node }, awaited) {
       const existing = awaited.flatMap((one) => daemonSets.get(one.name, one.namespace) ?? []);
@@ -101,7 +101,7 @@ export function watchNewDaemonSetPods(
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): NewDaemonSetPods {
-  const watches = podWatches(run, client, NEW_RESOURCE, onChange);
+  const watches = podWatches(run, client, NEW_RESOURCE, daemonSets, onChange);
   return {
     on({ name, createdAt = 0 }, awaited) {
       const found: Found<readonly DaemonPodOnNode[]>[] = [];
@@ -140,8 +140,8 @@ export function watchNewDaemonSetPods(
 }
 
 interface PodWatch {
-  /** How many pods the DaemonSet wanted when the watch began. */
-  readonly expectedPods: number;
+  /** How many pods are kept, or will be. */
+  expectedPods(): number;
   on(node: string): Found<readonly DaemonPodOnNode[]>;
   /** Since when it misses nothing, by the clock of the API server, in milliseconds since the epoch. Undefined if that is not known. */
   since?: number;
@@ -153,7 +153,13 @@ interface PodWatchOptions extends Pick<WatchOptions<StartupPod>, 'fromNow' | 'on
 }
 
 /** The watches of pods, by the uids of their DaemonSets. */
-function podWatches(run: Run, client: ApiClient, resource: string, onChange: (node?: string) => void) {
+function podWatches(
+  run: Run,
+  client: ApiClient,
+  resource: string,
+  daemonSets: Pick<DaemonSets, 'get'>,
+  onChange: (node?: string) => void,
+) {
   const group = watchGroup<StartupPod>(run, client, resource);
   const watches = new Map<string, PodWatch>();
 
@@ -162,7 +168,7 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
     get size() {
       return watches.size;
     },
-    expectedPods: () => [...watches.values()].reduce((sum, { expectedPods }) => sum + expectedPods, 0),
+    expectedPods: () => [...watches.values()].reduce((sum, { expectedPods }) => sum + expectedPods(), 0),
     begin,
     end,
     retain,
@@ -179,7 +185,7 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
   }
 
   function begin(
-    { uid, namespace, value: { podSelector, status } }: Entry<ClusterDaemonSet>,
+    { uid, namespace, name, value: { podSelector } }: Entry<ClusterDaemonSet>,
     { onSize, ...options }: PodWatchOptions,
   ): PodWatch {
     const onNode = new Map<string, readonly StartupPod[]>();
@@ -209,7 +215,8 @@ function podWatches(run: Run, client: ApiClient, resource: string, onChange: (no
       onSynced: () => onChange(),
     });
     const found: PodWatch = {
-      expectedPods: status.desired,
+      // A new DaemonSet wants none at first.
+      expectedPods: () => Math.max(daemonSets.get(name, namespace)?.value.status.desired ?? 0, watch.objects.size),
       on: (node) => foundIn(watch.objects, () => onNode.get(node) ?? []),
     };
     watches.set(uid, found);

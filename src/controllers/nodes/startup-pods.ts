@@ -4,7 +4,7 @@ import type { Found } from '../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { DaemonSets } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
+import { type Run, startController } from '../controller.ts';
 import {
   type DaemonSetPods,
   type NewDaemonSetPods,
@@ -38,10 +38,15 @@ export interface StartupPods {
  */
 const EARLIER_PODS_MS = 300_000;
 
+/** For how long a node keeps its own watch while others are queued, in milliseconds, once its pods were read. Some nodes are never ready. */
+const TURN_MS = 30_000;
+/** How often turns end while nodes are queued. */
+const TURN_CHECK_MS = 10_000;
+
 /**
  * The pods of a new node come by watches that its DaemonSets have already. The pods of another node that waits are watched for it alone: the cost follows
  * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for. If these would
- * take too much memory, the others get watches of their own in turn, as soon as a node no longer waits.
+ * take too much memory, the others get watches of their own in turn, as soon as a node no longer waits, or its turn ends.
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchStartupPods(
@@ -62,17 +67,19 @@ export function watchStartupPods(
     endShared: () => shared.retain(() => []),
   });
 
-  /** The nodes that get a watch of their own in turn. */
+  /** The nodes that get watches of their own in turn. A node stays here until it has one, or needs none. */
   const queued = new Set<string>();
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
+  const turns = startController(run, 'startup-turns', endTurns);
 
   return {
     on(node, awaited) {
-      const isNew = !deletions.has(node.name) && !single.has(node.name);
-      const found = (isNew ? created.on(node, awaited) : undefined) ?? single.on(node.name) ?? shared.on(node, awaited);
-      if (found === undefined) queued.add(node.name);
-      else queued.delete(node.name);
+      const found = find(node, awaited);
+      if (found === undefined) {
+        queued.add(node.name);
+        turns.trigger(TURN_CHECK_MS);
+      } else if (queued.delete(node.name)) promote();
       return found ?? 'Unread';
     },
     end,
@@ -89,16 +96,56 @@ export function watchStartupPods(
     },
     retain: shared.retain,
     watchNew: created.watch,
-    stop: async () => void (await Promise.all([created.stop(), single.stop(), shared.stop()])),
+    stop: async () => void (await Promise.all([turns.stop(), created.stop(), single.stop(), shared.stop()])),
   };
+
+  /** Undefined if the node has to wait for a watch of its own. */
+  function find(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
+    const { name } = node;
+    const isNew = !wasDeletedLately(name) && !single.has(name);
+    const found = (isNew ? created.on(node, awaited) : undefined) ?? ownOn(name);
+    if (found !== undefined) return found;
+    const sharedPods = shared.on(node, awaited);
+    if (sharedPods !== undefined) {
+      single.share(name);
+      return sharedPods;
+    }
+    // It can no longer share watches, but others may have ended theirs.
+    single.end(name);
+    return ownOn(name);
+  }
+
+  function wasDeletedLately(node: string): boolean {
+    const at = deletions.get(node);
+    return at !== undefined && performance.now() - at < EARLIER_PODS_MS;
+  }
+
+  /** A watch that has become free is for the first node that is queued. */
+  function ownOn(node: string): Found<readonly DaemonPodOnNode[]> | undefined {
+    const before = queued.has(node) ? [...queued].indexOf(node) : queued.size;
+    return single.has(node) || single.free() > before ? single.on(node) : undefined;
+  }
 
   function end(node: string): void {
     queued.delete(node);
-    const hasEnded = single.end(node);
-    const [next] = queued;
-    if (!hasEnded || next === undefined) return;
-    queued.delete(next);
-    single.end(next);
-    onChange(next);
+    single.end(node);
+    promote();
+  }
+
+  /** @returns in how many milliseconds the next turns may end */
+  async function endTurns(): Promise<number | undefined> {
+    if (queued.size === 0) return undefined;
+    const needed = Math.max(0, queued.size - single.free());
+    for (const node of single.readFor(TURN_MS).slice(0, needed)) {
+      single.end(node);
+      queued.add(node);
+    }
+    promote();
+    return TURN_CHECK_MS;
+  }
+
+  /** The first nodes that are queued can have watches of their own. */
+  function promote(): void {
+    for (const node of [...queued].slice(0, single.free())) onChange(node);
   }
 }

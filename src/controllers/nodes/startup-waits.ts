@@ -10,6 +10,7 @@ import { startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
 import { shorten } from '../../kubernetes/text.ts';
+import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
 import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
@@ -52,7 +53,7 @@ type NodeEntry = Entry<ClusterNode>;
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
   blockersOn(node: StoredNode): StartupFacts['blockers'];
-  /** Ends what is read for the node alone, if its last step has not asked {@link blockersOn}. */
+  /** Ends what is read for the node alone, and what its last step has not read. */
   settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
@@ -77,6 +78,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const waitingNodes = trackWaitingNodes(kept, report, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
+  /** The nodes whose last step read pods: an unreadable DaemonSet, for example, is waited for without them. */
+  const readingPods = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
@@ -87,7 +90,18 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const csiNodes = watchCsiNodes(run, client, (node) => {
     if (asking.has(node)) check(node);
   });
-  const watches: StartupWatches = { daemonSets, pods, csiNodes, rights };
+  const watches: StartupWatches = {
+    daemonSets,
+    pods: {
+      on(node, awaited) {
+        readingPods.add(node.name);
+        return pods.on(node, awaited);
+      },
+      end: pods.end,
+    },
+    csiNodes,
+    rights,
+  };
   daemonSets.synced.then(
     () => {
       retainPods();
@@ -109,12 +123,17 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     // Its status changes with each of its pods.
     if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
     retainPods();
-    if (isAwaited(compiled(), change.entry)) for (const node of asking) check(node, DEBOUNCE_MS);
+    checkAwaiting(change.entry);
+  }, signal);
+  daemonSets.staleChanges.subscribe((daemonSet) => {
+    checkAwaiting(daemonSet);
+    onChange();
   }, signal);
 
   return {
     blockersOn(node) {
       asking.delete(node.name);
+      readingPods.delete(node.name);
       return ({ parts }, startup) => {
         asking.add(node.name);
         return startupBlockers(parts, node, sourcesOf(node, watches), startup);
@@ -122,10 +141,12 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     },
     observe: waitingNodes.observe,
     settled(node) {
-      if (!asking.has(node)) endReading(node);
+      if (!readingPods.has(node)) pods.end(node);
+      if (!asking.has(node)) csiNodes.end(node);
     },
     forget(node) {
       asking.delete(node);
+      readingPods.delete(node);
       pods.forget(node);
       csiNodes.end(node);
     },
@@ -141,9 +162,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     for (const node of [...asking]) check(node);
   }
 
-  function endReading(node: string): void {
-    pods.end(node);
-    csiNodes.end(node);
+  function checkAwaiting(daemonSet: ReadyDaemonSet): void {
+    if (isAwaited(compiled(), daemonSet)) for (const node of asking) check(node, DEBOUNCE_MS);
   }
 
   function retainPods(): void {

@@ -331,8 +331,8 @@ it.each<{ part: string; readyWhen: object; list: string }>([
     list: '/apis/apps/v1/namespaces/ns/daemonsets/large',
   },
   { part: 'allDaemonSets', readyWhen: { allDaemonSets: {} }, list: '/apis/apps/v1/daemonsets' },
-])('a startup taint waits for a DaemonSet of $part that is too large for the leader', async ({ readyWhen, list }) => {
-  const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+])('startup taints wait for a DaemonSet of $part that is too large for the leader', async ({ readyWhen, list }) => {
+  const taints = ['network', 'storage'].map((name) => ({ key: `example.com/${name}`, effect: 'NoSchedule' }));
   const values = Array.from({ length: 2_000 }, (_, index) => `node-${index}`);
   const nodeSelectorTerms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }];
   const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
@@ -341,14 +341,20 @@ it.each<{ part: string; readyWhen: object; list: string }>([
     spec: { selector: {}, template: { spec: { affinity } } },
   };
   const { stdout } = await explain(['node', 'n4'], {
-    '/api/v1/nodes/n4': { metadata: { name: 'n4', uid: 'u4' }, spec: { taints: [taint] } },
+    '/api/v1/nodes/n4': { metadata: { name: 'n4', uid: 'u4' }, spec: { taints } },
     '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
-      policy('network', { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] }),
+      policy('network', {
+        mode: 'Restore',
+        taints: taints.map((taint) => ({ ...taint, ensure: 'UntilReady', readyWhen })),
+      }),
     ],
     '/api/v1/pods': [],
     [list]: list.endsWith('large') ? large : [large],
   });
-  expect(stdout).toContain('waits for DaemonSet ns/large: the leader cannot read it; the log of the leader says why');
+  const waits = 'DaemonSet ns/large: the leader cannot read it; the log of the leader says why';
+  expect(stdout).toContain(`waits for ${waits}`);
+  // Once for each taint.
+  expect(stdout.split(waits)).toHaveLength(3);
 });
 
 describe('a DaemonSet that a startup taint of a policy keeps off a node', () => {

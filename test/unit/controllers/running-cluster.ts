@@ -155,6 +155,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
         unreadable: () => [],
         entries: () => cached.values(),
         changes,
+        staleChanges: createSubject(),
       },
       synced: Promise.resolve(),
       policies: {

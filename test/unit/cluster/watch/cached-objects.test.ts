@@ -12,6 +12,7 @@ const thing = (name: string, uid: string, resourceVersion: string, text = `${nam
 function cache() {
   const told: string[] = [];
   const unreadable: string[] = [];
+  const stale: string[] = [];
   const objects = createCachedObjects<string>({
     project(object) {
       const { text } = object as Thing;
@@ -23,8 +24,9 @@ function cache() {
         `${change.type} ${change.entry.name}=${change.entry.value}${change.type === 'modified' ? ` (${change.previous.value})` : ''}`,
       ),
     onUnreadable: (what, error) => unreadable.push(`${what}: ${(error as Error).message}`),
+    onStale: ({ name, namespace }) => stale.push(`${name} ${objects.isStale(name, namespace)}`),
   });
-  return { objects, told, unreadable, take: () => told.splice(0) };
+  return { objects, told, unreadable, take: () => told.splice(0), takeStale: () => stale.splice(0) };
 }
 
 describe('an object that is observed', () => {
@@ -178,6 +180,26 @@ describe('an object that cannot be read', () => {
     objects.observed(thing('a', 'u', '4', 'unreadable'));
     objects.observed(thing('b', 'u', '4', 'unreadable'));
     expect(unreadable).toEqual(['a', 'b', 'a', 'b'].map((name) => `${name}: on purpose`));
+  });
+
+  it('is told of when that begins, and when it ends: another version, a deletion, a list', () => {
+    const { objects, takeStale } = cache();
+    const becomeUnreadable = (version: string) => {
+      objects.observed(thing('a', 'u', version, 'unreadable'));
+      return takeStale();
+    };
+    expect(becomeUnreadable('1')).toEqual(['a true']);
+    expect(becomeUnreadable('2')).toEqual([]);
+    objects.observed(thing('a', 'u', '3'));
+    expect(takeStale()).toEqual(['a false']);
+    objects.observed(thing('a', 'u', '4'));
+    expect(takeStale()).toEqual([]);
+    expect(becomeUnreadable('5')).toEqual(['a true']);
+    objects.removed(thing('a', 'u', '6'));
+    expect(takeStale()).toEqual(['a false']);
+    expect(becomeUnreadable('7')).toEqual(['a true']);
+    objects.retain(new Set());
+    expect(takeStale()).toEqual(['a false']);
   });
 
   it('is not there when it is new, nor when it replaces another', () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type ClusterDaemonSet, projectDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
-import type { Change } from '../../../../src/cluster/watch/cached-objects.ts';
+import type { Change, ObjectName } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { rule } from '../../judge/node-drifts.ts';
@@ -289,7 +289,14 @@ describe('a write', () => {
     const changes = createSubject<Change<ClusterDaemonSet>>();
     const daemonSets = {
       ...ALL_READ,
-      ...{ isStale: () => false, unreadable: () => [], get: () => undefined, entries: () => [].values(), changes },
+      ...{
+        isStale: () => false,
+        unreadable: () => [],
+        get: () => undefined,
+        entries: () => [].values(),
+        changes,
+        staleChanges: createSubject<ObjectName>(),
+      },
     };
     const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
     const { beforeWrite, writes, taintsOf } = startRepair(

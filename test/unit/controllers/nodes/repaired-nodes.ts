@@ -47,6 +47,7 @@ const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
   get: () => undefined,
   entries: () => [].values(),
   changes: createSubject(),
+  staleChanges: createSubject(),
 };
 
 /**

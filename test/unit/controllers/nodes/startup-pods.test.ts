@@ -21,25 +21,32 @@ const pod = (node: string, ready = false) => ({
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 });
 
-/** @param desired the pods that the DaemonSet wants */
+const daemonSetOf = (name: string, desired: number) =>
+  ({
+    namespace: 'kube-system',
+    name,
+    uid: `${name}-uid`,
+    resourceVersion: '1',
+    value: { podSelector: { matchLabels: { app: name } }, status: { desired } },
+  }) as unknown as Entry<ClusterDaemonSet>;
+
+/** @param desired the pods that the DaemonSet wants at first */
 function start(desired = 0) {
   const api = watchedObjects();
   const onChange = vi.fn<(node?: string) => void>();
-  const daemonSet = {
-    ...CNI,
-    uid: 'cni-uid',
-    resourceVersion: '1',
-    value: { podSelector: { matchLabels: { app: 'cni' } }, status: { desired } },
-  } as unknown as Entry<ClusterDaemonSet>;
-  const get = (name: string, namespace = '') => (`${namespace}/${name}` === 'kube-system/cni' ? daemonSet : undefined);
+  const daemonSet = daemonSetOf('cni', desired);
+  const daemonSets = new Map([daemonSet, daemonSetOf('huge', MAX_SHARED_PODS)].map((one) => [one.name, one]));
+  const get = (name: string) => daemonSets.get(name);
   const pods = watchStartupPods(api.run, api.client, { get }, onChange);
   /** By default, the node is older than every watch. */
-  const readyOn = (name: string, createdAt = 0) => {
-    const found = pods.on({ name, createdAt }, [CNI]);
+  const readyOn = (name: string, createdAt = 0, awaited = [CNI]) => {
+    const found = pods.on({ name, createdAt }, awaited);
     return typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady);
   };
-  return { api, onChange, pods, daemonSet, readyOn };
+  return { api, onChange, pods, daemonSet, daemonSets, readyOn };
 }
+
+type Started = ReturnType<typeof start>;
 
 describe('the pods of new nodes', () => {
   const LATER_MS = 60_000;
@@ -102,7 +109,6 @@ describe('the pods of new nodes', () => {
     for (const node of ['n1', 'n2']) pods.forget(node);
     await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
     now.mockReturnValue(300_000);
-    pods.forget('other');
     // One that waits since then keeps its watch.
     expect(['n1', 'n2'].map((node) => readyOn(node, createdAt))).toEqual([[true], []]);
     await pods.stop();
@@ -169,6 +175,35 @@ describe('the pods of nodes that wait', () => {
     },
   );
 
+  it.each([
+    {
+      what: 'it wants more pods now',
+      changes: [],
+      grow: ({ daemonSets }: Started) => daemonSets.set('cni', daemonSetOf('cni', 2)),
+    },
+    {
+      what: 'more pods are kept than it wants',
+      changes: [['a'], ['b']],
+      grow: ({ api }: Started) => ['a', 'b'].map((node) => api.put(pod(node))),
+    },
+  ])(
+    'share watches of their DaemonSets for at most 64,000 pods, also of a DaemonSet that grows: $what',
+    async (one) => {
+      const started = start(0);
+      const { onChange, pods, readyOn } = started;
+      for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+      await expect.poll(() => readyOn('late')).toEqual([]);
+      onChange.mockClear();
+      one.grow(started);
+      await expect.poll(() => onChange.mock.calls).toEqual(expect.arrayContaining(one.changes));
+      readyOn('later', 0, [CNI, { ...CNI, name: 'huge' }]);
+      // It is queued, and shares no watches.
+      pods.end('n0');
+      expect(onChange.mock.calls.at(-1)).toEqual(['later']);
+      await pods.stop();
+    },
+  );
+
   it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
     const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
@@ -185,6 +220,80 @@ describe('the pods of nodes that wait', () => {
     expect(onChange.mock.calls).toEqual([['later']]);
     expect(['latest', 'later'].map((node) => readyOn(node))).toEqual(['Unread', 'Unread']);
     await expect.poll(() => readyOn('later')).toEqual([true]);
+    await pods.stop();
+  });
+
+  it('are watched in turn: a node that shared watches takes a free place if it waits for more than can be shared', async () => {
+    const { api, pods, readyOn } = start(1);
+    api.put(pod('late', true));
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    await expect.poll(() => readyOn('late')).toEqual([true]);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) pods.end(`n${index}`);
+    await expect.poll(() => readyOn('late', 0, [CNI, { ...CNI, name: 'huge' }])).toEqual([true]);
+    // Nothing is shared any more.
+    await expect.poll(api.watching).toBe(1);
+    await pods.stop();
+  });
+
+  it.each<{ why: string; leave: (started: Started) => void }>([
+    { why: 'no longer waits', leave: ({ pods }) => pods.end('late') },
+    {
+      why: 'is new, and its DaemonSet is watched',
+      leave: ({ readyOn }) => expect(readyOn('late', Date.now() + 60_000)).toEqual([]),
+    },
+  ])('are watched in turn: the place of a node that $why before it has taken it is for the next one', async (one) => {
+    const started = start(MAX_SHARED_PODS + 1);
+    const { api, onChange, pods, daemonSet, readyOn } = started;
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    expect([readyOn('late'), readyOn('later')]).toEqual(['Unread', 'Unread']);
+    await expect.poll(api.watching).toBe(1 + MAX_SINGLE_WATCHES);
+    onChange.mockClear();
+    pods.end('n0');
+    expect(onChange.mock.calls).toEqual([['late']]);
+    one.leave(started);
+    expect(onChange.mock.calls).toEqual([['late'], ['later']]);
+    await expect.poll(() => readyOn('later')).toEqual([]);
+    await pods.stop();
+  });
+
+  it('are watched in turn: after half a minute, a node whose pods were read ends its watch for one that is queued', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    const asked = () => onChange.mock.calls.splice(0).map(([node]) => node);
+    await vi.advanceTimersByTimeAsync(60_000);
+    asked();
+    // Nobody waits for their watches.
+    expect(readyOn('n0')).toEqual([]);
+    expect(readyOn('late')).toBe('Unread');
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(asked()).toEqual(['late']);
+    expect(readyOn('n0')).toBe('Unread');
+    expect(readyOn('late')).toBe('Unread');
+    await vi.advanceTimersByTimeAsync(0);
+    expect([readyOn('late'), readyOn('n1')]).toEqual([[], []]);
+    // The next turn is its own again.
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(asked()).toContain('n0');
+    expect([readyOn('n0'), readyOn('n1'), readyOn('late')]).toEqual(['Unread', 'Unread', []]);
+    expect(api.watching()).toBe(MAX_SINGLE_WATCHES);
+    await pods.stop();
+  });
+
+  it('are watched in turn: a node keeps its watch until its pods were read', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    api.refuse(500);
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    readyOn('late');
+    await vi.advanceTimersByTimeAsync(60_000);
+    api.refuse(undefined);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect([readyOn('n0'), readyOn('late')]).toEqual([[], 'Unread']);
     await pods.stop();
   });
 

@@ -109,3 +109,64 @@ it.each<{ part: string; readyWhen: ReadyWhen; reasons: readonly string[] }>([
   api.put(cniFor(1));
   await expect.poll(() => taintsOf('old')).toEqual([]);
 });
+
+it('a startup taint no longer waits for a DaemonSet that was never readable, once it is deleted', async () => {
+  const api = watchedObjects();
+  api.put(cniFor(2_000));
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen: { allDaemonSets: {} } });
+  const { repair, taintsOf } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+  await expect
+    .poll(() => repair.problems().map(({ message }) => message))
+    .toEqual([expect.stringContaining('cannot read')]);
+  api.remove(cniFor(2_000));
+  await expect.poll(() => taintsOf('old')).toEqual([]);
+});
+
+it('a node that waits for a DaemonSet learns that it cannot be read, and that it can be, with the same generation', async () => {
+  const api = watchedObjects();
+  const { metadata, spec } = cniFor(1);
+  const put = (label: string) => {
+    const labels = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${label}-${index}`, label]));
+    api.put({ metadata: { ...metadata, labels, generation: 1 } as typeof metadata, spec });
+  };
+  put('a');
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+  const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen });
+  const { repair, onProblems } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+  const waits = () => repair.problems().find(({ reason }) => reason === 'StartupTaintDeadlineExceeded')?.message;
+  await expect.poll(waits).toContain('DaemonSet kube-system/cni');
+  expect(waits()).not.toContain('cannot read');
+  onProblems.mockClear();
+  put('a'.repeat(300));
+  await expect.poll(waits).toContain('cannot read');
+  expect(onProblems).toHaveBeenCalled();
+  put('a');
+  await expect.poll(waits).not.toContain('cannot read');
+});
+
+it('the pods of a node are no longer watched once its taint waits for something else', async () => {
+  const api = watchedObjects();
+  api.put(cniFor(1));
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const policy = (readyWhen: ReadyWhen) => ({ p: rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen }) });
+  const { metric, setPolicies } = startRepair(
+    policy({ daemonSets: [{ namespace: 'kube-system', name: 'cni' }] }),
+    [nodeEntry('old', [taint])],
+    { daemonSets },
+  );
+  const connected = () => metric('taintkeeper_watch_connected');
+  await expect.poll(connected).toContain('"startup-pods"');
+  setPolicies(policy({ allocatable: [{ resource: 'example.com/gpu' }] }));
+  await expect.poll(connected).not.toContain('"startup-pods"');
+});

@@ -194,6 +194,7 @@ export function startInCluster(
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
       changes: daemonSetChanges,
+      staleChanges: createSubject(),
     },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
