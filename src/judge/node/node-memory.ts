@@ -118,11 +118,14 @@ export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], 
 
 /** The taints that the Node has not got since, in the boot into which it rebooted. */
 export function stillUnstored(
-  { unstored }: NodeMemory,
+  memory: NodeMemory,
   { bootId, taints }: Pick<StoredNode, 'bootId' | 'taints'>,
 ): readonly Taint[] {
-  if (unstored === undefined || unstored.bootId !== bootId) return [];
-  return unstored.taints.filter((taint) => !taints.some((one) => sameTaint(one, taint)));
+  return unstoredOf(memory, bootId).filter((taint) => !taints.some((one) => sameTaint(one, taint)));
+}
+
+function unstoredOf({ unstored }: NodeMemory, bootId: string | undefined): readonly Taint[] {
+  return unstored === undefined || unstored.bootId !== bootId ? [] : unstored.taints;
 }
 
 /** The memory after a write of these taints, of which the API server has not stored some. Those of an earlier write stay. */
@@ -131,9 +134,8 @@ export function memoryAfterSending(
   sent: readonly Taint[],
   { bootId, taints }: UnstoredTaints,
 ): NodeMemory {
-  const earlier = (memory.unstored?.bootId === bootId && memory.unstored?.taints) || [];
-  const others = earlier.filter((taint) => !sent.some((one) => sameTaint(one, taint)));
-  return { ...memory, unstored: unstoredIn(bootId, [...others, ...taints]) };
+  const earlier = unstoredOf(memory, bootId).filter((taint) => !sent.some((one) => sameTaint(one, taint)));
+  return { ...memory, unstored: unstoredIn(bootId, [...earlier, ...taints]) };
 }
 
 export function unstoredIn(bootId: string | undefined, taints: readonly Taint[]): UnstoredTaints | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOnlyAudit, type MoreOnLoss, taintCommand, whyNotSet } from '../../../src/judge/blocked.ts';
+import { isOnlyAudit, type MoreOnLoss, nextStepFor, taintCommand, whyNotSet } from '../../../src/judge/blocked.ts';
 import type { BlockedBy } from '../../../src/judge/node-drift.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -43,4 +43,13 @@ it('a command sets taints on nodes, each a word of a shell', () => {
     'kubectl taint node n1 n2 a=b:NoSchedule c:NoExecute',
   );
   expect(taintCommand(['n1'], ["a='b:NoSchedule"], true)).toMatch(/^kubectl taint --overwrite node n1 '/);
+});
+
+it.each<{ blockedBy: BlockedBy | undefined; next: string }>([
+  { blockedBy: undefined, next: 'Wait' },
+  { blockedBy: 'OtherValuePresent', next: 'SetTaint' },
+  { blockedBy: 'ValuesDiffer', next: 'ChooseValue' },
+  { blockedBy: 'Conflict', next: 'StopWriter' },
+])('the next step of a user is $next if the taint is blocked by $blockedBy', ({ blockedBy, next }) => {
+  expect(nextStepFor(blockedBy)).toBe(next);
 });

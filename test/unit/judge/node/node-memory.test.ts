@@ -9,15 +9,18 @@ import {
   memoryAfterChanges,
   memoryAfterReboot,
   memoryAfterRevocation,
+  memoryAfterSending,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
+  stillUnstored,
   type TaintChange,
 } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
-import { identity } from '../../../../src/kubernetes/taint.ts';
+import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
 
+const third: Taint = { key: 'third', effect: 'NoSchedule' };
 const LATER = CONFLICT.windowMs;
 const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
 const restored = (...times: number[]) => memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
@@ -107,6 +110,33 @@ it('a deleted entry is no change any more, and what was written about other tain
   const before = memory({ changes: [allowed, set, allowedOther] });
   expect(memoryAfterRevocation(before, [gpu, cpu]).changes).toEqual([set, allowedOther]);
   expect(memoryAfterRevocation(before, []).changes).toEqual(before.changes);
+});
+
+describe('the taints that the API server has not stored after a reboot', () => {
+  const unstored = memory({ unstored: { bootId: 'B', taints: [gpu, other] } });
+
+  it.each<{ why: string; of: NodeMemory; node: Pick<StoredNode, 'bootId' | 'taints'>; still: Taint[] }>([
+    { why: 'all', of: unstored, node: { bootId: 'B', taints: [] }, still: [gpu, other] },
+    {
+      why: 'those that it lacks, with any value',
+      of: unstored,
+      node: { bootId: 'B', taints: [third, cpu] },
+      still: [other],
+    },
+    { why: 'none of another boot', of: unstored, node: { bootId: 'C', taints: [] }, still: [] },
+    { why: 'none if all were stored', of: memory(), node: { taints: [] }, still: [] },
+  ])('are due on the node: $why', ({ of, node, still }) => {
+    expect(stillUnstored(of, node)).toEqual(still);
+  });
+
+  it.each<{ why: string; sent: Taint[]; bootId: string; taints: Taint[]; after: NodeMemory['unstored'] }>([
+    { why: 'one is stored now', sent: [gpu, third], bootId: 'B', taints: [], after: { bootId: 'B', taints: [other] } },
+    { why: 'one is not', sent: [gpu], bootId: 'B', taints: [gpu], after: { bootId: 'B', taints: [other, gpu] } },
+    { why: 'all are', sent: [gpu, other], bootId: 'B', taints: [], after: undefined },
+    { why: 'it is another boot', sent: [gpu], bootId: 'C', taints: [gpu], after: { bootId: 'C', taints: [gpu] } },
+  ])('are known after a write: $why', ({ sent, bootId, taints, after }) => {
+    expect(memoryAfterSending(unstored, sent, { bootId, taints }).unstored).toEqual(after);
+  });
 });
 
 it('a reboot ends the record of the taints that it sets again, and is forgotten after the window', () => {

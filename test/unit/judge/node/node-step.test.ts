@@ -114,7 +114,7 @@ describe('an entry and its taint that stand together', () => {
     },
   ])('end after an hour with any value, if the policy names none: $why', ({ rule, entries, carried, ended }) => {
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule, { key: 'a' }] } };
-    const of = node([carried], { allowRemoval: entries });
+    const of = node([other, carried], { allowRemoval: entries });
     const { memory } = step(of, policies);
     expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).ended).toEqual(ended);
   });

@@ -281,3 +281,42 @@ it('a node that gives up after the deadline does so from its reboot on, and stay
   expect(written(node({ ...set(601_000), taints: [TAINT] }), facts)).toBe('');
   expect(written(node(set(601_000)), facts)).toBe(undefined);
 });
+
+describe('a taint that the API server has not stored after a reboot', () => {
+  const STORAGE = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
+  const facts: Partial<StepFacts> = {
+    policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }] }) }),
+    blockers: () => WAITS,
+  };
+  /** The node has both boots recorded, and lacks both taints. */
+  const recorded = node({ startupBoot: { bootId: 'B', setAt: NOW } });
+  const first = step(node(), facts);
+  const unstored = memoryAfterWrite(first.memory, first, 0, { bootId: 'B', taints: [STORAGE] });
+
+  it('is set again, and not the one that was stored: a user may have removed that', () => {
+    const { startup, memory } = step(recorded, facts, unstored);
+    expect(startup.again.map(({ taint }) => taint)).toEqual([STORAGE]);
+    expect(memory.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
+  });
+
+  it('is forgotten once it is stored, or as soon as it would not have to wait', () => {
+    const second = step(recorded, facts, unstored);
+    const stored = memoryAfterWrite(second.memory, second, 0, { bootId: 'B', taints: [] });
+    expect(stored.unstored).toBe(undefined);
+    const later = { ...facts, apiTime: NOW + DAY_MS };
+    const ready = step(recorded, { ...later, blockers: () => [] }, unstored);
+    expect(ready.memory.unstored).toBe(undefined);
+    expect(step(recorded, later, ready.memory).startup.again).toEqual([]);
+  });
+
+  it('stays due while another writer is in conflict with the leader about it', () => {
+    const thrice = [0, 1, 2].reduce((before) => {
+      const one = step(recorded, facts, before);
+      return memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [STORAGE] });
+    }, unstored);
+    const { startup, conflicting, memory } = step(recorded, facts, thrice);
+    expect(startup.again).toEqual([]);
+    expect(conflicting).toMatchObject([{ taint: STORAGE, change: 'set' }]);
+    expect(memory.unstored?.taints).toEqual([STORAGE]);
+  });
+});

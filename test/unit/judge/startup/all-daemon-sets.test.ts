@@ -227,6 +227,15 @@ describe('all DaemonSets of a node', () => {
       waits: ['DaemonSet kube-system/cni: the leader cannot read it; the log of the leader says why'],
     },
     {
+      why: 'one that the leader cannot read, which only one of two policies waits for',
+      situation: {
+        daemonSets: [],
+        unreadable: [{ namespace: 'kube-system', name: 'proxy' }],
+        policies: { a: waitsForAll(A, { namespaces: ['tenant'] }), b: waitsForAll(A) },
+      },
+      waits: ['DaemonSet kube-system/proxy: the leader cannot read it; the log of the leader says why'],
+    },
+    {
       why: 'one that the leader cannot read is excepted',
       situation: {
         daemonSets: [cni],
