@@ -2,7 +2,7 @@ import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import type { CoverageRow, Fix } from './state.ts';
-import { count, daemonSetAt, type Led, MAX_CAUSES, number, type UnrankedProblem } from './unranked-problem.ts';
+import { count, daemonSetAt, type Led, number, problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 const isKeptOff = ({ keptOff, optsOut }: CoverageRow) => keptOff > 0 && !optsOut;
 /** That a pool's own taint keeps a DaemonSet off is mostly intended: the tab shows it, and it is no problem. */
@@ -11,7 +11,6 @@ export const hasGap = (row: CoverageRow) => isKeptOff(row) && (row.critical === 
 /** The DaemonSets that taints keep off nodes, and those with pods that are unavailable. */
 export function coverageProblems({ coverage: { daemonSets }, unready }: Led, audit: boolean): UnrankedProblem[] {
   const gaps = worstFirst(daemonSets.filter(hasGap), harmOfGap, ({ keptOff }) => keptOff);
-  const furtherGaps = gaps.slice(MAX_CAUSES);
   const {
     rolling = [],
     down = [],
@@ -21,11 +20,12 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
     (row) => (row.rollingOut ? 'rolling' : row.critical && row.unavailable > unready ? 'down' : 'others'),
   );
   return [
-    ...gaps.slice(0, MAX_CAUSES).map((row) => gapProblem(row, audit)),
-    ...furtherGaps.slice(0, 1).map(
-      (row): UnrankedProblem => ({
-        harm: harmOfGap(row),
-        text: `${count(furtherGaps.length, 'more DaemonSet')} kept off nodes by taints`,
+    ...problemsOfCauses(
+      gaps,
+      (row) => gapProblem(row, audit),
+      (further) => ({
+        harm: harmOfGap(further[0]),
+        text: `${count(further.length, 'more DaemonSet')} kept off nodes by taints`,
         place: { tab: 'coverage', filters: { show: 'tainted' } },
         fix: LIST_GAPS,
       }),

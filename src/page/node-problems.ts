@@ -3,7 +3,7 @@ import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type { Fix, NodeMap, NodeNote } from './state.ts';
-import { count, MAX_CAUSES, nodeAt, number, type UnrankedProblem } from './unranked-problem.ts';
+import { count, nodeAt, number, problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 /** Nodes that lack a taint by the same field of a policy and for the same reason. */
 interface Cause {
@@ -45,15 +45,14 @@ export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonl
     ({ harm }) => harm,
     ({ nodes }) => nodes.length,
   );
-  const further = sorted.slice(MAX_CAUSES);
-  const others = [...new Set(further.flatMap(({ nodes }) => nodes))];
   const repaired = [...new Set(repairing.flatMap(({ nodes }) => nodes))];
   return [
-    ...sorted.slice(0, MAX_CAUSES).map((cause) => nodeProblem(columns[cause.column], cause)),
-    ...further.slice(0, 1).map(
-      ({ harm }): UnrankedProblem => ({
-        harm,
-        text: `${count(others.length, 'node')} for ${count(further.length, 'more reason')}`,
+    ...problemsOfCauses(
+      sorted,
+      (cause) => nodeProblem(columns[cause.column], cause),
+      (further) => ({
+        harm: further[0].harm,
+        text: `${count(new Set(further.flatMap(({ nodes }) => nodes)).size, 'node')} for ${count(further.length, 'more reason')}`,
         place: { tab: 'nodes', filters: { show: 'problem' } },
       }),
     ),

@@ -1,6 +1,6 @@
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import type { Refusals } from './decision-log.ts';
-import { count, MAX_CAUSES, nodeAt, type Registered, type UnrankedProblem } from './unranked-problem.ts';
+import { count, nodeAt, problemsOfCauses, type Registered, type UnrankedProblem } from './unranked-problem.ts';
 
 /**
  * Requests of components that policies deny. If there are too many components, each origin of reviews has equally many of them: a pod that forges reviews
@@ -19,17 +19,15 @@ export function refusalProblems(refusals: readonly Refusals[], mode: Registered[
     }
   }
   const fair = byCount.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
-  const further = fair.slice(MAX_CAUSES);
-  return [
-    ...fair.slice(0, MAX_CAUSES).map((ofComponent) => refusalProblem(ofComponent, mode)),
-    ...further.slice(0, 1).map(
-      (): UnrankedProblem => ({
-        harm: 'ComponentsDenied',
-        text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
-        place: { tab: 'decisions', filters: { show: 'denied' } },
-      }),
-    ),
-  ];
+  return problemsOfCauses(
+    fair,
+    (ofComponent) => refusalProblem(ofComponent, mode),
+    (further) => ({
+      harm: 'ComponentsDenied',
+      text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
+      place: { tab: 'decisions', filters: { show: 'denied' } },
+    }),
+  );
 }
 
 /** How many origins a problem names. */

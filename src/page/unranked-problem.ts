@@ -3,7 +3,7 @@ import type { Harm } from '../policy/harm.ts';
 import type { CoverageMatrix, Fix, NodeMap, PageState, Place } from './state.ts';
 
 /** If there are more causes of one kind than this, the last problem counts the rest. */
-export const MAX_CAUSES = 8;
+const MAX_CAUSES = 8;
 
 /** A problem before it is ranked. */
 export interface UnrankedProblem {
@@ -18,6 +18,19 @@ export interface UnrankedProblem {
   readonly nameAt?: (name: string) => Place | undefined;
   readonly why?: string | undefined;
   readonly fix?: Fix | undefined;
+}
+
+/** The problems of the first causes, and one problem for all further causes. */
+export function problemsOfCauses<Cause>(
+  causes: readonly Cause[],
+  problemOf: (cause: Cause) => UnrankedProblem,
+  furtherProblem: (further: readonly [Cause, ...Cause[]]) => UnrankedProblem,
+): UnrankedProblem[] {
+  const [next, ...others] = causes.slice(MAX_CAUSES);
+  return [
+    ...causes.slice(0, MAX_CAUSES).map(problemOf),
+    ...(next === undefined ? [] : [furtherProblem([next, ...others])]),
+  ];
 }
 
 /** What the page knows in addition to nodes and DaemonSets. */
