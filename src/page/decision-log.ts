@@ -37,7 +37,7 @@ export interface Refusals {
   readonly policies: readonly string[];
   /** The names of the objects that they were about. */
   readonly objects: readonly string[];
-  /** Who sent the reviews. A review can name any user, but not its origin. */
+  /** The addresses of the senders. A review can name any user, but cannot forge its sender's address. */
   readonly origins: readonly string[];
 }
 

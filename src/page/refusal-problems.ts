@@ -8,20 +8,17 @@ import { count, nodeAt, problemsOfCauses, type Registered, type UnrankedProblem 
  */
 export function refusalProblems(refusals: readonly Refusals[], mode: Registered['mode']): UnrankedProblem[] {
   const byCount = refusals.toSorted((a, b) => b.count - a.count);
-  const byOrigin = Map.groupBy(
-    byCount.flatMap((ofComponent) => ofComponent.origins.map((origin) => ({ origin, ofComponent }))),
-    ({ origin }) => origin,
-  );
-  const places = new Map<Refusals, number>();
-  for (const ofOrigin of byOrigin.values()) {
-    for (const [index, { ofComponent }] of ofOrigin.entries()) {
-      places.set(ofComponent, Math.min(index, places.get(ofComponent) ?? index));
-    }
-  }
-  const fair = byCount.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
+  const ranked = new Map<string, number>();
+  const components = byCount.map((ofComponent) => {
+    const { origins } = ofComponent;
+    // The origin where the component ranks highest decides, so that no other origin can displace it.
+    const rank = Math.min(...origins.map((origin) => ranked.get(origin) ?? 0));
+    for (const origin of origins) ranked.set(origin, (ranked.get(origin) ?? 0) + 1);
+    return { ofComponent, rank };
+  });
   return problemsOfCauses(
-    fair,
-    (ofComponent) => refusalProblem(ofComponent, mode),
+    components.toSorted((a, b) => a.rank - b.rank),
+    ({ ofComponent }) => refusalProblem(ofComponent, mode),
     (further) => ({
       harm: 'ComponentsDenied',
       text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
