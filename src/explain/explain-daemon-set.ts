@@ -39,7 +39,7 @@ export interface DaemonSetExplanation extends DaemonExplanation, PoliciesOnDaemo
   readonly writtenBy: ManagedFields | undefined;
   /** The nodes on which its pods are missing. */
   readonly missingPods: readonly MissingPod[];
-  /** What lets it run on the nodes that taints keep it off. */
+  /** The command that lets it run on the nodes that taints keep it off. */
   readonly remedy?: GapRemedy;
 }
 

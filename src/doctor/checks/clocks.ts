@@ -29,7 +29,7 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
     return finding('ok', `${clocks.length} agree within ${seconds} s: ${clocks.map(({ whose }) => whose).join(', ')}`);
   }
   const timeBy = ({ whose, aheadMs }: Clock) => `${new Date(now.getTime() + aheadMs).toISOString()} by ${whose}`;
-  // As many clocks may agree on another time: then none is known to be right. Nor is one that agrees with clocks that differ.
+  // If as many clocks agree on another time, it is unknown which ones are right. A clock that agrees with all others proves nothing: they may differ.
   const agreeing = (clock: Clock) => clocks.length - differingFrom(clock, clocks).length;
   const right = [apiServer, own, ...ofReplicas].find((clock) => {
     const others = differingFrom(clock, clocks);
