@@ -1,6 +1,6 @@
 import type { CaTrust } from './ca-trust.ts';
 import type { ServableCertificates } from './certificate-directory.ts';
-import { chainInvalidAt, isSignedBy, NOT_SIGNED, notFor } from './inspect.ts';
+import { chainFault, chainInvalidAt } from './inspect.ts';
 
 /** Whether the next certificates are served. While they are not, the earlier ones are. */
 export type HandOver =
@@ -26,7 +26,7 @@ export function judgeHandOver(
   if (isSamePair(served, next)) return SERVED;
   if (trust && served.uncovered.length > 0) return SERVED;
   if (invalidNow(served, now) !== undefined) return SERVED;
-  const reason = (trust && unacceptable(next)) ?? invalidNow(next, now);
+  const reason = trust ? chainFault(next.serving.cert, next.bundle, next.uncovered, now) : invalidNow(next, now);
   if (reason !== undefined) return { kind: 'refused', reason };
   const waitMs = trust ? untrustedMs(served, next, trust) : 0;
   return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
@@ -44,12 +44,6 @@ export function notServed(where: string, reason: string): string {
 
 function invalidNow({ serving, bundle }: ServableCertificates, now: Date): string | undefined {
   return chainInvalidAt(serving.cert, bundle, now);
-}
-
-/** Why callers that are known accept the certificates at no time. */
-function unacceptable({ serving, bundle, uncovered }: ServableCertificates): string | undefined {
-  if (!isSignedBy(serving.cert, bundle)) return NOT_SIGNED;
-  return uncovered.length > 0 ? notFor(uncovered) : undefined;
 }
 
 /** How long until the callers trust the CA of the next certificates, in milliseconds. */
