@@ -4,7 +4,7 @@ import { startTimer } from '../runtime/timer.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
-import { isSamePair, judgeHandOver, refusalOf, SERVED } from './hand-over.ts';
+import { startServing } from './hand-over.ts';
 import { joinBundles } from './inspect.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
@@ -64,15 +64,17 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   const opened = await openCertificates(directory, names, now());
   /** The content of the directory, if it is usable. */
   let latestGood: ServableCertificates = opened;
-  /** The served pair: that one, or an earlier one. */
-  let served = latestGood;
-  let current = served;
   let { fault } = opened;
-  let handOver = SERVED;
-  let refusal: string | undefined;
+  /** Whether it waits until the callers trust its CA. */
+  let isUntrusted = false;
   let waiting: NodeJS.Timeout | undefined;
   for (const what of opened.issued) onIssued(what);
-  onServe(current);
+  const serving = startServing(opened, {
+    where: join(directory, FILES.cert),
+    trust: callers?.trust,
+    onServe,
+    onFault,
+  });
   if (fault) onFault(fault);
 
   let latest: Promise<void> = Promise.resolve();
@@ -84,8 +86,8 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   recheck();
 
   return {
-    current: () => current,
-    fault: () => fault ?? refusal,
+    current: serving.current,
+    fault: () => fault ?? serving.refusal(),
     recheck,
     stop() {
       stopped = true;
@@ -126,22 +128,19 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   function recheck(): void {
     if (stopped) return;
     clearTimeout(waiting);
-    const last = handOver;
-    handOver = judgeHandOver(served, latestGood, now(), callers?.trust);
-    if (handOver.kind === 'served') served = latestGood;
-    else {
+    const handOver = serving.offer(latestGood, now(), bundleWith);
+    if (handOver.kind !== 'served') {
       const waitMs = handOver.kind === 'untrusted' ? handOver.waitMs : WAIT_CHECK_INTERVAL_MS;
       waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
     }
-    if (handOver.kind === 'untrusted' && last.kind !== 'untrusted') callers?.onWait();
-    const lastRefusal = refusal;
-    refusal = refusalOf(handOver, join(directory, FILES.cert));
-    if (refusal !== undefined && refusal !== lastRefusal) onFault(refusal);
+    const wasUntrusted = isUntrusted;
+    isUntrusted = handOver.kind === 'untrusted';
+    if (isUntrusted && !wasUntrusted) callers?.onWait();
+  }
+
+  function bundleWith(served: ServableCertificates): string | undefined {
     // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
     const isOnlyCa = served === latestGood || served.bundle === undefined;
-    const bundle = isOnlyCa ? served.bundle : joinBundles(latestGood.bundle, served.bundle);
-    const before = current;
-    current = { ...served, bundle };
-    if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
+    return isOnlyCa ? served.bundle : joinBundles(latestGood.bundle, served.bundle);
   }
 }

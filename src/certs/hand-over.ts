@@ -1,6 +1,6 @@
 import type { CaTrust } from './ca-trust.ts';
 import type { ServableCertificates } from './certificate-directory.ts';
-import { chainInvalidAt, isSignedBy, NOT_SIGNED, notFor } from './inspect.ts';
+import { chainFault, chainInvalidAt } from './inspect.ts';
 
 /** Whether the next certificates are served. While they are not, the earlier ones are. */
 export type HandOver =
@@ -10,14 +10,65 @@ export type HandOver =
   /** The callers may not trust their CA yet. `waitMs` is Infinity while that is not known. Until then, the bundle must have the CAs of both. */
   | { readonly kind: 'untrusted'; readonly waitMs: number };
 
-export const SERVED: HandOver = { kind: 'served' };
+const SERVED: HandOver = { kind: 'served' };
+
+/** Certificates that are served. The next ones replace them once that is safe: see {@link judgeHandOver}. */
+export interface Serving {
+  /** With the last bundle. */
+  current(): ServableCertificates;
+  /** Why the next certificates are not served, as text. Undefined if they are, and while they wait for trust. */
+  refusal(): string | undefined;
+  /**
+   * Serves the next certificates, or goes on with the earlier ones.
+   * @param bundleWith the bundle to trust with the certificates that are served from now on
+   */
+  offer(
+    next: ServableCertificates,
+    now: Date,
+    bundleWith: (served: ServableCertificates) => string | undefined,
+  ): HandOver;
+}
+
+export interface ServingOptions {
+  /** Where the next certificates come from, as text. */
+  readonly where: string;
+  /** See {@link judgeHandOver}. */
+  readonly trust: Pick<CaTrust, 'waitMs'> | undefined;
+  /** Called with the first certificates, and again after each change of the serving pair or the bundle. */
+  readonly onServe: (certificates: ServableCertificates) => void;
+  /** Called when certificates are refused, once for each reason. */
+  readonly onFault: (message: string) => void;
+}
+
+export function startServing(first: ServableCertificates, { where, trust, onServe, onFault }: ServingOptions): Serving {
+  let served = first;
+  let current = first;
+  let refusal: string | undefined;
+  onServe(first);
+
+  return {
+    current: () => current,
+    refusal: () => refusal,
+    offer(next, now, bundleWith) {
+      const handOver = judgeHandOver(served, next, now, trust);
+      if (handOver.kind === 'served') served = next;
+      const lastRefusal = refusal;
+      refusal = handOver.kind === 'refused' ? notServed(where, handOver.reason) : undefined;
+      if (refusal !== undefined && refusal !== lastRefusal) onFault(refusal);
+      const before = current;
+      current = { ...served, bundle: bundleWith(served) };
+      if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
+      return handOver;
+    },
+  };
+}
 
 /**
  * Decides whether certificates are served in place of earlier ones: at once if those are not valid, and otherwise once the callers accept the next ones.
  * @param now by the callers' clock, or by the local one if they are not known
  * @param trust the callers' trust. Undefined if they are not known: they may call by other names, and trust another CA than that of the bundle
  */
-export function judgeHandOver(
+function judgeHandOver(
   served: ServableCertificates,
   next: ServableCertificates,
   now: Date,
@@ -26,15 +77,10 @@ export function judgeHandOver(
   if (isSamePair(served, next)) return SERVED;
   if (trust && served.uncovered.length > 0) return SERVED;
   if (invalidNow(served, now) !== undefined) return SERVED;
-  const reason = (trust && unacceptable(next)) ?? invalidNow(next, now);
+  const reason = trust ? chainFault(next.serving.cert, next.bundle, next.uncovered, now) : invalidNow(next, now);
   if (reason !== undefined) return { kind: 'refused', reason };
   const waitMs = trust ? untrustedMs(served, next, trust) : 0;
   return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
-}
-
-/** Why the next certificates are refused, as text; undefined if they are not. */
-export function refusalOf(handOver: HandOver, where: string): string | undefined {
-  return handOver.kind === 'refused' ? notServed(where, handOver.reason) : undefined;
 }
 
 /** That certificates are not served, as text. */
@@ -46,12 +92,6 @@ function invalidNow({ serving, bundle }: ServableCertificates, now: Date): strin
   return chainInvalidAt(serving.cert, bundle, now);
 }
 
-/** Why callers that are known accept the certificates at no time. */
-function unacceptable({ serving, bundle, uncovered }: ServableCertificates): string | undefined {
-  if (!isSignedBy(serving.cert, bundle)) return NOT_SIGNED;
-  return uncovered.length > 0 ? notFor(uncovered) : undefined;
-}
-
 /** How long until the callers trust the CA of the next certificates, in milliseconds. */
 function untrustedMs(served: ServableCertificates, next: ServableCertificates, trust: Pick<CaTrust, 'waitMs'>): number {
   // Without a CA beside them, the system's CAs decide about trust.
@@ -59,6 +99,6 @@ function untrustedMs(served: ServableCertificates, next: ServableCertificates, t
   return served.ca.fingerprint256 === next.ca.fingerprint256 ? 0 : trust.waitMs(next.ca);
 }
 
-export function isSamePair({ serving: a }: ServableCertificates, { serving: b }: ServableCertificates): boolean {
+function isSamePair({ serving: a }: ServableCertificates, { serving: b }: ServableCertificates): boolean {
   return a.cert === b.cert && a.key === b.key;
 }

@@ -173,7 +173,7 @@ export function servingFault(
   const { certificate } = inspection;
   const ca = signerOf(certificate, files.caCert);
   if (ca === undefined) return NOT_SIGNED;
-  const unfit = unfitFor(certificate, names);
+  const unfit = notFor(uncoveredNames(certificate, names));
   if (unfit !== undefined) return unfit;
   // No certificate outlives its CA: one that is valid as long as its CA need not be renewed.
   const soon = new Date(Math.min(now.getTime() + lookaheadMs, ca.validToDate.getTime() - 1));
@@ -187,25 +187,34 @@ export function servingFault(
 export function suppliedFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
   const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
-  if (!isSignedBy(files.cert ?? '', files.caCert)) return NOT_SIGNED;
-  return unfitFor(inspection.certificate, names) ?? chainInvalidAt(files.cert ?? '', files.caCert, now);
+  return chainFault(files.cert ?? '', files.caCert, uncoveredNames(inspection.certificate, names), now);
 }
 
-function unfitFor(certificate: X509Certificate, names: readonly string[]): string | undefined {
-  const uncovered = uncoveredNames(certificate, names);
-  return uncovered.length > 0 ? notFor(uncovered) : undefined;
+/**
+ * Why clients that trust a bundle (PEM), or the system's CAs if it has none, refuse a chain of certificates (PEM).
+ * @param uncovered the names by which they call, and that the first certificate does not have
+ */
+export function chainFault(
+  chain: string,
+  bundle: string | undefined,
+  uncovered: readonly string[],
+  time: Date,
+): string | undefined {
+  const certificates = parseCertificates(chain);
+  const cas = parseCertificates(bundle ?? '');
+  if (cas.length > 0 && !leadsTo(certificates, cas)) return NOT_SIGNED;
+  return notFor(uncovered) ?? anyInvalidAt(certificates, cas, time);
 }
 
-/** That a certificate does not have these names, as text. */
-export function notFor(uncovered: readonly string[]): string {
-  return `not for ${uncovered.join(', ')}`;
+function notFor(uncovered: readonly string[]): string | undefined {
+  return uncovered.length > 0 ? `not for ${uncovered.join(', ')}` : undefined;
 }
 
 /**
  * Whether the first certificate leads to one of the CAs, by the others of its chain in any order. Only signatures are checked, and neither the names nor
  * the validity of a certificate.
  */
-export function leadsTo(chain: readonly X509Certificate[], cas: readonly X509Certificate[]): boolean {
+function leadsTo(chain: readonly X509Certificate[], cas: readonly X509Certificate[]): boolean {
   return pathTo(chain, cas) !== undefined;
 }
 
@@ -253,18 +262,19 @@ export function issuersInvalidAt(
  * a certificate of a CA that is not valid.
  */
 export function chainInvalidAt(chain: string, bundle: string | undefined, time: Date): string | undefined {
-  const certificates = parseCertificates(chain);
-  const [leaf] = certificates;
-  return (leaf && invalidAt(leaf, time)) ?? issuersInvalidAt(certificates, parseCertificates(bundle ?? ''), time);
+  return anyInvalidAt(parseCertificates(chain), parseCertificates(bundle ?? ''), time);
 }
 
-/** Whether a chain of certificates (PEM) leads to a CA of the bundle. True if the bundle has none: then the system's CAs decide. */
-export function isSignedBy(chain: string, bundle: string | undefined): boolean {
-  const cas = parseCertificates(bundle ?? '');
-  return cas.length === 0 || leadsTo(parseCertificates(chain), cas);
+function anyInvalidAt(
+  chain: readonly X509Certificate[],
+  cas: readonly X509Certificate[],
+  time: Date,
+): string | undefined {
+  const [leaf] = chain;
+  return (leaf && invalidAt(leaf, time)) ?? issuersInvalidAt(chain, cas, time);
 }
 
-export const NOT_SIGNED = 'not signed by the CA';
+const NOT_SIGNED = 'not signed by the CA';
 
 /** The certificate in a bundle (PEM) that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */
 export function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {

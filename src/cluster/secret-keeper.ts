@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { CaTrust } from '../certs/ca-trust.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { isSamePair, judgeHandOver, notServed, refusalOf } from '../certs/hand-over.ts';
+import { notServed, startServing } from '../certs/hand-over.ts';
 import { hasCa, invalidAt, joinBundles, signerOf } from '../certs/inspect.ts';
 import { type CompleteFiles, nextStep, unusable } from '../certs/rotation.ts';
 import { startTimer } from '../runtime/timer.ts';
@@ -81,17 +81,12 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let lastGood = stored.files as CompleteFiles;
   /** The certificates of {@link lastGood}. */
   let latest = servable(lastGood);
-  /** The served ones: those, or earlier ones. */
-  let served = latest;
   /** CAs that this replica used and the stored bundle lacks, and until when they stay trusted. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
-  let current = served;
   let fault: string | undefined;
-  /** Why {@link latest} is not served, although it is usable. */
-  let refusal: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  onServe(current);
+  const serving = startServing(latest, { where, trust, onServe, onFault });
   recheck();
 
   const cache = watchResource({
@@ -109,8 +104,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   );
 
   return {
-    current: () => current,
-    fault: () => fault ?? refusal,
+    current: serving.current,
+    fault: () => fault ?? serving.refusal(),
     stored: () => stored,
     lastGood: () => lastGood,
     recheck,
@@ -139,24 +134,17 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
   function recheck(): void {
     keepServedCa();
-    const handOver = judgeHandOver(served, latest, client.now(), trust);
-    if (handOver.kind === 'served') served = latest;
-    const lastRefusal = refusal;
-    refusal = refusalOf(handOver, where);
-    if (refusal !== undefined && refusal !== lastRefusal) onFault(refusal);
+    const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
+    const handOver = serving.offer(latest, client.now(), () => bundle);
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (handOver.kind === 'untrusted') untilNext.push(handOver.waitMs);
     if (!stopped) timer = startTimer(recheck, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
-    const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
-    const before = current;
-    current = { ...served, bundle };
-    if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
   }
 
   /** Keeps the CA of the served certificate in the bundle after the Secret has lost it: other replicas may serve one of it for a while. */
   function keepServedCa(): void {
-    const { ca } = served;
+    const { ca } = serving.current();
     former = former.filter(({ until }) => performance.now() < until);
     if (ca === undefined || hasCa(lastGood.caCert, ca) || invalidAt(ca, client.now()) !== undefined) return;
     const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);

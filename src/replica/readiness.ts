@@ -2,13 +2,12 @@ import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import {
   CA_LOOKAHEAD_MS,
+  chainFault,
   chainInvalidAt,
   EXPIRES_SOON_MS,
   FUTURE_CAUSE,
   hasCa,
   invalidAt,
-  isSignedBy,
-  NOT_SIGNED,
   parseCertificates,
 } from '../certs/inspect.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
@@ -110,8 +109,7 @@ export function certificateCheck(certificates: CertificateKeeper, apiServer?: Ap
   const { serving, bundle, certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
   // If the clients are not known, they may trust another CA than that of the file.
-  const isStrange = apiServer !== undefined && !isSignedBy(serving.cert, bundle);
-  const invalid = isStrange ? NOT_SIGNED : chainInvalidAt(serving.cert, bundle, now);
+  const invalid = apiServer ? chainFault(serving.cert, bundle, [], now) : chainInvalidAt(serving.cert, bundle, now);
   const isFuture =
     invalid !== undefined &&
     [...parseCertificates(serving.cert), ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);

@@ -1,11 +1,8 @@
-import { pino } from 'pino';
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { type CompleteFiles, PROPAGATION_MS } from '../../../src/certs/rotation.ts';
-import { keepSecret } from '../../../src/cluster/secret-keeper.ts';
-import { NAMES, NOW, newCertificates, REF, secretServer } from './secret-server.ts';
+import { keepStored, NAMES, NOW, newCertificates } from './secret-server.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -20,26 +17,14 @@ afterEach(() => {
 
 /** A keeper of this Secret. The callers trust its CA. */
 async function start(before: CompleteFiles) {
-  const { client, put } = secretServer();
-  await put(before);
   const served: ServableCertificates[] = [];
   const onFault = vi.fn();
-  const trust = trackCaTrust();
-  trust.observe([before.caCert]);
-  const keeper = await keepSecret({
-    client,
-    ref: REF,
-    names: NAMES,
-    hasRescuer: async () => false,
-    trust,
-    overlapMs: HOUR_MS,
+  const { keeper, put, trust } = await keepStored(before, {
     onServe: (certificates) => served.push(certificates),
     onIssued: (what) => expect.unreachable(what),
     onFault,
     onChange: () => {},
-    log: pino({ level: 'silent' }),
   });
-  onTestFinished(() => keeper.stop());
   await vi.advanceTimersByTimeAsync(0);
   return { keeper, put, trust, served, onFault };
 }

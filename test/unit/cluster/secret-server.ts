@@ -1,6 +1,10 @@
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import { type CompleteFiles, nextStep } from '../../../src/certs/rotation.ts';
 import { writeSecret } from '../../../src/cluster/certificate-secret.ts';
 import type { ApiClient, LinesOptions, RequestOptions } from '../../../src/cluster/client/api-client.ts';
+import { keepSecret, type SecretKeeperOptions } from '../../../src/cluster/secret-keeper.ts';
 import { absent } from './client/absent.ts';
 
 export const NAMES = ['taintkeeper.taintkeeper.svc'];
@@ -14,8 +18,11 @@ export async function newCertificates(now = NOW): Promise<CompleteFiles> {
   return (step as { files: CompleteFiles }).files;
 }
 
+/** How long a CA that the Secret has lost stays trusted. */
+export const OVERLAP_MS = 3_600_000;
+
 /** An API server that has one Secret, and tells watchers about changes. Its clock is the local one. */
-export function secretServer() {
+function secretServer() {
   let version = 0;
   let stored: Record<string, unknown> | undefined;
   let changed = Promise.withResolvers<void>();
@@ -59,4 +66,27 @@ export function secretServer() {
       tell();
     },
   };
+}
+
+/** A keeper of a Secret with these certificates, and with callers that trust their CA. */
+export async function keepStored(
+  files: CompleteFiles,
+  callbacks: Pick<SecretKeeperOptions, 'onServe' | 'onIssued' | 'onFault' | 'onChange'>,
+) {
+  const { client, put, remove } = secretServer();
+  await put(files);
+  const trust = trackCaTrust();
+  trust.observe([files.caCert]);
+  const keeper = await keepSecret({
+    client,
+    ref: REF,
+    names: NAMES,
+    hasRescuer: async () => false,
+    trust,
+    overlapMs: OVERLAP_MS,
+    ...callbacks,
+    log: pino({ level: 'silent' }),
+  });
+  onTestFinished(() => keeper.stop());
+  return { client, put, remove, trust, keeper };
 }

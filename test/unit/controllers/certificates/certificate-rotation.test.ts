@@ -1,14 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { trackCaTrust } from '../../../../src/certs/ca-trust.ts';
-import { chainInvalidAt, fingerprints, isSignedBy } from '../../../../src/certs/inspect.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { chainFault, fingerprints } from '../../../../src/certs/inspect.ts';
 import { issueServing } from '../../../../src/certs/issue.ts';
 import { type CompleteFiles, introduceCa } from '../../../../src/certs/rotation.ts';
-import { keepSecret } from '../../../../src/cluster/secret-keeper.ts';
 import { startCertificateRotation } from '../../../../src/controllers/certificates/certificate-rotation.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
-import { NAMES, NOW, newCertificates, REF, secretServer } from '../../cluster/secret-server.ts';
+import { keepStored, NAMES, NOW, newCertificates, OVERLAP_MS, REF } from '../../cluster/secret-server.ts';
 import { eventually } from '../../eventually.ts';
 import { startInTest } from '../run.ts';
 
@@ -25,30 +23,18 @@ afterEach(() => {
 
 /** A leader with these certificates in the Secret, and in every `caBundle`. */
 async function lead(files: CompleteFiles) {
-  const { client, put, remove } = secretServer();
-  await put(files);
-  const trust = trackCaTrust();
-  trust.observe([files.caCert]);
   const { log } = captureLog();
   const changes = createSubject();
-  const keeper = await keepSecret({
-    client,
-    ref: REF,
-    names: NAMES,
-    hasRescuer: async () => false,
-    trust,
-    overlapMs: 3_600_000,
+  const { client, put, remove, trust, keeper } = await keepStored(files, {
     onServe: () => {},
     onIssued: () => {},
     onFault: () => {},
     onChange: changes.next,
-    log,
   });
-  onTestFinished(() => keeper.stop());
   const secret = { keeper, ref: REF, names: NAMES };
   const webhooks = { trust, changes: createSubject() };
   startInTest(log, (run) =>
-    startCertificateRotation(run, { client, secret, overlapMs: 3_600_000, webhooks, certificates: { changes } }),
+    startCertificateRotation(run, { client, secret, overlapMs: OVERLAP_MS, webhooks, certificates: { changes } }),
   );
   await vi.advanceTimersByTimeAsync(0);
   return { keeper, put, remove, stored: () => keeper.stored().files as CompleteFiles };
@@ -62,8 +48,7 @@ async function ofFutureCa(): Promise<CompleteFiles> {
 }
 
 /** What a client that trusts the bundle of the Secret objects to. */
-const objection = ({ cert, caCert }: CompleteFiles) =>
-  isSignedBy(cert, caCert) ? chainInvalidAt(cert, caCert, new Date()) : 'not signed';
+const objection = ({ cert, caCert }: CompleteFiles) => chainFault(cert, caCert, [], new Date());
 
 it('restores a Secret that is deleted', async () => {
   const files = await newCertificates();
