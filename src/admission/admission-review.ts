@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { isMapping, type Mapping } from '../kubernetes/json.ts';
+import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/label-selector.ts';
 import { printable, withinBudget } from '../kubernetes/text.ts';
 import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-meta.ts';
@@ -39,30 +39,26 @@ export type DecodedReview =
 
 /** Reads an AdmissionReview from parsed JSON, without changing or removing anything. */
 export function decodeReview(value: unknown): DecodedReview {
-  const review = asMap(value);
-  const uid = asMap(review?.request)?.uid;
+  const uid = valueAt(value, ['request', 'uid']);
   const refuse = (message: string): DecodedReview => ({
     ok: false,
     uid: typeof uid === 'string' && uid !== '' ? uid : undefined,
     message,
   });
 
-  if (review?.kind !== 'AdmissionReview') return refuse('expected an AdmissionReview');
-  if (review.apiVersion !== ADMISSION_API_VERSION) {
-    const found = typeof review.apiVersion === 'string' ? review.apiVersion.slice(0, 60) : 'none';
+  if (!isMapping(value) || value.kind !== 'AdmissionReview') return refuse('expected an AdmissionReview');
+  const { apiVersion, request } = value;
+  if (apiVersion !== ADMISSION_API_VERSION) {
+    const found = typeof apiVersion === 'string' ? apiVersion.slice(0, 60) : 'none';
     return refuse(`expected apiVersion ${ADMISSION_API_VERSION}, got ${found}: set admissionReviewVersions to ["v1"]`);
   }
-  if (asMap(review.request) === undefined) return refuse('request is missing');
+  if (!isMapping(request)) return refuse('request is missing');
   try {
-    return { ok: true, request: asRequest(review.request, ['request']) };
+    return { ok: true, request: asRequest(request, ['request']) };
   } catch (error) {
     if (error instanceof MalformedObjectError) return refuse(error.message);
     throw error;
   }
-}
-
-function asMap(value: unknown): Mapping | undefined {
-  return isMapping(value) ? value : undefined;
 }
 
 /** No object of Kubernetes is nested that deep, and the stack allows several times as much. */

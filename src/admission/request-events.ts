@@ -1,6 +1,7 @@
 import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
 import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
 import type { ObjectReference } from '../kubernetes/event.ts';
+import { valueAt } from '../kubernetes/json.ts';
 import { eventsOnBoth } from '../policy/policy-events.ts';
 import type { RecordedEvent } from '../policy/recorded-event.ts';
 import { type AdmissionRequest, shownUser } from './admission-review.ts';
@@ -104,16 +105,11 @@ function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): Object
 
 /** The name of the request's object. Empty if the API server still has to generate it. */
 export function nameOf({ name, object }: AdmissionRequest): string {
-  return name || text(metadataOf(object).name);
+  return name || text(valueAt(object, ['metadata', 'name']));
 }
 
 function uidOf(object: unknown): string {
-  return text(metadataOf(object).uid);
-}
-
-function metadataOf(object: unknown): Record<string, unknown> {
-  const metadata = (object as { metadata?: unknown } | null | undefined)?.metadata;
-  return typeof metadata === 'object' && metadata !== null ? (metadata as Record<string, unknown>) : {};
+  return text(valueAt(object, ['metadata', 'uid']));
 }
 
 function text(value: unknown): string {

@@ -42,8 +42,9 @@ const MAX_SHARED_REQUIREMENTS = 16;
 const MAX_SHARED_VALUES = 64;
 
 /**
- * Requirements that every object meets if at least one of the selectors selects it. Each is for one label: that it exists, or has one of the required
- * values. Empty if one of the selectors selects everything. For very large selectors, some are left out.
+ * Requirements that every object meets if at least one of the selectors selects it. Each is for one label: a requirement of the first selector that all
+ * others imply, or that the label exists, or has one of the required values. Empty if one of the selectors selects everything. For very large
+ * selectors, some are left out.
  */
 export function requirementsOfAny(selectors: readonly (LabelSelector | undefined)[]): LabelSelectorRequirement[] {
   const byKey = selectors.map((selector) => Map.groupBy(requirementsOf(selector), ({ key }) => key));

@@ -110,6 +110,20 @@ export function requiredUnless(
   return lists.length === 0 ? EMPTY : together(lists);
 }
 
+/**
+ * The taints of the variable `required` that fulfil the condition. In the condition, a taint has the name `required`.
+ * @param count how many taints the variable has
+ */
+export function requiredThat(condition: Expression, count: number): Expression {
+  return overItems(
+    'filter',
+    reference('required'),
+    'required',
+    condition,
+    (size) => count * (condition.cost(size) + KEPT_ITEM_COST),
+  );
+}
+
 /** True for a node to which a stronger policy gives another value of the taint. */
 function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly CompiledTaintPolicy[]): Expression {
   if (anyValue) return FALSE;
@@ -198,13 +212,7 @@ const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: tai
 /** @param count how many taints the variable `required` has */
 const missing = (count: number): Variable => ({
   name: 'missing',
-  definition: overItems(
-    'filter',
-    reference('required'),
-    'required',
-    LACKS_REQUIRED,
-    (size) => count * (LACKS_REQUIRED.cost(size) + KEPT_ITEM_COST),
-  ),
+  definition: requiredThat(LACKS_REQUIRED, count),
 });
 
 const LACKS_REQUIRED = lacksRequired('taints');

@@ -1,5 +1,5 @@
 import { all, any, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
-import { each, KEPT_ITEM_COST, overItems, those, together } from '../cel/lists.ts';
+import { each, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
@@ -10,7 +10,7 @@ import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { NODE_UPDATES } from './node-messages.ts';
-import { puttingTaints, requiredUnless } from './node-registration.ts';
+import { puttingTaints, requiredThat, requiredUnless } from './node-registration.ts';
 import {
   ALLOWED,
   type AmongPolicies,
@@ -78,16 +78,7 @@ export function selection(context: AmongPolicies): Assembled[] {
         definition: together([each('protectedByOthers', IDENTITY), each('keptRemoved', IDENTITY)]),
       },
       { name: 'required', definition: required },
-      {
-        name: 'beginning',
-        definition: overItems(
-          'filter',
-          reference('required'),
-          'required',
-          isMissing,
-          (size) => taints.length * (isMissing.cost(size) + KEPT_ITEM_COST),
-        ),
-      },
+      { name: 'beginning', definition: requiredThat(isMissing, taints.length) },
       ...put.variables,
     ],
     reinvocationPolicy: 'Never',

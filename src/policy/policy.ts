@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import * as Value from 'typebox/value';
+import { valueAt } from '../kubernetes/json.ts';
 import type { Path, Problem } from './problem.ts';
 import { DEFAULT_RECOVERY_MODE, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName, schemaProblems, show, unknownFieldsIn } from './schema.ts';
@@ -99,7 +100,7 @@ export function parsePolicy(value: unknown): PolicyResult {
 
 /** @param ignored the fields that were removed from the policy because this version does not know them */
 function parseKnown(value: unknown, ignored: readonly Path[]): PolicyResult {
-  const kind = kindOf(value);
+  const kind = valueAt(value, ['kind']);
   switch (kind) {
     case 'TaintPolicy':
       return checked(TaintPolicySchema, value, ({ metadata, spec }) => {
@@ -140,14 +141,10 @@ function parseKnown(value: unknown, ignored: readonly Path[]): PolicyResult {
 
 /** The fields of a policy that its kind does not have. */
 function unknownFields(value: unknown): Path[] {
-  const kind = kindOf(value);
+  const kind = valueAt(value, ['kind']);
   return typeof kind === 'string' && Object.hasOwn(SCHEMAS, kind)
     ? unknownFieldsIn(SCHEMAS[kind as PolicyKind], value)
     : [];
-}
-
-function kindOf(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
 }
 
 function refused(path: Path, message: string): PolicyResult {

@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 import { Settings } from 'typebox/system';
 import * as Value from 'typebox/value';
 import { valueAt } from '../kubernetes/json.ts';
-import { pointerNames } from '../kubernetes/json-patch.ts';
+import { pointerNames, pointerPath } from '../kubernetes/json-patch.ts';
 import {
   DNS_SUBDOMAIN,
   DNS_SUBDOMAIN_LENGTH,
@@ -126,7 +126,7 @@ Settings.Set({ maxErrors: 100 });
 /** The problems of a value by a schema, with the expected and the actual value. */
 export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
   return Value.Errors(schema, value).flatMap((error): Problem[] => {
-    const path = fromPointer(error.instancePath, value);
+    const path = pointerPath(error.instancePath, value);
     const found = valueAt(value, path);
     switch (error.keyword) {
       case 'boolean': // Repeats additionalProperties, which says more.
@@ -169,24 +169,8 @@ export function unknownFieldsIn(schema: TSchema, value: unknown, path: Path = []
   });
 }
 
-/** A JSON pointer (RFC 6901) as a path. List indexes become numbers if the value has a list there. */
-function fromPointer(pointer: string, root: unknown): Path {
-  const path: (string | number)[] = [];
-  let at = root;
-  for (const name of pointerNames(pointer)) {
-    path.push(Array.isArray(at) ? Number(name) : name);
-    at = child(at, name);
-  }
-  return path;
-}
-
-function child(value: unknown, name: string): unknown {
-  return (value as Record<string, unknown> | undefined)?.[name];
-}
-
 function knownFields(schema: TSchema, schemaPath: string): string[] {
-  const at = valueAt(schema, fromPointer(schemaPath, schema));
-  return Object.keys((child(at, 'properties') as object | undefined) ?? {});
+  return Object.keys((valueAt(schema, [...pointerNames(schemaPath), 'properties']) as object | undefined) ?? {});
 }
 
 function article(type: string): string {

@@ -1,7 +1,7 @@
 import Schema, { type XSchema } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import { valueAt } from '../kubernetes/json.ts';
-import { pointerNames } from '../kubernetes/json-patch.ts';
+import { pointerNames, pointerPath } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
 import { type Entry, type FieldLife, typeIn } from './fields.ts';
 
@@ -37,7 +37,7 @@ export interface TypeTable {
 export function typeFaults(value: unknown, { entry, argumentLists = true, ...rest }: TypeTable): TypeFault[] {
   const schema = schemaOf(entry, { argumentLists, ...rest });
   return errorsOf(schema, value).flatMap(({ keyword, instancePath, params, schemaPath }): TypeFault[] => {
-    const path = pathIn(value, instancePath);
+    const path = pointerPath(instancePath, value);
     if (keyword === 'additionalProperties') {
       const { additionalProperties } = params as { readonly additionalProperties: readonly string[] };
       return additionalProperties.map((name) => ({ fault: 'unknown field', path: [...path, name] }));
@@ -139,13 +139,6 @@ function errorsOf(schema: TypeSchema, value: unknown): SchemaError[] {
   } finally {
     Settings.Set({ maxErrors });
   }
-}
-
-/** A JSON pointer as a path of the value: a list has numbers. */
-function pathIn(value: unknown, pointer: string): Path {
-  const path: (string | number)[] = [];
-  for (const name of pointerNames(pointer)) path.push(Array.isArray(valueAt(value, path)) ? Number(name) : name);
-  return path;
 }
 
 /** The type in the table of the part of a schema that a value does not fit. */

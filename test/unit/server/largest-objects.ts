@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { isMapping } from '../../../src/kubernetes/json.ts';
 
 // Nodes and DaemonSets as large as etcd accepts, in every place where an object can be made large.
 
@@ -190,13 +191,9 @@ export function filling(chosen: Shares): <Filled extends object>(object: Filled)
 /** Both: maps are merged, lists follow each other. */
 function merged(one: unknown, other: unknown): unknown {
   if (Array.isArray(one) && Array.isArray(other)) return [...other, ...one];
-  if (!isMap(one) || !isMap(other)) return other;
+  if (!isMapping(one) || !isMapping(other)) return other;
   const shared = Object.keys(other).filter((name) => Object.hasOwn(one, name));
   return { ...one, ...other, ...Object.fromEntries(shared.map((name) => [name, merged(one[name], other[name])])) };
-}
-
-function isMap(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export const nodeShares = shares(NODES);
