@@ -6,7 +6,7 @@ import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
-import { startupFaults } from '../../judge/policy/startup-faults.ts';
+import { conflictsAmong, startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
 import { shorten } from '../../kubernetes/text.ts';
@@ -187,7 +187,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const all = compiled();
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
-        policies: all,
+        conflicts: conflictsAmong(all),
         daemonSetOf: ({ namespace, name }) =>
           daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,
