@@ -16,7 +16,7 @@ async function start(status: number | undefined) {
   const api = watchedObjects();
   api.refuse(status);
   const { daemonSets, stop } = watchCluster(api.run, api.client);
-  const unused = { on: () => 'Unread' as const, end() {} };
+  const unused = { on: () => 'Unread' as const };
   const rights = { permits: () => true };
   const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
   const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
@@ -138,10 +138,13 @@ it('a node that waits for a DaemonSet learns that it cannot be read, and that it
   await expect.poll(waits).not.toContain('cannot read');
 });
 
-it('the pods of a node are no longer watched once its taint waits for something else', async () => {
-  const { metric, setPolicies } = await startWith(cniFor(1), NAMED);
+it.each([
+  { what: 'pods', resource: '"startup-pods"', readyWhen: NAMED },
+  { what: 'CSINode', resource: '"startup-csinodes"', readyWhen: { csiDrivers: [{ name: 'csi.example.com' }] } },
+])('a node whose taint waits for something else no longer has a watch: $what', async (one) => {
+  const { metric, setPolicies } = await startWith(cniFor(1), one.readyWhen);
   const connected = () => metric('taintkeeper_watch_connected');
-  await expect.poll(connected).toContain('"startup-pods"');
+  await expect.poll(connected).toContain(one.resource);
   setPolicies(policies({ allocatable: [{ resource: 'example.com/gpu' }] }));
-  await expect.poll(connected).not.toContain('"startup-pods"');
+  await expect.poll(connected).not.toContain(one.resource);
 });
