@@ -72,6 +72,14 @@ export function namesDaemonSet(list: readonly ReadyDaemonSet[], { namespace, nam
   return list.some((named) => named.namespace === namespace && named.name === name);
 }
 
+/** Whether a startup taint may wait for the DaemonSet: `readyWhen` names it, or it is one of `allDaemonSets`. */
+export function mayWaitFor(
+  { daemonSets, allDaemonSets }: Pick<ReadyParts, 'daemonSets' | 'allDaemonSets'>,
+  daemonSet: ReadyDaemonSet,
+): boolean {
+  return namesDaemonSet(daemonSets, daemonSet) || allDaemonSets.some((all) => isAmong(all, daemonSet));
+}
+
 /** Whether a startup taint waits for the DaemonSet on the nodes where it runs. */
 export function isAmong({ namespaces, except = [] }: AllDaemonSets, daemonSet: ReadyDaemonSet): boolean {
   return (namespaces === undefined || namespaces.includes(daemonSet.namespace)) && !namesDaemonSet(except, daemonSet);

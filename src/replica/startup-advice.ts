@@ -4,7 +4,7 @@ import { limitDaemonSet } from '../cluster/kept-limits.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
-import { startupFaults, startupNotes } from '../judge/policy/startup-faults.ts';
+import { conflictsOf, startupFaults, startupNotes } from '../judge/policy/startup-faults.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../policy/ready-when.ts';
@@ -41,9 +41,9 @@ export async function startupAdvice(
     ...awaited.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
   ]);
   const daemonSets = new Map(found);
-  const policies = [policy, ...others];
+  const conflicts = conflictsOf(policy, [policy, ...others]);
   const daemonSetOf = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
-  const faults = startupFaults(policy, { policies, replicas, daemonSetOf });
+  const faults = startupFaults(policy, { conflicts, replicas, daemonSetOf });
   return [...faults.map(({ warning }) => warning), ...startupNotes(policy, inNamespaces.flat()).warnings];
 }
 

@@ -2,7 +2,7 @@ import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-object
 import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../../scheduling/rollout.ts';
 
-/** Nobody can tell whether a node failed because of a rollout or later. After this time the rollout is no longer suspected: other DaemonSets wait for it. */
+/** No object says whether a node is not Ready because of a rollout. After this time the rollout no longer counts as the cause: other DaemonSets wait for it. */
 const PROVEN_AFTER_MS = 86_400_000;
 
 type Rolling = Rollout & SchedulingView & Pick<ClusterDaemonSet, 'patchedAt'>;

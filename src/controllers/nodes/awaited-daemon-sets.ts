@@ -1,14 +1,9 @@
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { isAmong, namesDaemonSet, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { mayWaitFor, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 
 /** Whether a startup taint of the policies may wait for the DaemonSet. */
 export function isAwaited(policies: readonly CompiledTaintPolicy[], daemonSet: ReadyDaemonSet): boolean {
-  return policies.some(({ untilReady }) =>
-    untilReady.some(
-      ({ value: { parts } }) =>
-        namesDaemonSet(parts.daemonSets, daemonSet) || parts.allDaemonSets.some((all) => isAmong(all, daemonSet)),
-    ),
-  );
+  return policies.some(({ untilReady }) => untilReady.some(({ value: { parts } }) => mayWaitFor(parts, daemonSet)));
 }
 
 /** The DaemonSets that policies name in `readyWhen` and wait for, with `--audit` too. */

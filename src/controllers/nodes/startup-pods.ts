@@ -120,10 +120,9 @@ export function watchStartupPods(
     return at !== undefined && performance.now() - at < EARLIER_PODS_MS;
   }
 
-  /** A watch that has become free is for the first node that is queued. */
   function ownOn(node: string): Found<readonly DaemonPodOnNode[]> | undefined {
-    const before = queued.has(node) ? [...queued].indexOf(node) : queued.size;
-    return single.has(node) || single.free() > before ? single.on(node) : undefined;
+    const isNext = queued.has(node) ? nextNodes().includes(node) : single.free() > queued.size;
+    return single.has(node) || isNext ? single.on(node) : undefined;
   }
 
   function end(node: string): void {
@@ -144,8 +143,14 @@ export function watchStartupPods(
     return TURN_CHECK_MS;
   }
 
-  /** The first nodes that are queued can have watches of their own. */
   function promote(): void {
-    for (const node of [...queued].slice(0, single.free())) onChange(node);
+    for (const node of nextNodes()) onChange(node);
+  }
+
+  /** The nodes that the free watches are for: the first ones that are queued. */
+  function nextNodes(): string[] {
+    const free = single.free();
+    // Each step of a node that does not wait asks for them, and thousands may be queued.
+    return free === 0 ? [] : [...queued].slice(0, free);
   }
 }

@@ -12,8 +12,8 @@ import { foundIn } from './watch-group.ts';
 export interface StartupWatches {
   readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries' | 'unreadable'> &
     Pick<Reading, 'isSynced' | 'isRefused'>;
-  readonly pods: Pick<StartupPods, 'on' | 'end'>;
-  readonly csiNodes: Pick<CsiNodes, 'on' | 'end'>;
+  readonly pods: Pick<StartupPods, 'on'>;
+  readonly csiNodes: Pick<CsiNodes, 'on'>;
   readonly rights: Pick<Rights, 'permits'>;
 }
 
@@ -26,15 +26,14 @@ export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights
         all: daemonSets.entries,
         unreadable: daemonSets.unreadable,
       })),
-    pods: (awaited) => reading('listPods', pods, () => pods.on(node, awaited)),
-    csiNode: () => reading('listCsiNodes', csiNodes, () => csiNodes.on(node.name)),
+    pods: (awaited) => ifPermitted('listPods', () => pods.on(node, awaited)),
+    csiNode: () => ifPermitted('listCsiNodes', () => csiNodes.on(node.name)),
   };
 
   /** Without the right, a watch would fail again and again. */
-  function reading<T>(right: OptionalRight, watches: { end(node: string): void }, read: () => Found<T>): Found<T> {
+  function ifPermitted<T>(right: OptionalRight, read: () => Found<T>): Found<T> {
     const isPermitted = rights.permits(right);
     if (isPermitted) return read();
-    watches.end(node.name);
     return isPermitted === false ? 'Refused' : 'Unread';
   }
 }

@@ -6,7 +6,7 @@ import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
-import { startupFaults } from '../../judge/policy/startup-faults.ts';
+import { conflictsAmong, startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
 import { shorten } from '../../kubernetes/text.ts';
@@ -53,7 +53,7 @@ type NodeEntry = Entry<ClusterNode>;
 export interface StartupWaits extends Controller {
   /** What a taint of the node waits for: see {@link StartupFacts}. */
   blockersOn(node: StoredNode): StartupFacts['blockers'];
-  /** Ends what is read for the node alone, and what its last step has not read. */
+  /** Ends what is read for the node alone and its last step has not read. */
   settled(node: string): void;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
@@ -78,8 +78,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const waitingNodes = trackWaitingNodes(kept, report, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
-  /** The nodes whose last step read pods: an unreadable DaemonSet, for example, is waited for without them. */
+  /** The nodes whose last step read pods, or a CSINode: an unreadable DaemonSet, for example, is waited for without pods. */
   const readingPods = new Set<string>();
+  const readingCsiNode = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
@@ -97,9 +98,13 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
         readingPods.add(node.name);
         return pods.on(node, awaited);
       },
-      end: pods.end,
     },
-    csiNodes,
+    csiNodes: {
+      on(node) {
+        readingCsiNode.add(node);
+        return csiNodes.on(node);
+      },
+    },
     rights,
   };
   daemonSets.synced.then(
@@ -132,8 +137,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 
   return {
     blockersOn(node) {
-      asking.delete(node.name);
-      readingPods.delete(node.name);
+      forgetStep(node.name);
       return ({ parts }, startup) => {
         asking.add(node.name);
         return startupBlockers(parts, node, sourcesOf(node, watches), startup);
@@ -142,11 +146,10 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     observe: waitingNodes.observe,
     settled(node) {
       if (!readingPods.has(node)) pods.end(node);
-      if (!asking.has(node)) csiNodes.end(node);
+      if (!readingCsiNode.has(node)) csiNodes.end(node);
     },
     forget(node) {
-      asking.delete(node);
-      readingPods.delete(node);
+      forgetStep(node);
       pods.forget(node);
       csiNodes.end(node);
     },
@@ -157,6 +160,11 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
+
+  /** What the node asked and read in its last step no longer counts. */
+  function forgetStep(node: string): void {
+    for (const nodes of [asking, readingPods, readingCsiNode]) nodes.delete(node);
+  }
 
   function checkAsking(): void {
     for (const node of [...asking]) check(node);
@@ -187,7 +195,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const all = compiled();
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
-        policies: all,
+        conflicts: conflictsAmong(all),
         daemonSetOf: ({ namespace, name }) =>
           daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,

@@ -23,8 +23,8 @@ export interface StartupFault {
 }
 
 export interface StartupSurroundings {
-  /** The policy and all others, compiled together. */
-  readonly policies: readonly CompiledTaintPolicy[];
+  /** The conflicts of the policy, perhaps with those of others. */
+  readonly conflicts: readonly StartupConflict[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
   ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | 'Unreadable' | undefined;
@@ -37,7 +37,7 @@ export function startupFaults(policy: CompiledTaintPolicy, surroundings: Startup
   if (!isEnforced(policy)) return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
-    ...conflictsAmong(surroundings.policies).flatMap((conflict) => conflictFaults(policy, conflict)),
+    ...surroundings.conflicts.flatMap((conflict) => conflictFaults(policy, conflict)),
   ];
 }
 
@@ -121,8 +121,8 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
     .sort();
 }
 
-/** A startup taint with its field and its policy, and the field of the policy that protects it. */
-interface Conflict {
+/** A startup taint with its field and its policy, and the field of the policy that protects it by its exact key, on nodes that both policies select. */
+export interface StartupConflict {
   readonly taint: Taint;
   readonly field: string;
   readonly of: CompiledTaintPolicy;
@@ -130,22 +130,34 @@ interface Conflict {
   readonly by: CompiledTaintPolicy;
 }
 
-/** The startup taints that a policy protects by their exact key, on nodes that both policies select. */
-const conflictsAmong = oncePer((policies: readonly CompiledTaintPolicy[]): Conflict[] =>
-  policies.filter(isEnforced).flatMap((of) =>
-    of.startup.flatMap(({ value: { taint }, field }) =>
-      policiesFor(policies, taint.key).flatMap((by) => {
-        const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
-        // Whether two selectors can meet takes longest to find out.
-        if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
-        return [{ taint, field, of, protectedBy, by }];
-      }),
-    ),
-  ),
+/** All conflicts among policies that were compiled together. */
+export const conflictsAmong = oncePer((policies: readonly CompiledTaintPolicy[]): StartupConflict[] =>
+  policies.flatMap((of) => conflictsBetween(of, policies)),
 );
 
+/** The conflicts of one of these policies, without a comparison of the others. */
+export function conflictsOf(policy: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
+  return policies.flatMap((of) => conflictsBetween(of, of === policy ? policies : [policy]));
+}
+
+/** The startup taints of a policy that one of these policies protects. */
+function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
+  if (!isEnforced(of)) return [];
+  return of.startup.flatMap(({ value: { taint }, field }) =>
+    policiesFor(policies, taint.key).flatMap((by) => {
+      const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
+      // Whether two selectors can meet takes longest to find out.
+      if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
+      return [{ taint, field, of, protectedBy, by }];
+    }),
+  );
+}
+
 /** A fault of both policies of the conflict. */
-function conflictFaults(policy: CompiledTaintPolicy, { taint, field, of, protectedBy, by }: Conflict): StartupFault[] {
+function conflictFaults(
+  policy: CompiledTaintPolicy,
+  { taint, field, of, protectedBy, by }: StartupConflict,
+): StartupFault[] {
   if (policy !== of && policy !== by) return [];
   const what = `startup taint ${formatTaint(taint)}`;
   const warning =

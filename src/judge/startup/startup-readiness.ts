@@ -1,6 +1,6 @@
 import {
   daemonSetName,
-  isAmong,
+  mayWaitFor,
   namesDaemonSet,
   needDaemonSets,
   type ReadyDaemonSet,
@@ -76,19 +76,18 @@ export function leftOutOnNode(
 }
 
 function ofDaemonSets(
-  { daemonSets: named, allDaemonSets }: ReadyParts,
+  parts: ReadyParts,
   node: StoredNode,
   { daemonSets, pods }: StartupSources,
   startup: StartupTaints,
 ): Blocker[] {
+  const { daemonSets: named, allDaemonSets } = parts;
   const known = daemonSets();
   if (typeof known === 'string') return [unfound('DaemonSets', 'DaemonSets', known)];
   const isUnknown = allDaemonSets.length > 0 && isUninitialized(node);
   const running = isUnknown ? [] : runningOn(allDaemonSets, node, known.value, startup);
   // Whether one of allDaemonSets that cannot be read runs on the node is not known.
-  const unreadable = [...known.value.unreadable()].filter(
-    (one) => namesDaemonSet(named, one) || allDaemonSets.some((all) => isAmong(all, one)),
-  );
+  const unreadable = [...known.value.unreadable()].filter((one) => mayWaitFor(parts, one));
   const readable = [...named, ...running].filter((one) => !namesDaemonSet(unreadable, one));
   const awaited = [...new Map(readable.map((one) => [daemonSetName(one), one])).values()];
   const blockers = [

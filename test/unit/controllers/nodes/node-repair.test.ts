@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type ClusterDaemonSet, projectDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
-import type { Change, ObjectName } from '../../../../src/cluster/watch/cached-objects.ts';
+import type { Change } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { rule } from '../../judge/node-drifts.ts';
-import { ALL_READ } from '../readings.ts';
 import { nodeEntry } from './node-entries.ts';
-import { startRepair } from './repaired-nodes.ts';
+import { NO_DAEMON_SETS, startRepair } from './repaired-nodes.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -287,17 +286,7 @@ describe('a write', () => {
 
   it('that the API server refuses is tried again soon after a DaemonSet has changed that the node waits for', async () => {
     const changes = createSubject<Change<ClusterDaemonSet>>();
-    const daemonSets = {
-      ...ALL_READ,
-      ...{
-        isStale: () => false,
-        unreadable: () => [],
-        get: () => undefined,
-        entries: () => [].values(),
-        changes,
-        staleChanges: createSubject<ObjectName>(),
-      },
-    };
+    const daemonSets = { ...NO_DAEMON_SETS, changes };
     const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
     const { beforeWrite, writes, taintsOf } = startRepair(
       { ...restore, q: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },

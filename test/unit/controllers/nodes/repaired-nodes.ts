@@ -40,7 +40,7 @@ const FOREIGN_FIELDS = [
   },
 ];
 
-const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
+export const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
   ...ALL_READ,
   isStale: () => false,
   unreadable: () => [],

@@ -7,6 +7,8 @@ import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by
 import { watchedObjects } from './watched-objects.ts';
 
 const CNI = { namespace: 'kube-system', name: 'cni' };
+/** As many as can have watches of their own. */
+const nodes = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
 const BY_DAEMON_SET = '/api/v1/namespaces/kube-system/pods?app=cni';
 
 const pod = (node: string, ready = false) => ({
@@ -145,7 +147,7 @@ describe('the pods of nodes that wait', () => {
   it('are watched by their DaemonSets for the nodes that are too many, until these no longer wait', async () => {
     const { api, onChange, pods, readyOn } = start();
     for (const node of ['n0', 'late', 'later']) api.put(pod(node));
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     expect(readyOn('late')).toBe('Unread');
     // All nodes are asked about again: the watch is of them all.
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);
@@ -167,7 +169,7 @@ describe('the pods of nodes that wait', () => {
     'share watches of their DaemonSets for at most 64,000 pods: $pods pods take $lists',
     async ({ pods: count, lists }) => {
       const { api, pods, readyOn } = start(count);
-      for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+      for (const node of nodes) readyOn(node);
       expect(readyOn('late')).toBe('Unread');
       await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES + lists);
       expect(api.requests.filter((one) => one === `LIST ${BY_DAEMON_SET}`)).toHaveLength(lists);
@@ -191,7 +193,7 @@ describe('the pods of nodes that wait', () => {
     async (one) => {
       const started = start(0);
       const { onChange, pods, readyOn } = started;
-      for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+      for (const node of nodes) readyOn(node);
       await expect.poll(() => readyOn('late')).toEqual([]);
       onChange.mockClear();
       one.grow(started);
@@ -207,7 +209,7 @@ describe('the pods of nodes that wait', () => {
   it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
     const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     const names = ['late', 'later', 'latest'];
     expect(names.map((node) => readyOn(node))).toEqual(names.map(() => 'Unread'));
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
@@ -226,9 +228,9 @@ describe('the pods of nodes that wait', () => {
   it('are watched in turn: a node that shared watches takes a free place if it waits for more than can be shared', async () => {
     const { api, pods, readyOn } = start(1);
     api.put(pod('late', true));
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     await expect.poll(() => readyOn('late')).toEqual([true]);
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) pods.end(`n${index}`);
+    for (const node of nodes) pods.end(node);
     await expect.poll(() => readyOn('late', 0, [CNI, { ...CNI, name: 'huge' }])).toEqual([true]);
     // Nothing is shared any more.
     await expect.poll(api.watching).toBe(1);
@@ -246,7 +248,7 @@ describe('the pods of nodes that wait', () => {
     const { api, onChange, pods, daemonSet, readyOn } = started;
     pods.watchNew([daemonSet]);
     await expect.poll(api.watching).toBe(1);
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     expect([readyOn('late'), readyOn('later')]).toEqual(['Unread', 'Unread']);
     await expect.poll(api.watching).toBe(1 + MAX_SINGLE_WATCHES);
     onChange.mockClear();
@@ -262,11 +264,11 @@ describe('the pods of nodes that wait', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     const asked = () => onChange.mock.calls.splice(0).map(([node]) => node);
     await vi.advanceTimersByTimeAsync(60_000);
     asked();
-    // Nobody waits for their watches.
+    // No node is queued.
     expect(readyOn('n0')).toEqual([]);
     expect(readyOn('late')).toBe('Unread');
     await vi.advanceTimersByTimeAsync(11_000);
@@ -288,7 +290,7 @@ describe('the pods of nodes that wait', () => {
     onTestFinished(() => void vi.useRealTimers());
     const { api, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     api.refuse(500);
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     readyOn('late');
     await vi.advanceTimersByTimeAsync(60_000);
     api.refuse(undefined);
@@ -299,7 +301,7 @@ describe('the pods of nodes that wait', () => {
 
   it('are refused also to the nodes that share the watches of their DaemonSets', async () => {
     const { api, onChange, pods, readyOn } = start();
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) readyOn(`n${index}`);
+    for (const node of nodes) readyOn(node);
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     api.refuse(403);
     expect(readyOn('late')).toBe('Unread');

@@ -5,14 +5,18 @@ import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
-import { watchedObjects } from './watched-objects.ts';
+import { type WatchedObject, watchedObjects } from './watched-objects.ts';
+
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const NAMED: ReadyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+const policies = (readyWhen: ReadyWhen) => ({ p: rule('Restore', { ...TAINT, ensure: 'UntilReady', readyWhen }) });
 
 /** What a node reads of DaemonSets while the API server answers lists like this. */
 async function start(status: number | undefined) {
   const api = watchedObjects();
   api.refuse(status);
   const { daemonSets, stop } = watchCluster(api.run, api.client);
-  const unused = { on: () => 'Unread' as const, end() {} };
+  const unused = { on: () => 'Unread' as const };
   const rights = { permits: () => true };
   const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
   const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
@@ -53,18 +57,12 @@ it.each([
     const api = watchedObjects();
     api.refuse(before ?? 403);
     const { daemonSets, stop } = watchCluster(api.run, api.client);
-    const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-    const readyWhen = {
-      daemonSets: [{ namespace: 'kube-system', name: 'cni' }],
-      progressDeadlineSeconds: 60,
-      afterDeadline: 'Remove' as const,
-    };
-    const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen });
-    const { taintsOf } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+    const readyWhen: ReadyWhen = { ...NAMED, progressDeadlineSeconds: 60, afterDeadline: 'Remove' };
+    const { taintsOf } = startRepair(policies(readyWhen), [nodeEntry('old', [TAINT])], { daemonSets });
     onTestFinished(stop);
     if (before !== undefined) {
       await expect.poll(() => api.requests.length).toBeGreaterThan(1);
-      expect(taintsOf('old')).toEqual([taint]);
+      expect(taintsOf('old')).toEqual([TAINT]);
       api.refuse(403);
     }
     await expect.poll(() => taintsOf('old')).toEqual([]);
@@ -85,25 +83,28 @@ function cniFor(hostnames: number) {
   };
 }
 
+/** A node waits with a startup taint in a cluster with this DaemonSet. */
+async function startWith(daemonSet: WatchedObject, readyWhen: ReadyWhen) {
+  const api = watchedObjects();
+  api.put(daemonSet);
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  return { api, ...startRepair(policies(readyWhen), [nodeEntry('old', [TAINT])], { daemonSets }) };
+}
+
 it.each<{ part: string; readyWhen: ReadyWhen; reasons: readonly string[] }>([
   {
     part: 'daemonSets',
-    readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+    readyWhen: NAMED,
     reasons: ['DaemonSetUnreadable', 'StartupTaintDeadlineExceeded'],
   },
   { part: 'allDaemonSets', readyWhen: { allDaemonSets: {} }, reasons: ['StartupTaintDeadlineExceeded'] },
 ])('$part: a DaemonSet that is too large to be read keeps the taint, and the reason is reported', async (one) => {
-  const api = watchedObjects();
-  api.put(cniFor(2_000));
-  const { daemonSets, stop } = watchCluster(api.run, api.client);
-  onTestFinished(stop);
-  await daemonSets.synced;
-  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-  const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen: one.readyWhen });
-  const { repair, taintsOf } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+  const { api, repair, taintsOf } = await startWith(cniFor(2_000), one.readyWhen);
   await expect.poll(() => repair.problems().map(({ reason }) => reason)).toEqual(one.reasons);
   for (const { message } of repair.problems()) expect(message).toContain('cannot read');
-  expect(taintsOf('old')).toEqual([taint]);
+  expect(taintsOf('old')).toEqual([TAINT]);
   if (one.part !== 'allDaemonSets') return;
   // It does not select the node.
   api.put(cniFor(1));
@@ -111,14 +112,7 @@ it.each<{ part: string; readyWhen: ReadyWhen; reasons: readonly string[] }>([
 });
 
 it('a startup taint no longer waits for a DaemonSet that was never readable, once it is deleted', async () => {
-  const api = watchedObjects();
-  api.put(cniFor(2_000));
-  const { daemonSets, stop } = watchCluster(api.run, api.client);
-  onTestFinished(stop);
-  await daemonSets.synced;
-  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-  const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen: { allDaemonSets: {} } });
-  const { repair, taintsOf } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+  const { api, repair, taintsOf } = await startWith(cniFor(2_000), { allDaemonSets: {} });
   await expect
     .poll(() => repair.problems().map(({ message }) => message))
     .toEqual([expect.stringContaining('cannot read')]);
@@ -127,46 +121,30 @@ it('a startup taint no longer waits for a DaemonSet that was never readable, onc
 });
 
 it('a node that waits for a DaemonSet learns that it cannot be read, and that it can be, with the same generation', async () => {
-  const api = watchedObjects();
   const { metadata, spec } = cniFor(1);
-  const put = (label: string) => {
+  const labelled = (label: string) => {
     const labels = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${label}-${index}`, label]));
-    api.put({ metadata: { ...metadata, labels, generation: 1 } as typeof metadata, spec });
+    return { metadata: { ...metadata, labels, generation: 1 }, spec };
   };
-  put('a');
-  const { daemonSets, stop } = watchCluster(api.run, api.client);
-  onTestFinished(stop);
-  await daemonSets.synced;
-  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
-  const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen });
-  const { repair, onProblems } = startRepair({ p: policy }, [nodeEntry('old', [taint])], { daemonSets });
+  const { api, repair, onProblems } = await startWith(labelled('a'), NAMED);
   const waits = () => repair.problems().find(({ reason }) => reason === 'StartupTaintDeadlineExceeded')?.message;
   await expect.poll(waits).toContain('DaemonSet kube-system/cni');
   expect(waits()).not.toContain('cannot read');
   onProblems.mockClear();
-  put('a'.repeat(300));
+  api.put(labelled('a'.repeat(300)));
   await expect.poll(waits).toContain('cannot read');
   expect(onProblems).toHaveBeenCalled();
-  put('a');
+  api.put(labelled('a'));
   await expect.poll(waits).not.toContain('cannot read');
 });
 
-it('the pods of a node are no longer watched once its taint waits for something else', async () => {
-  const api = watchedObjects();
-  api.put(cniFor(1));
-  const { daemonSets, stop } = watchCluster(api.run, api.client);
-  onTestFinished(stop);
-  await daemonSets.synced;
-  const taint = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-  const policy = (readyWhen: ReadyWhen) => ({ p: rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen }) });
-  const { metric, setPolicies } = startRepair(
-    policy({ daemonSets: [{ namespace: 'kube-system', name: 'cni' }] }),
-    [nodeEntry('old', [taint])],
-    { daemonSets },
-  );
+it.each([
+  { what: 'pods', resource: '"startup-pods"', readyWhen: NAMED },
+  { what: 'CSINode', resource: '"startup-csinodes"', readyWhen: { csiDrivers: [{ name: 'csi.example.com' }] } },
+])('a node whose taint waits for something else no longer has a watch: $what', async (one) => {
+  const { metric, setPolicies } = await startWith(cniFor(1), one.readyWhen);
   const connected = () => metric('taintkeeper_watch_connected');
-  await expect.poll(connected).toContain('"startup-pods"');
-  setPolicies(policy({ allocatable: [{ resource: 'example.com/gpu' }] }));
-  await expect.poll(connected).not.toContain('"startup-pods"');
+  await expect.poll(connected).toContain(one.resource);
+  setPolicies(policies({ allocatable: [{ resource: 'example.com/gpu' }] }));
+  await expect.poll(connected).not.toContain(one.resource);
 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type StartupSurroundings, startupFaults, startupNotes } from '../../../../src/judge/policy/startup-faults.ts';
+import {
+  conflictsAmong,
+  conflictsOf,
+  type StartupSurroundings,
+  startupFaults,
+  startupNotes,
+} from '../../../../src/judge/policy/startup-faults.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -14,7 +20,7 @@ const STARTUP: TaintRule = {
 const EVERYTHING: Toleration[] = [{ operator: 'Exists' }];
 const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
 
-interface Surroundings extends Partial<Omit<StartupSurroundings, 'policies'>> {
+interface Surroundings extends Partial<Omit<StartupSurroundings, 'conflicts'>> {
   readonly others?: Readonly<Record<string, Partial<TaintPolicySpec>>>;
   readonly audit?: boolean;
 }
@@ -31,12 +37,11 @@ function faults(
   const all = policySet({ taint: Object.fromEntries(specs) }, { audit }).taintPolicies;
   const policy = all.find(({ name }) => name === 'p');
   if (!policy) throw new Error('policy p was not compiled');
-  return startupFaults(policy, {
-    policies: all,
-    daemonSetOf,
-    replicas: [{ tolerations: EVERYTHING }],
-    ...surroundings,
-  });
+  const faultsWith = (conflicts: StartupSurroundings['conflicts']) =>
+    startupFaults(policy, { conflicts, daemonSetOf, replicas: [{ tolerations: EVERYTHING }], ...surroundings });
+  const found = faultsWith(conflictsAmong(all));
+  expect(faultsWith(conflictsOf(policy, all))).toEqual(found);
+  return found;
 }
 
 describe('a problem that keeps a startup taint on new nodes', () => {
@@ -99,7 +104,7 @@ describe('a problem that keeps a startup taint on new nodes', () => {
 it('a part of readyWhen that this version does not know keeps the taint', () => {
   const readyWhen = { daemonSets: [CNI], future: 1, next: 1 };
   const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] } });
-  expect(policy && startupFaults(policy, { policies: [policy], daemonSetOf, replicas: [] })).toEqual(
+  expect(policy && startupFaults(policy, { conflicts: [], daemonSetOf, replicas: [] })).toEqual(
     ['future', 'next'].map((part) => {
       const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;
       const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
@@ -168,6 +173,24 @@ describe('a policy that protects a startup taint by its key', () => {
 
   it('is none of a third policy', () => {
     expect(faults({ taints: [{ key: 'a' }] }, { others: { network: {}, exact: protecting() } })).toEqual([]);
+  });
+
+  it('is found for one policy without a comparison of the others', () => {
+    const network: TaintPolicySpec = { mode: 'Restore', taints: [STARTUP] };
+    const exact: TaintPolicySpec = { mode: 'Deny', taints: [{ key: STARTUP.key }] };
+    const p: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a' }] };
+    const audited: TaintPolicySpec = { ...network, mode: 'Audit' };
+    const { taintPolicies } = policySet({ taint: { network, exact, p, audited } });
+    const pairs = taintPolicies.map((policy) => [
+      policy.name,
+      conflictsOf(policy, taintPolicies).map(({ of, by }) => [of.name, by.name]),
+    ]);
+    expect(Object.fromEntries(pairs)).toEqual({
+      audited: [],
+      exact: [['network', 'exact']],
+      network: [['network', 'exact']],
+      p: [],
+    });
   });
 
   it('is none where no node has the labels of both', () => {
