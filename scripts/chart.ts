@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GRANTS } from '../src/cluster/rights.ts';
+import { GRANTS } from '../src/cluster/rights/rights.ts';
 import { runHelm } from '../test/control-plane/helm.ts';
 import { admissionFiles } from './admission.ts';
 import { crdFiles } from './crds.ts';

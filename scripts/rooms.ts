@@ -29,7 +29,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     'judge/policy': 'what is said of a policy: findings, warnings, contradictions',
   },
   {
-    conditions: 'the same decisions as CEL expressions',
+    'cel-rules': 'the rules of judge as CEL expressions: match conditions, and parts of native policies',
     coverage: 'where the cluster lacks daemon pods, and what closes the gaps',
     'node-pools': 'compares node pools with the taints of policies',
     recovery: 'which stuck daemon pods are deleted',
@@ -65,7 +65,7 @@ export const PURE_ROOMS = [
   'judge/startup',
   'judge/node',
   'judge/policy',
-  'conditions',
+  'cel-rules',
   'coverage',
   'node-pools',
   'recovery',

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
+import type { RegisteredWebhooks } from './cluster/admission-registration/webhook-configurations.ts';
+import type { CertificateSecret } from './cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
-import type { ClusterPolicies } from './cluster/policies.ts';
-import type { CertificateSecret } from './cluster/secret-keeper.ts';
-import type { ServiceRef } from './cluster/service-endpoint.ts';
-import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
+import type { ServiceRef } from './cluster/installation/service-endpoint.ts';
+import type { ClusterPolicies } from './cluster/policies/policies.ts';
 import { startBackstop } from './controllers/backstop/backstop-controller.ts';
 import { startCertificateRotation } from './controllers/certificates/certificate-rotation.ts';
 import type { ClusterMetrics } from './controllers/cluster-metrics.ts';

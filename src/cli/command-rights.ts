@@ -1,8 +1,8 @@
+import { NATIVE_RESOURCES } from '../cluster/admission-registration/native-policies.ts';
+import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiError } from '../cluster/client/api-error.ts';
-import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
-import { OWN_SECRET } from '../cluster/own-names.ts';
-import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
-import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { OWN_SECRET } from '../cluster/installation/own-names.ts';
+import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import { InputError } from '../files/text-files.ts';
 
 /** A rule of RBAC. */

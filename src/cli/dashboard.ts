@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { Command } from 'commander';
-import { forwardPort } from '../cluster/forwarded-port.ts';
-import { findLeaderPod, type LeaderPod } from '../cluster/leader-pod.ts';
-import { openTunnel, webSocketHandler } from '../cluster/tunnel.ts';
+import { findLeaderPod, type LeaderPod } from '../cluster/lease/leader-pod.ts';
+import { forwardPort } from '../cluster/port-forward/forwarded-port.ts';
+import { openTunnel, webSocketHandler } from '../cluster/port-forward/tunnel.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';

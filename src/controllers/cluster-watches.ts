@@ -1,5 +1,5 @@
-import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/cluster-objects.ts';
 import type { Change, ObjectName } from '../cluster/watch/cached-objects.ts';
+import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/watch/cluster-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/pause.ts';

@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../cluster/policy-object.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { SelectingKind } from '../policy/policy.ts';
 import type { NativeReason, ReportedCondition, StalledReason } from '../policy/status-conditions.ts';

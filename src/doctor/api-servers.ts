@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { isReadyEndpoint, listEndpointSlices } from '../cluster/endpoint-slices.ts';
+import { isReadyEndpoint, listEndpointSlices } from '../cluster/installation/endpoint-slices.ts';
 import { messageOf } from '../runtime/error-message.ts';
 import { hostPort } from './dial.ts';
 import { type Reading, read, unreadable } from './reading.ts';

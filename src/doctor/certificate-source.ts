@@ -1,4 +1,4 @@
-import { OWN_SECRET } from '../cluster/own-names.ts';
+import { OWN_SECRET } from '../cluster/installation/own-names.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { isReady, type PodObject } from '../objects/pod-object.ts';
 import { argument } from './serve-arguments.ts';

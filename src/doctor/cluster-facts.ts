@@ -1,10 +1,10 @@
+import { ADMISSION_REGISTRATION } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
-import { projectDaemonSet } from '../cluster/cluster-objects.ts';
-import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
-import { undefinedKinds } from '../cluster/policy-definitions.ts';
-import type { PolicyObject } from '../cluster/policy-object.ts';
+import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/nodes/node-pools.ts';
+import { undefinedKinds } from '../cluster/policies/policy-definitions.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
+import { projectDaemonSet } from '../cluster/watch/cluster-objects.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { ADMISSION_REGISTRATION } from '../cluster/webhook-configurations.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';

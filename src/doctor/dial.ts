@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { connect, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import { selfCheckReview } from '../cluster/self-check-review.ts';
+import { selfCheckReview } from '../cluster/installation/self-check-review.ts';
 import { messageOf } from '../runtime/error-message.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { OWN_SERVICE } from '../cluster/own-names.ts';
-import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
+import { OWN_SERVICE } from '../cluster/installation/own-names.ts';
+import { boundNamespaces, calledService } from '../cluster/installation/own-namespaces.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { RELEASE_ANNOTATION } from '../coverage/workload.ts';
 import { isDnsSubdomain, own, type StringMap } from '../kubernetes/label-selector.ts';

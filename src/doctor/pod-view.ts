@@ -1,4 +1,4 @@
-import { viewReplica } from '../cluster/replica-pods.ts';
+import { viewReplica } from '../cluster/installation/replica-pods.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import type { PlacedReplica } from '../scheduling/replica-spread.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { listPolicies } from '../cluster/policies.ts';
-import type { PolicyObject } from '../cluster/policy-object.ts';
-import { POLICY_KINDS } from '../cluster/policy-paths.ts';
+import { listPolicies } from '../cluster/policies/policies.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
+import { POLICY_KINDS } from '../cluster/policies/policy-paths.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 

@@ -1,7 +1,7 @@
 import { issuerOf } from '../certs/distinguished-name.ts';
 import { parseCertificates, signerOf } from '../certs/inspect.ts';
 import { isIssuedByUs } from '../certs/issue.ts';
-import { caBundleOf } from '../cluster/webhook-configurations.ts';
+import { caBundleOf } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { Dialled } from './dial.ts';
 import type { ServiceFacts } from './service-facts.ts';
 

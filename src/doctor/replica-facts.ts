@@ -1,9 +1,9 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
-import { type EndpointSlice, isReadyEndpoint, podOf } from '../cluster/endpoint-slices.ts';
-import { type CniPod, listCniPodsOn } from '../cluster/node-pods.ts';
-import { selfCheckReview } from '../cluster/self-check-review.ts';
-import { openTunnel } from '../cluster/tunnel.ts';
+import { type EndpointSlice, isReadyEndpoint, podOf } from '../cluster/installation/endpoint-slices.ts';
+import { selfCheckReview } from '../cluster/installation/self-check-review.ts';
+import { type CniPod, listCniPodsOn } from '../cluster/nodes/node-pods.ts';
+import { openTunnel } from '../cluster/port-forward/tunnel.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { openOrAborted } from '../runtime/pause.ts';
 import type { Check } from '../server/admin-server.ts';

@@ -1,6 +1,7 @@
-import { type Access, isAllowed, type Subject, whoAmI } from '../cluster/access-review.ts';
+import { CONFIGURATION_NAME } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
+import { type Access, isAllowed, type Subject, whoAmI } from '../cluster/rights/access-review.ts';
 import {
   accessesOf,
   type NamedObjects,
@@ -8,8 +9,7 @@ import {
   type NeededRule,
   OPTIONAL_RIGHT_NAMES,
   OPTIONAL_RIGHTS,
-} from '../cluster/rights.ts';
-import { CONFIGURATION_NAME } from '../cluster/webhook-configurations.ts';
+} from '../cluster/rights/rights.ts';
 import { serviceAccountUser } from '../judge/request/pod-authorization.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';

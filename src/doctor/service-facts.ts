@@ -1,9 +1,9 @@
 import type { StoredFiles } from '../certs/certificate-files.ts';
-import { readSecret } from '../cluster/certificate-secret.ts';
+import { readWebhooks, type Webhook } from '../cluster/admission-registration/webhook-configurations.ts';
+import { readSecret } from '../cluster/certificates/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { type EndpointSlice, listEndpointSlices } from '../cluster/endpoint-slices.ts';
+import { type EndpointSlice, listEndpointSlices } from '../cluster/installation/endpoint-slices.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import { isOfDeployment, type PodObject } from '../objects/pod-object.ts';
 import { type CertificateSource, certificateSources } from './certificate-source.ts';

@@ -1,10 +1,10 @@
 import type { AdmissionRequest } from '../admission/admission-review.ts';
 import { judgeRequest } from '../admission/judge-request.ts';
-import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { isOurs, OWN_SUFFIX } from '../cluster/own-names.ts';
-import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
+import { isOurs, OWN_SUFFIX } from '../cluster/installation/own-names.ts';
+import { type PolicyObject, policiesInForce } from '../cluster/policies/policy-object.ts';
+import { whoAmI } from '../cluster/rights/access-review.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { PHASES } from '../judge/decision.ts';
 import { isPattern } from '../kubernetes/pattern.ts';

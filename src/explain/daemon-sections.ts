@@ -1,4 +1,4 @@
-import { policiesInForce } from '../cluster/policy-object.ts';
+import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';

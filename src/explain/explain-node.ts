@@ -1,8 +1,8 @@
-import { policiesInForce } from '../cluster/policy-object.ts';
+import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
-import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/startup-taints.ts';
+import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/remaining-startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';

@@ -1,4 +1,4 @@
-import type { podStateOf } from '../cluster/daemon-pods.ts';
+import type { podStateOf } from '../cluster/nodes/daemon-pods.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import {
   askedKeys,

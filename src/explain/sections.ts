@@ -1,4 +1,4 @@
-import { type PolicyObject, whyUnusable } from '../cluster/policy-object.ts';
+import { type PolicyObject, whyUnusable } from '../cluster/policies/policy-object.ts';
 import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';

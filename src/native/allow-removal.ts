@@ -10,8 +10,8 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
-import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
-import { EXACT_NAME, FORMATTED } from '../conditions/taints.ts';
+import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
+import { EXACT_NAME, FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-patch.ts';
 import { ENTRIES, MAX_ENTRIES, SPLIT_COST } from './node-variables.ts';

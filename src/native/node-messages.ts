@@ -1,6 +1,6 @@
 import { cel, composed, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
 import { each } from '../cel/lists.ts';
-import { FORMATTED } from '../conditions/taints.ts';
+import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';

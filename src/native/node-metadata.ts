@@ -5,8 +5,8 @@ import {
   ALLOW_REMOVAL_CHANGES,
   annotationOf,
   STARTUP_BOOT,
-} from '../conditions/node-update.ts';
-import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
+} from '../cel-rules/node-update.ts';
+import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
 import type { NativeManifest, ResourceRule } from './native-policy.ts';

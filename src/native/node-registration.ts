@@ -11,10 +11,10 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
-import { conditionsOf } from '../conditions/node-policies.ts';
-import { ALLOWS_ITSELF } from '../conditions/node-update.ts';
-import { LABELS } from '../conditions/selection.ts';
-import { declaredLiteral, IDENTITY, lacksRequired, taintsOf } from '../conditions/taints.ts';
+import { conditionsOf } from '../cel-rules/node-policies.ts';
+import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
+import { LABELS } from '../cel-rules/selection.ts';
+import { declaredLiteral, IDENTITY, lacksRequired, taintsOf } from '../cel-rules/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';

@@ -1,9 +1,9 @@
 import { all, any, cel, choose, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { EMPTY, isIn, those, together } from '../cel/lists.ts';
-import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
-import { ALLOW_REMOVAL_AFTER } from '../conditions/node-update.ts';
-import { isProtected } from '../conditions/protected-taints.ts';
-import { IS_NODE } from '../conditions/selection.ts';
+import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
+import { ALLOW_REMOVAL_AFTER } from '../cel-rules/node-update.ts';
+import { isProtected } from '../cel-rules/protected-taints.ts';
+import { IS_NODE } from '../cel-rules/selection.ts';
 import {
   ADDS_TAINTS,
   EXACT_NAME,
@@ -13,7 +13,7 @@ import {
   isOneOfNames,
   notAmong,
   REMOVES_TAINTS,
-} from '../conditions/taints.ts';
+} from '../cel-rules/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';

@@ -1,11 +1,11 @@
 import { all, any, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
 import { each, those, together } from '../cel/lists.ts';
-import { beginsToSelect, conditionsOf } from '../conditions/node-policies.ts';
-import { LABELS_CHANGE } from '../conditions/node-update.ts';
-import { isProtected } from '../conditions/protected-taints.ts';
-import { IS_NODE } from '../conditions/selection.ts';
-import { settableOnSelection } from '../conditions/taint-changes.ts';
-import { IDENTITY, lacksRequired } from '../conditions/taints.ts';
+import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
+import { LABELS_CHANGE } from '../cel-rules/node-update.ts';
+import { isProtected } from '../cel-rules/protected-taints.ts';
+import { IS_NODE } from '../cel-rules/selection.ts';
+import { settableOnSelection } from '../cel-rules/taint-changes.ts';
+import { IDENTITY, lacksRequired } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';

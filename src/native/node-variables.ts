@@ -11,11 +11,11 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { isIn, those } from '../cel/lists.ts';
-import { type Corrections, corrections } from '../conditions/corrected-values.ts';
-import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../conditions/node-policies.ts';
-import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../conditions/node-update.ts';
-import { isProtected, isTransientByName } from '../conditions/protected-taints.ts';
-import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
+import { type Corrections, corrections } from '../cel-rules/corrected-values.ts';
+import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../cel-rules/node-policies.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../cel-rules/node-update.ts';
+import { isProtected, isTransientByName } from '../cel-rules/protected-taints.ts';
+import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import {
   ADDED,
   EXACT_NAME,
@@ -25,7 +25,7 @@ import {
   removed,
   TAINTS_AFTER,
   TAINTS_BEFORE,
-} from '../conditions/taints.ts';
+} from '../cel-rules/taints.ts';
 import { MAX_ALLOW_REMOVAL_ENTRIES, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';

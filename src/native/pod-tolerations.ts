@@ -13,8 +13,8 @@ import {
 } from '../cel/expression.ts';
 import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
-import { VALUE } from '../conditions/taints.ts';
+import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
+import { VALUE } from '../cel-rules/taints.ts';
 import {
   DEFAULT_SERVICE_ACCOUNT,
   type RestrictedKey,

@@ -18,7 +18,7 @@ import {
   rangeLiteral,
   secondsLiteral,
   TOLERATIONS,
-} from '../conditions/daemon-sets.ts';
+} from '../cel-rules/daemon-sets.ts';
 import { resultKey } from '../judge/outcomes.ts';
 import { alwaysTolerated, formatSeconds, formatToleration, rangesOf } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';

@@ -11,7 +11,7 @@ import {
 } from '../cel/expression.ts';
 import { indented } from '../cel/layout.ts';
 import { listOf } from '../cel/lists.ts';
-import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../conditions/daemon-sets.ts';
+import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
 import { askedRanges, inOrder, type RequiredToleration } from '../judge/request/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';

@@ -10,7 +10,7 @@ import {
   selectsDaemonSet,
   TOLERATIONS,
   TOLERATIONS_BEFORE,
-} from '../conditions/daemon-sets.ts';
+} from '../cel-rules/daemon-sets.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';

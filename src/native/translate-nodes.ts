@@ -1,6 +1,6 @@
 import { all, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
-import { REMOVES_TAINTS } from '../conditions/taints.ts';
+import { REMOVES_TAINTS } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import { resultKey } from '../judge/outcomes.ts';

@@ -1,4 +1,4 @@
-import type { ClusterNode } from '../cluster/cluster-objects.ts';
+import type { ClusterNode } from '../cluster/watch/cluster-objects.ts';
 import { isOnlyAudit, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';

@@ -2,13 +2,13 @@ import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { EXPIRES_SOON_MS, hasCa } from '../certs/inspect.ts';
-import type { PolicyObject } from '../cluster/policy-object.ts';
 import {
   CONFIGURATIONS,
   type ConfigurationPhase,
   caBundleOf,
   type RegisteredWebhooks,
-} from '../cluster/webhook-configurations.ts';
+} from '../cluster/admission-registration/webhook-configurations.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { modeOf, type Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { formatProblem } from '../policy/problem.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PolicyObject } from '../cluster/policy-object.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
+import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
+import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { confirmedTime } from '../cluster/client/confirmed-time.ts';
+import { OWN_SECRET, OWN_SERVICE } from '../cluster/installation/own-names.ts';
 import { isLed } from '../cluster/lease/lease.ts';
-import { OWN_SECRET, OWN_SERVICE } from '../cluster/own-names.ts';
-import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
-import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import { retry } from '../runtime/retry.ts';
 
 export interface CertificateOptions {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { ClusterPolicies } from '../cluster/policies.ts';
-import type { PolicyObject } from '../cluster/policy-object.ts';
+import type { ClusterPolicies } from '../cluster/policies/policies.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import type { PolicyLoad } from '../files/policy-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind, type TaintPolicy } from '../policy/policy.ts';

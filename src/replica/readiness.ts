@@ -10,11 +10,11 @@ import {
   invalidAt,
   parseCertificates,
 } from '../certs/inspect.ts';
-import type { ClusterPolicies } from '../cluster/policies.ts';
-import { definitionOf } from '../cluster/policy-definitions.ts';
-import type { PolicyObject } from '../cluster/policy-object.ts';
-import { POLICY_RESOURCES } from '../cluster/policy-paths.ts';
-import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
+import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
+import type { ClusterPolicies } from '../cluster/policies/policies.ts';
+import { definitionOf } from '../cluster/policies/policy-definitions.ts';
+import type { PolicyObject } from '../cluster/policies/policy-object.ts';
+import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';

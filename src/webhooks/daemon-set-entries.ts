@@ -11,8 +11,8 @@ import {
   secondsLiteral,
   selectsDaemonSet,
   TOLERATIONS,
-} from '../conditions/daemon-sets.ts';
-import { existsAmong } from '../conditions/taint-changes.ts';
+} from '../cel-rules/daemon-sets.ts';
+import { existsAmong } from '../cel-rules/taint-changes.ts';
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated, rangesOf } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';

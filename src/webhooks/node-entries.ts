@@ -1,11 +1,11 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
-import { leavablePolicies } from '../conditions/ended-startup-taints.ts';
-import { conditionsOf, rulesOf } from '../conditions/node-policies.ts';
-import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../conditions/node-update.ts';
-import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
-import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
-import { taintsOf } from '../conditions/taints.ts';
+import { leavablePolicies } from '../cel-rules/ended-startup-taints.ts';
+import { conditionsOf, rulesOf } from '../cel-rules/node-policies.ts';
+import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../cel-rules/node-update.ts';
+import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
+import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
+import { taintsOf } from '../cel-rules/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';

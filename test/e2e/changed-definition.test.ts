@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../src/cluster/client/api-client.ts';
-import { watchPolicies } from '../../src/cluster/policies.ts';
+import { watchPolicies } from '../../src/cluster/policies/policies.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';

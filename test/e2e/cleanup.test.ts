@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Cleaned, clean } from '../../src/cli/cleanup/cleaning.ts';
 import { findLeftovers } from '../../src/cli/cleanup/leftovers.ts';
+import { NATIVE_RESOURCES } from '../../src/cluster/admission-registration/native-policies.ts';
 import { connect } from '../../src/cluster/client/api-client.ts';
-import { NATIVE_RESOURCES } from '../../src/cluster/native-policies.ts';
 import { grantRules } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

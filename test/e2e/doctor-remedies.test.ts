@@ -2,9 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATIONS,
+} from '../../src/cluster/admission-registration/webhook-configurations.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
-import { POLICY_RESOURCES } from '../../src/cluster/policy-paths.ts';
-import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../../src/cluster/webhook-configurations.ts';
+import { POLICY_RESOURCES } from '../../src/cluster/policies/policy-paths.ts';
 import type { CheckName } from '../../src/doctor/check.ts';
 import { checkAdmission } from '../../src/doctor/checks/admission.ts';
 import { checkEndpoints } from '../../src/doctor/checks/endpoints.ts';

@@ -2,9 +2,9 @@ import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { type Answer, succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
-import { daemonSetObject, type GeneratedObject, nodeObject } from '../unit/conditions/objects.ts';
-import { admissionRequest, sentObject, targetOf } from '../unit/conditions/requests.ts';
-import { DAEMON_SET_PLACES, type DaemonSetState, type NodeState, type Request } from '../unit/conditions/scenarios.ts';
+import { daemonSetObject, type GeneratedObject, nodeObject } from '../unit/cel-rules/objects.ts';
+import { admissionRequest, sentObject, targetOf } from '../unit/cel-rules/requests.ts';
+import { DAEMON_SET_PLACES, type DaemonSetState, type NodeState, type Request } from '../unit/cel-rules/scenarios.ts';
 import type { Call, EntryRig } from './match-conditions-rig.ts';
 
 interface StoredObject extends GeneratedObject {

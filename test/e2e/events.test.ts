@@ -10,7 +10,7 @@ import { judgeRequest } from '../../src/admission/judge-request.ts';
 import { eventsOf, objectToCreate } from '../../src/admission/request-events.ts';
 import { answer } from '../../src/admission/response.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
-import { type Creations, followCreations } from '../../src/cluster/creations.ts';
+import { type Creations, followCreations } from '../../src/cluster/events/creations.ts';
 import { createEventRecorder, type EventRecorder } from '../../src/cluster/events/event-recorder.ts';
 import { EVENT_TIMINGS } from '../../src/cluster/events/event-series.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';

@@ -10,21 +10,16 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { applied } from '../fuzz/patches.ts';
 import { inCase } from '../in-case.ts';
 import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
-import {
-  daemonSetRequest,
-  taintPolicies,
-  tolerationPolicies,
-  updateRequest,
-} from '../unit/conditions/case-requests.ts';
+import { daemonSetRequest, taintPolicies, tolerationPolicies, updateRequest } from '../unit/cel-rules/case-requests.ts';
 import {
   CALLS_AND_OUTCOMES,
   countFits,
   type ExpectedCalls,
   expectedCalls,
   warned,
-} from '../unit/conditions/expected-calls.ts';
-import { taintsOf, tolerationsOf, withoutEmpty } from '../unit/conditions/objects.ts';
-import { scenario } from '../unit/conditions/scenarios.ts';
+} from '../unit/cel-rules/expected-calls.ts';
+import { taintsOf, tolerationsOf, withoutEmpty } from '../unit/cel-rules/objects.ts';
+import { scenario } from '../unit/cel-rules/scenarios.ts';
 import { SENT_DAEMON_SET_CASES } from '../unit/judge/request/daemon-set-cases.ts';
 import { USER_UPDATE_CASES } from '../unit/judge/request/update-cases.ts';
 import { type Made, make, prepare } from './dry-run-requests.ts';

@@ -3,7 +3,7 @@ import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import { developer } from '../control-plane/users.ts';
-import { DAEMON_SET_PLACES, type DaemonSetState, type Request } from '../unit/conditions/scenarios.ts';
+import { DAEMON_SET_PLACES, type DaemonSetState, type Request } from '../unit/cel-rules/scenarios.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labels } from '../unit/policy/selector-cases.ts';
 import { readPolicy } from './policy-objects.ts';

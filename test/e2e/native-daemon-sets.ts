@@ -5,7 +5,7 @@ import { atMost } from '../../src/kubernetes/text.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { inCase } from '../in-case.ts';
-import { tolerationsOf } from '../unit/conditions/objects.ts';
+import { tolerationsOf } from '../unit/cel-rules/objects.ts';
 import type { Made } from './dry-run-requests.ts';
 import type { NativeRig } from './native-rig.ts';
 

@@ -14,8 +14,8 @@ import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { inCase } from '../in-case.ts';
 import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
-import { OUTCOMES } from '../unit/conditions/expected-calls.ts';
-import { nodeScenario } from '../unit/conditions/scenarios.ts';
+import { OUTCOMES } from '../unit/cel-rules/expected-calls.ts';
+import { nodeScenario } from '../unit/cel-rules/scenarios.ts';
 import { type Made, make, prepare } from './dry-run-requests.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 

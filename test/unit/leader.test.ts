@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { trackCaTrust } from '../../src/certs/ca-trust.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../src/cluster/client/api-error.ts';
-import { viewPolicy } from '../../src/cluster/policy-object.ts';
+import { viewPolicy } from '../../src/cluster/policies/policy-object.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';

@@ -8,9 +8,14 @@ import {
   servingFault,
 } from '../../certs/inspect.ts';
 import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
-import { readSecret, type SecretRef, type SecretState, writeSecret } from '../../cluster/certificate-secret.ts';
+import {
+  readSecret,
+  type SecretRef,
+  type SecretState,
+  writeSecret,
+} from '../../cluster/certificates/certificate-secret.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
-import { OWN_SECRET } from '../../cluster/own-names.ts';
+import { OWN_SECRET } from '../../cluster/installation/own-names.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { parseSeconds } from '../options.ts';

@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
 import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../../certs/certificate-report.ts';
-import { readSecret } from '../../cluster/certificate-secret.ts';
+import { caBundleOf, readWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
+import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
-import { OWN_SECRET } from '../../cluster/own-names.ts';
-import { caBundleOf, readWebhooks } from '../../cluster/webhook-configurations.ts';
+import { OWN_SECRET } from '../../cluster/installation/own-names.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
 import { formatAs } from '../output/format.ts';

@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../../cluster/policy-object.ts';
+import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Level } from '../../explain/sections.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count, objectTitle, printable } from '../../kubernetes/text.ts';

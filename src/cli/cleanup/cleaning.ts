@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal, isNotFound } from '../../cluster/client/api-error.ts';
-import type { ClusterNode } from '../../cluster/cluster-objects.ts';
-import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
+import { patchIfUnchanged } from '../../cluster/client/conditional-patch.ts';
+import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/text.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';

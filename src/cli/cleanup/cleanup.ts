@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { type PolicyObject, whyUnusable } from '../../cluster/policy-object.ts';
+import { type PolicyObject, whyUnusable } from '../../cluster/policies/policy-object.ts';
 import { count } from '../../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';

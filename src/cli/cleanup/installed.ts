@@ -1,8 +1,17 @@
+import {
+  isWrittenByLeader,
+  listNative,
+  type NativeObject,
+  servedVersions,
+} from '../../cluster/admission-registration/native-policies.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+} from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
-import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../../cluster/webhook-configurations.ts';
 import { InputError } from '../../files/text-files.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { missingRightError } from '../command-rights.ts';

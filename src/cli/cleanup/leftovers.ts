@@ -1,14 +1,14 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
+import { listPolicies } from '../../cluster/policies/policies.ts';
+import { undefinedKinds } from '../../cluster/policies/policy-definitions.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import {
   type ClusterDaemonSet,
   type ClusterNode,
   projectDaemonSet,
   projectNode,
-} from '../../cluster/cluster-objects.ts';
-import { listPolicies } from '../../cluster/policies.ts';
-import { undefinedKinds } from '../../cluster/policy-definitions.ts';
-import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
+} from '../../cluster/watch/cluster-objects.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';

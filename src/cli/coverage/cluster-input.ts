@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
-import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
-import { listNodes } from '../../cluster/nodes.ts';
-import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
+import { type DaemonPodOwner, listDaemonPods } from '../../cluster/nodes/daemon-pods.ts';
+import { listNodes } from '../../cluster/nodes/nodes.ts';
+import { policiesInForce, runsInAudit } from '../../cluster/policies/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isNotServed } from '../../cluster/client/api-error.ts';
-import { listPolicies } from '../../cluster/policies.ts';
-import type { PolicyObject } from '../../cluster/policy-object.ts';
+import { listPolicies } from '../../cluster/policies/policies.ts';
+import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 
 /** The policies of a kind, for commands that also work without them. */

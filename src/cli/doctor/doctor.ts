@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { UserClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { webSocketHandler } from '../../cluster/tunnel.ts';
+import { webSocketHandler } from '../../cluster/port-forward/tunnel.ts';
 import type { CheckResult } from '../../doctor/check.ts';
 import { CHECKS, IS_INSTALLED } from '../../doctor/checks.ts';
 import { diagnose } from '../../doctor/diagnosis.ts';

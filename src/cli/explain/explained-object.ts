@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { runsInAudit } from '../../cluster/policy-object.ts';
+import { runsInAudit } from '../../cluster/policies/policy-object.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { Facts, ToldEvent } from '../../explain/sections.ts';
 import { InputError } from '../../files/text-files.ts';

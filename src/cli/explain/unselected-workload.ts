@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { podStateOf } from '../../cluster/daemon-pods.ts';
+import { podStateOf } from '../../cluster/nodes/daemon-pods.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import { InputError } from '../../files/text-files.ts';

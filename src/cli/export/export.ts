@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
-import { POLICY_KINDS } from '../../cluster/policy-paths.ts';
+import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
+import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';

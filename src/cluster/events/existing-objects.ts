@@ -1,7 +1,7 @@
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
-import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from '../policy-paths.ts';
+import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from '../policies/policy-paths.ts';
 
 /** The paths of objects that Events are about. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {

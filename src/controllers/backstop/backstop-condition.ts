@@ -1,6 +1,6 @@
+import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/admission-registration/native-policies.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
-import { howToGrant, missingRightText } from '../../cluster/rights.ts';
+import { howToGrant, missingRightText } from '../../cluster/rights/rights.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';

@@ -1,10 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import {
+  isWrittenByLeader,
+  listNative,
+  type NativeObject,
+  servedVersions,
+} from '../../cluster/admission-registration/native-policies.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policy-object.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies/policy-object.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';

@@ -1,5 +1,5 @@
-import type { NativeKind } from '../../cluster/native-policies.ts';
-import type { PolicyObject } from '../../cluster/policy-object.ts';
+import type { NativeKind } from '../../cluster/admission-registration/native-policies.ts';
+import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';

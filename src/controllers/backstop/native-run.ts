@@ -1,6 +1,6 @@
+import type { NativeObject, NativeVersions } from '../../cluster/admission-registration/native-policies.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
-import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
-import { type PolicyObject, versionOf } from '../../cluster/policy-object.ts';
+import { type PolicyObject, versionOf } from '../../cluster/policies/policy-object.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
 import type { Ownership } from '../managed-objects.ts';

@@ -1,8 +1,13 @@
 import type { Logger } from 'pino';
+import {
+  type NativeKind,
+  type NativeObject,
+  type NativeVersions,
+  nativePath,
+} from '../../cluster/admission-registration/native-policies.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
-import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
 import { limitRepairs, type RepairLimit, type Updated, updateManaged } from '../managed-objects.ts';

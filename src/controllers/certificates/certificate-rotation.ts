@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { notValidYet, parseCertificates } from '../../certs/inspect.ts';
 import { followFutureCa, nextStep, unusable } from '../../certs/rotation.ts';
-import { writeSecret } from '../../cluster/certificate-secret.ts';
+import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
+import { writeSecret } from '../../cluster/certificates/certificate-secret.ts';
+import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { CertificateSecret } from '../../cluster/secret-keeper.ts';
-import type { RegisteredWebhooks } from '../../cluster/webhook-configurations.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { ownUid } from '../../cluster/rights.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import { ownUid } from '../../cluster/rights/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import { type PatchBlockedBy, patchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';

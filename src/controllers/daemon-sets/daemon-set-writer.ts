@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import { daemonSetReference } from '../../kubernetes/event.ts';
 import { TOLERATIONS } from '../../objects/daemon-set-object.ts';

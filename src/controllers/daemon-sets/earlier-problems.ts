@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../../cluster/policy-object.ts';
+import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { conditionOf } from '../../policy/policy-status.ts';
 import { titleOf } from './daemon-set-writer.ts';
 import type { DaemonSetProblem } from './patch-problems.ts';

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
+import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-paths.ts';
 import { parseDocuments } from '../../files/documents.ts';
 import { policyAt } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';

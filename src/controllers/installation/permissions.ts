@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { isPermitted, missingRightText } from '../../cluster/rights.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import { isPermitted, missingRightText } from '../../cluster/rights/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
-import { viewDaemonPod } from '../../cluster/node-pods.ts';
+import { viewDaemonPod } from '../../cluster/nodes/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
 import type { WatchOptions } from '../../cluster/watch/watch-options.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
 import type { Found } from '../../judge/startup/blocker.ts';

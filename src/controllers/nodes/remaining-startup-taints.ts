@@ -1,6 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup/startup-taints.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import {
+  remainingText,
+  STARTUP_TAINT_LIMIT_MS,
+  startupTaintsOn,
+} from '../../judge/startup/remaining-startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';

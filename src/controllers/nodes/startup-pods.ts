@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { viewDaemonPod } from '../../cluster/node-pods.ts';
+import { viewDaemonPod } from '../../cluster/nodes/node-pods.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';

@@ -1,10 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ApiError } from '../../cluster/client/api-error.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { listReplicas } from '../../cluster/replica-pods.ts';
-import type { ServiceRef } from '../../cluster/service-endpoint.ts';
+import { listReplicas } from '../../cluster/installation/replica-pods.ts';
+import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
 import { conflictsAmong, startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../judge/startup/startup-readiness.ts';

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../policy/recovery-policy.ts';

@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../../cluster/policy-object.ts';
+import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import {

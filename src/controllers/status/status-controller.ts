@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policy-paths.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-paths.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { PolicySnapshot } from '../../cluster/policies.ts';
+import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 

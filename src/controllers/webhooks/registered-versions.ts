@@ -1,4 +1,8 @@
-import type { ConfigurationPhase, Webhook, WebhookConfiguration } from '../../cluster/webhook-configurations.ts';
+import type {
+  ConfigurationPhase,
+  Webhook,
+  WebhookConfiguration,
+} from '../../cluster/admission-registration/webhook-configurations.ts';
 import { PHASES } from '../../judge/decision.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 

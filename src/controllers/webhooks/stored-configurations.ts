@@ -1,11 +1,11 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
 import {
   type ConfigurationPhase,
   type Configurations,
   caBundlesOf,
   readConfigurations,
   type WebhookConfiguration,
-} from '../../cluster/webhook-configurations.ts';
+} from '../../cluster/admission-registration/webhook-configurations.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { PHASES } from '../../judge/decision.ts';
 
 /**

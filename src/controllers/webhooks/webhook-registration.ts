@@ -1,12 +1,12 @@
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
 import { fingerprints } from '../../certs/inspect.ts';
-import { readSecret } from '../../cluster/certificate-secret.ts';
+import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
+import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
+import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { versionInForce } from '../../cluster/policy-object.ts';
-import type { CertificateSecret } from '../../cluster/secret-keeper.ts';
-import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import type { RegisteredWebhooks } from '../../cluster/webhook-configurations.ts';
+import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import { versionInForce } from '../../cluster/policies/policy-object.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { Source } from '../../runtime/source.ts';

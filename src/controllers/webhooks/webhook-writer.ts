@@ -1,7 +1,4 @@
 import type { Logger } from 'pino';
-import { isConflict } from '../../cluster/client/api-error.ts';
-import { deleteObject } from '../../cluster/client/delete-object.ts';
-import { callOverService } from '../../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
   CONFIGURATION_NAME,
@@ -11,7 +8,10 @@ import {
   configurationPath,
   type Webhook,
   type WebhookConfiguration,
-} from '../../cluster/webhook-configurations.ts';
+} from '../../cluster/admission-registration/webhook-configurations.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
+import { callOverService } from '../../cluster/installation/service-endpoint.ts';
 import { PHASES } from '../../judge/decision.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';

@@ -1,4 +1,4 @@
-import { isOurs } from '../../cluster/own-names.ts';
+import { isOurs } from '../../cluster/installation/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { FAULT_MEANINGS } from '../dial.ts';
 import type { Facts } from '../facts.ts';

@@ -1,7 +1,12 @@
 import type { X509Certificate } from 'node:crypto';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { issuersInvalidAt, isTrusted, parseCertificates } from '../../certs/inspect.ts';
-import { CONFIGURATION_NAME, CONFIGURATIONS, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
+import {
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+  caBundleOf,
+  type Webhook,
+} from '../../cluster/admission-registration/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { leaderLog } from '../leader-log.ts';

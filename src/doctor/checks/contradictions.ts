@@ -1,4 +1,4 @@
-import { policiesInForce } from '../../cluster/policy-object.ts';
+import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/policy/contradictions.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';

@@ -1,4 +1,4 @@
-import { isOurs, shortName } from '../../cluster/own-names.ts';
+import { isOurs, shortName } from '../../cluster/installation/own-names.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 

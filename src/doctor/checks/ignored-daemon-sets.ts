@@ -1,4 +1,4 @@
-import { policiesInForce } from '../../cluster/policy-object.ts';
+import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set-view.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection } from '../../policy/daemon-set-selection.ts';

@@ -1,5 +1,5 @@
-import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
-import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
+import { OPTIONAL_RIGHTS } from '../../cluster/rights/rights.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
 import { AUTOSCALER_STARTUP_PREFIX, titleOf } from '../../node-pools/node-pool.ts';

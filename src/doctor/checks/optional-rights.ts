@@ -1,5 +1,5 @@
-import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { missingRightText } from '../../cluster/rights.ts';
+import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
+import { missingRightText } from '../../cluster/rights/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';

@@ -1,4 +1,4 @@
-import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
+import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';

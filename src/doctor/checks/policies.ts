@@ -1,5 +1,5 @@
-import { definitionOf } from '../../cluster/policy-definitions.ts';
-import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
+import { definitionOf } from '../../cluster/policies/policy-definitions.ts';
+import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import { type Harm, harmOfCondition, worstFirst } from '../../policy/harm.ts';

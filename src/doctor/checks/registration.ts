@@ -1,5 +1,5 @@
-import { shortName } from '../../cluster/own-names.ts';
-import { policiesInForce } from '../../cluster/policy-object.ts';
+import { shortName } from '../../cluster/installation/own-names.ts';
+import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';

@@ -1,4 +1,4 @@
-import type { Access } from '../../cluster/access-review.ts';
+import type { Access } from '../../cluster/rights/access-review.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';

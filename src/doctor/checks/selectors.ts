@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { policiesInForce } from '../../cluster/policy-object.ts';
+import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import { compileSelector, type LabelSelector, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';

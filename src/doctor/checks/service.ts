@@ -1,4 +1,4 @@
-import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
+import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';

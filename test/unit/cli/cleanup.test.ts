@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { POLICY_GROUP } from '../../../src/cluster/policy-paths.ts';
+import { POLICY_GROUP } from '../../../src/cluster/policies/policy-paths.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

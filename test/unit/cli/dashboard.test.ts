@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { kubeconfigText } from '../cluster/client/fake-api.ts';
-import { startPortForwardingApi } from '../cluster/port-forwarding-api.ts';
+import { startPortForwardingApi } from '../cluster/port-forward/port-forwarding-api.ts';
 import { eventually } from '../eventually.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import { viewPolicy } from '../../../src/cluster/policy-object.ts';
+import { viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import type { Controller, Run } from '../../../src/controllers/controller.ts';
 import { startPoolReview } from '../../../src/controllers/nodes/pool-review.ts';
 import { createReports } from '../../../src/controllers/reports.ts';

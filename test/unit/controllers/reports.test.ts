@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PolicyObject } from '../../../src/cluster/policy-object.ts';
+import type { PolicyObject } from '../../../src/cluster/policies/policy-object.ts';
 import { createReports, type StalledProblem } from '../../../src/controllers/reports.ts';
 
 const problem = (reason: StalledProblem['reason']): StalledProblem => ({

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { viewPolicy } from '../../../src/cluster/policy-object.ts';
+import { viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { explainNode, formatNode } from '../../../src/explain/explain-node.ts';
 import { whyNotSet } from '../../../src/judge/blocked.ts';
 import type { BlockedBy } from '../../../src/judge/node-drift.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
-import { openTunnel } from '../../../src/cluster/tunnel.ts';
+import { openTunnel } from '../../../src/cluster/port-forward/tunnel.ts';
 import { dial } from '../../../src/doctor/dial.ts';
 import { stopClock, whenTrue } from '../stopped-clock.ts';
 import { startEchoingWebhook } from '../webhooks/echoing-webhook.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
-import type { Webhook } from '../../../src/cluster/webhook-configurations.ts';
+import type { Webhook } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import type { CheckName, CheckResult } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';

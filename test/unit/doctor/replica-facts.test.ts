@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
+import type { Endpoint, EndpointSlice } from '../../../src/cluster/installation/endpoint-slices.ts';
 import { certificateSource } from '../../../src/doctor/certificate-source.ts';
 import { isAlive, type PodView, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';

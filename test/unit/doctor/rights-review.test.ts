@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
-import type { Access } from '../../../src/cluster/access-review.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import { accessesOf, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/rights.ts';
+import type { Access } from '../../../src/cluster/rights/access-review.ts';
+import { accessesOf, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/rights/rights.ts';
 import { checkOptionalRights } from '../../../src/doctor/checks/optional-rights.ts';
 import { checkRights } from '../../../src/doctor/checks/rights.ts';
 import { known } from '../../../src/doctor/reading.ts';

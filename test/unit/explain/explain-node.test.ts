@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { explainNode, formatNode, type NodeFacts } from '../../../src/explain/explain-node.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { policyObject } from '../../e2e/policy-objects.ts';

@@ -1,8 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { issueCa } from '../../../src/certs/issue.ts';
-import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
-import type { Webhook, WebhookConfiguration } from '../../../src/cluster/webhook-configurations.ts';
+import type {
+  Webhook,
+  WebhookConfiguration,
+} from '../../../src/cluster/admission-registration/webhook-configurations.ts';
+import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { clusterPolicyStates, webhookStates } from '../../../src/page/registered-states.ts';
 
 const object = (

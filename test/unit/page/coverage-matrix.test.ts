@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { coverageMatrix as matrixWith } from '../../../src/page/coverage-matrix.ts';
 import type { CoverageMatrix } from '../../../src/page/state.ts';

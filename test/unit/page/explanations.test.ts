@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ClusterNode, projectNode } from '../../../src/cluster/cluster-objects.ts';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
+import { type ClusterNode, projectNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import { createExplanations, type ShownExplanation, type ShownSection } from '../../../src/page/explanations.ts';
 import type { LedCluster } from '../../../src/page/state-feed.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';

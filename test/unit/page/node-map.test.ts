@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterNode } from '../../../src/cluster/cluster-objects.ts';
+import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMap } from '../../../src/page/node-map.ts';
 import type { NodeNote } from '../../../src/page/state.ts';

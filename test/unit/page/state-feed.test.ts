@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ClusterNode } from '../../../src/cluster/cluster-objects.ts';
+import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { ClusterState } from '../../../src/controllers/cluster-state.ts';
 import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';

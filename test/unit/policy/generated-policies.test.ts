@@ -6,7 +6,7 @@ import { scenario } from '../../e2e/native-daemon-set-scenarios.ts';
 import { POLICY_CASES } from '../../e2e/policy-cases.ts';
 import { SPECS } from '../../e2e/policy-generators.ts';
 import { taintPolicies, tolerationPolicies } from '../admission/generators.ts';
-import { policies } from '../conditions/scenarios.ts';
+import { policies } from '../cel-rules/scenarios.ts';
 import { fieldsIn, fieldsOf } from './fields.ts';
 import { manifest } from './policies.ts';
 import { SPEC_SCHEMAS } from './spec-schemas.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
+import type { RegisteredWebhooks } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import type { RegisteredWebhooks } from '../../../src/cluster/webhook-configurations.ts';
 import { openClusterCertificates } from '../../../src/replica/cluster-certificates.ts';
 import { captureLog } from '../captured-log.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

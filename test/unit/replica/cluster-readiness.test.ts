@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
-import type { ClusterPolicies } from '../../../src/cluster/policies.ts';
-import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
+import type { ClusterPolicies } from '../../../src/cluster/policies/policies.ts';
+import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { clusterPoliciesCheck, trustCheck } from '../../../src/replica/readiness.ts';
 
 const ca = await issueCa(new Date());

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
-import { callsAbout, nodeWith } from '../conditions/calls-about-nodes.ts';
+import { callsAbout, nodeWith } from '../cel-rules/calls-about-nodes.ts';
 
 const TAINT = { key: 'example.com/gpu', effect: 'NoSchedule' } as const;
 const RULE: TaintRule = {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policy-object.ts';
+import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
 import type { NativePolicy, NativeTranslation } from '../../../../src/native/native-policy.ts';
 import type { Policy } from '../../../../src/policy/policy.ts';

@@ -6,7 +6,7 @@ import { type CompleteFiles, introduceCa } from '../../../../src/certs/rotation.
 import { startCertificateRotation } from '../../../../src/controllers/certificates/certificate-rotation.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
-import { keepStored, NAMES, NOW, newCertificates, OVERLAP_MS, REF } from '../../cluster/secret-server.ts';
+import { keepStored, NAMES, NOW, newCertificates, OVERLAP_MS, REF } from '../../cluster/certificates/secret-server.ts';
 import { eventually } from '../../eventually.ts';
 import { startInTest } from '../run.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ClusterDaemonSet } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
 import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
 import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
+import { viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 import { createReports, type Report, type ReportedProblem } from '../../../../src/controllers/reports.ts';
 import {
   type ComparedKind,

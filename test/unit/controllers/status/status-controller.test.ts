@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
+import { viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { startPolicyStatus } from '../../../../src/controllers/status/status-controller.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { PolicySnapshot } from '../../../../src/cluster/policies.ts';
+import type { PolicySnapshot } from '../../../../src/cluster/policies/policies.ts';
 import { followPolicies } from '../../../../src/controllers/webhooks/followed-entries.ts';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';

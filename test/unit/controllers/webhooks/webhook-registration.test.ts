@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
-import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
-import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import type { PolicySnapshot } from '../../../../src/cluster/policies.ts';
-import { type PolicyObject, versionInForce } from '../../../../src/cluster/policy-object.ts';
 import {
   caBundlesOf,
   type Webhook,
   type WebhookConfiguration,
-} from '../../../../src/cluster/webhook-configurations.ts';
+} from '../../../../src/cluster/admission-registration/webhook-configurations.ts';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { PolicySnapshot } from '../../../../src/cluster/policies/policies.ts';
+import { type PolicyObject, versionInForce } from '../../../../src/cluster/policies/policy-object.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import {
   startWebhookRegistration,

@@ -2,7 +2,7 @@ import { type DaemonSetView, IGNORE_ANNOTATION } from '../../../../src/judge/dae
 import { NEW_ROLE, OLD_ROLE } from '../../../../src/kubernetes/roles.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
-import type { DaemonSetState } from '../../conditions/scenarios.ts';
+import type { DaemonSetState } from '../../cel-rules/scenarios.ts';
 
 /**
  * A request about a DaemonSet and its result, whatever decides it: src/judge, the webhooks by their match conditions, or native policies. Each of
@@ -21,7 +21,7 @@ export interface DaemonSetCase {
   readonly reported: readonly string[];
 }
 
-/** One of DAEMON_SET_PLACES (test/unit/conditions/scenarios.ts). */
+/** One of DAEMON_SET_PLACES (test/unit/cel-rules/scenarios.ts). */
 export interface CaseDaemonSet extends DaemonSetState {
   readonly namespace: string;
   readonly name: string;
