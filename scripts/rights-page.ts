@@ -28,7 +28,7 @@ The files are for the namespace \`taintkeeper\`. For another one: \`sed 's/names
 - **A missing right** disables only what needs it. \`taintkeeper doctor\` names the right, and so does the status of the policy: the condition \`Stalled\` has the reason
   \`NotPermitted\`, or \`BackstopNotInForce\` for native policies. A TolerationRestriction has \`Ready\` False with the reason \`NotPermitted\`. If
   \`listNodePools\` is missing, \`Ready\` stays True with the reason \`PoolsNotPermitted\`.
-- **A new right** is noticed within ten seconds. \`listPods\`, \`listCsiNodes\` and \`listNodePools\` are noticed within a minute.
+- **A new right** is noticed within ten seconds if a policy needs it. \`listNodePools\` is noticed within a minute.
 - **To remove a right**, run \`helm upgrade\` with \`false\`, or \`kubectl delete -f\` with the file. For native policies, [first remove the
   objects](../native-policies.md#rights-and-removal).
 `,

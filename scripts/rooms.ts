@@ -51,7 +51,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     replica: 'one replica, put together: with files, or in a cluster',
     doctor: 'the checks of `taintkeeper doctor`',
   },
-  { cli: 'the command line: a file or a folder for each command. Its rules are in lower rooms' },
+  { cli: 'the command line: a file or a folder for each command. Its rules are in folders below' },
 ];
 
 /** Rooms without any I/O, clock or chance. */
