@@ -1,20 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
+import { parseCertificates } from './bundle.ts';
 import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
+import { namesOf, uncoveredNames } from './certificate-names.ts';
+import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
-import {
-  caFault,
-  caOf,
-  inspectPair,
-  namesOf,
-  parseCertificates,
-  SERVING_LOOKAHEAD_MS,
-  servingFault,
-  signerOf,
-  uncoveredNames,
-} from './inspect.ts';
+import { inspectPair } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
+import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
 /** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];

@@ -1,19 +1,17 @@
 import type { X509Certificate } from 'node:crypto';
+import { hasCa, parseCertificates } from './bundle.ts';
 import type { StoredFiles } from './certificate-files.ts';
+import { namesOf } from './certificate-names.ts';
+import { issuersInvalidAt, isTrusted } from './chain.ts';
 import { subjectOf } from './distinguished-name.ts';
 import {
   FUTURE_CAUSE,
-  hasCa,
-  issuersInvalidAt,
-  isTrusted,
-  namesOf,
   notValidYet,
-  parseCertificates,
   SERVING_LOOKAHEAD_MS,
   servingFault,
   suppliedFault,
-} from './inspect.ts';
-import { unusable } from './rotation.ts';
+  whyUnusable,
+} from './stored-faults.ts';
 
 /** A registered `caBundle`. */
 export interface RegisteredBundle {
@@ -62,7 +60,7 @@ export function reportCertificates(
     trusts: bundle === '' && !isBundleNeeded ? ("the API server's own CAs" as const) : trust(bundle, cas, chain, now),
     invalid: issuersInvalidAt(chain, parseCertificates(bundle), now),
   }));
-  const fault = isForeign ? suppliedFault(files, names, now) : unusable(files, names, now);
+  const fault = isForeign ? suppliedFault(files, names, now) : whyUnusable(files, names, now);
   // Of another issuer, the fault says so.
   const future = isForeign ? undefined : notValidYet(files.caCert, now);
   // When another issuer renews is not known here.

@@ -1,15 +1,9 @@
 import type { X509Certificate } from 'node:crypto';
+import { hasCa, parseCertificates } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import {
-  CA_LOOKAHEAD_MS,
-  chainFault,
-  chainInvalidAt,
-  EXPIRES_SOON_MS,
-  FUTURE_CAUSE,
-  hasCa,
-  invalidAt,
-  parseCertificates,
-} from '../certs/inspect.ts';
+import { chainFault, chainInvalidAt } from '../certs/chain.ts';
+import { invalidAt } from '../certs/inspect.ts';
+import { CA_LOOKAHEAD_MS, EXPIRES_SOON_MS, FUTURE_CAUSE } from '../certs/stored-faults.ts';
 import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ClusterPolicies } from '../cluster/policies/policies.ts';
 import { definitionOf } from '../cluster/policies/policy-definitions.ts';

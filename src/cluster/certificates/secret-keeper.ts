@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { hasCa, joinBundles } from '../../certs/bundle.ts';
 import type { CaTrust } from '../../certs/ca-trust.ts';
 import type { ServableCertificates } from '../../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
+import { signerOf } from '../../certs/chain.ts';
 import { notServed, startServing } from '../../certs/hand-over.ts';
-import { hasCa, invalidAt, joinBundles, signerOf } from '../../certs/inspect.ts';
-import { type CompleteFiles, nextStep, unusable } from '../../certs/rotation.ts';
+import { invalidAt } from '../../certs/inspect.ts';
+import { type CompleteFiles, nextStep } from '../../certs/rotation.ts';
+import { whyUnusable } from '../../certs/stored-faults.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { confirmedTime } from '../client/confirmed-time.ts';
@@ -118,7 +121,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
 
   function take(state: SecretState): void {
     stored = state;
-    const reason = unusable(state.files, names, client.now());
+    const reason = whyUnusable(state.files, names, client.now());
     if (reason === undefined) {
       lastGood = state.files as CompleteFiles;
       latest = servable(lastGood);
@@ -157,7 +160,7 @@ async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKe
   for (;;) {
     const state = await readSecret(client, ref);
     const now = await confirmedTime(client);
-    if (unusable(state.files, names, now) === undefined) return state;
+    if (whyUnusable(state.files, names, now) === undefined) return state;
 
     rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;
     if (performance.now() < rescueUntil) {

@@ -1,13 +1,13 @@
+import { parseCertificates } from '../../certs/bundle.ts';
+import { invalidAt } from '../../certs/inspect.ts';
 import {
   CA_LOOKAHEAD_MS,
   caFault,
   FUTURE_CAUSE,
-  invalidAt,
   notValidYet,
-  parseCertificates,
   servingFault,
   suppliedFault,
-} from '../../certs/inspect.ts';
+} from '../../certs/stored-faults.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import type { PodView } from '../pod-view.ts';

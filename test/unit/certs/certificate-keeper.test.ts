@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, s
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fingerprints } from '../../../src/certs/bundle.ts';
 import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { certificateFiles } from '../../../src/certs/certificate-files.ts';
 import {
@@ -10,7 +11,7 @@ import {
   type CertificateKeeperOptions,
   keepCertificates,
 } from '../../../src/certs/certificate-keeper.ts';
-import { fingerprints, uncoveredNames } from '../../../src/certs/inspect.ts';
+import { uncoveredNames } from '../../../src/certs/certificate-names.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { eventually } from '../eventually.ts';
 import { whenTrue } from '../stopped-clock.ts';
