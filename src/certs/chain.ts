@@ -29,24 +29,31 @@ function leadsTo(chain: readonly X509Certificate[], cas: readonly X509Certificat
   return pathTo(chain, cas) !== undefined;
 }
 
-/** The certificates from the first one of the chain to a CA, with both. Undefined if it leads to none. */
+/**
+ * The certificates from the first one of the chain to a CA, with both. Undefined if it leads to none. A cross-signed intermediate CA has several
+ * certificates of one name and key, and only one of them may lead to a CA.
+ */
 function pathTo(
-  chain: readonly X509Certificate[],
+  [leaf, ...others]: readonly X509Certificate[],
   cas: readonly X509Certificate[],
 ): readonly X509Certificate[] | undefined {
-  const [leaf, ...others] = chain;
-  const path: X509Certificate[] = [];
-  let current = leaf;
-  while (current !== undefined && path.length < chain.length) {
-    const certificate = current;
-    path.push(certificate);
+  /** The others that were tried, each once: issuers may sign each other. */
+  const tried = new Set<X509Certificate>();
+  return leaf && pathFrom(leaf);
+
+  function pathFrom(certificate: X509Certificate): readonly X509Certificate[] | undefined {
     const ca = cas.find(
       (one) => one.fingerprint256 === certificate.fingerprint256 || certificate.verify(one.publicKey),
     );
-    if (ca) return [...path, ca];
-    current = others.find((other) => certificate.checkIssued(other) && certificate.verify(other.publicKey));
+    if (ca) return [certificate, ca];
+    for (const issuer of others) {
+      if (tried.has(issuer) || !certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) continue;
+      tried.add(issuer);
+      const path = pathFrom(issuer);
+      if (path) return [certificate, ...path];
+    }
+    return undefined;
   }
-  return undefined;
 }
 
 /** Whether a client that trusts these CAs accepts the issuers of the chain's first certificate: it leads to a CA, and all up to that are valid. */
