@@ -5,10 +5,17 @@ import { joinBundles } from './bundle.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
+import { chainInvalidAt } from './chain.ts';
 import { startServing } from './hand-over.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
+
+/**
+ * How often the validity of the served certificates is checked. A machine without a battery-backed clock starts years in the past, issues a
+ * certificate of that time, and corrects its clock soon after.
+ */
+const VALIDITY_CHECK_INTERVAL_MS = 60_000;
 
 /** Keeps the certificates that are served: of a directory, or of a Secret. */
 export interface CertificateKeeper {
@@ -82,7 +89,10 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   const watch = await watchFiles(async () => certificateFiles(directory), refresh, pollIntervalMs);
   // Changes between the read and the start of the watch.
   await refresh();
-  const timer = setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref();
+  const timers = [
+    setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref(),
+    setInterval(() => isInvalid() && refresh(), VALIDITY_CHECK_INTERVAL_MS).unref(),
+  ];
   recheck();
 
   return {
@@ -92,10 +102,15 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     stop() {
       stopped = true;
       watch.stop();
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       clearTimeout(waiting);
     },
   };
+
+  function isInvalid(): boolean {
+    const { serving: pair, bundle } = serving.current();
+    return chainInvalidAt(pair.cert, bundle, now()) !== undefined;
+  }
 
   /** One after the other: an earlier read must not end later, and serve what it read before. */
   function refresh(): Promise<void> {

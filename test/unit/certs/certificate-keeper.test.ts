@@ -12,7 +12,9 @@ import {
   keepCertificates,
 } from '../../../src/certs/certificate-keeper.ts';
 import { uncoveredNames } from '../../../src/certs/certificate-names.ts';
+import { invalidAt } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import { certificateCheck } from '../../../src/replica/readiness.ts';
 import { eventually } from '../eventually.ts';
 import { whenTrue } from '../stopped-clock.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -259,6 +261,18 @@ it('renews in time, though no file changes', async () => {
   expect((await openCertificates(directory, NAMES, new Date())).issued).toEqual([]);
 });
 
+it('becomes valid within a minute after a clock that was years behind is corrected', async () => {
+  const directory = temporaryDirectory();
+  const today = new Date('2026-06-01T12:00:00Z');
+  await openCertificates(directory, NAMES, today);
+  vi.useFakeTimers({ now: new Date('2020-01-01'), toFake: ['Date', 'setInterval', 'clearInterval'] });
+  const { keeper } = await keep(directory);
+  expect(keeper.current().certificate.validToDate.getFullYear()).toBe(2020);
+  vi.setSystemTime(today);
+  vi.advanceTimersByTime(70_000);
+  await eventually(() => expect(invalidAt(keeper.current().certificate, today)).toBeUndefined());
+});
+
 describe('a pair of another CA, where it is known who calls', () => {
   /** @param days how long ago it was issued: it lasts 90 */
   async function put(directory: string, days = 1) {
@@ -312,6 +326,35 @@ describe('a pair of another CA, where it is known who calls', () => {
     const next = await put(directory);
     await expect.poll(() => keeper.current().serving).toEqual(next.serving);
     expect(onWait).not.toHaveBeenCalled();
+  });
+
+  it('stays trusted and is served while ca.crt alone is replaced; the pair of that CA waits for trust', async () => {
+    const { directory, first, keeper, waits, onWait } = await start();
+    const issuer = await issueCa(new Date());
+    const next = { ca: new X509Certificate(issuer.cert), serving: await issueServing(issuer, NAMES, new Date()) };
+    const both = [next.ca.fingerprint256, first.ca.fingerprint256];
+    writeFileSync(join(directory, 'ca.crt'), issuer.cert);
+    await eventually(() => expect(keeper.fault()).toMatch(/not signed by the CA/));
+    expect(fingerprints(keeper.current().bundle ?? '')).toEqual(both);
+    const apiServer = { now: new Date(), clocksAgree: true };
+    expect(certificateCheck(keeper, apiServer)).toMatchObject({ state: 'degraded' });
+
+    writePair(directory, next.serving);
+    await expect.poll(() => onWait.mock.calls.length).toBe(1);
+    expect(keeper.fault()).toBeUndefined();
+    expect(keeper.current().serving).toEqual(first.serving);
+    expect(fingerprints(keeper.current().bundle ?? '')).toEqual(both);
+    waits.set(next.ca.fingerprint256, 0);
+    keeper.recheck();
+    expect(keeper.current()).toMatchObject({ serving: next.serving, bundle: issuer.cert });
+  });
+
+  it('stays served without a fault when its ca.crt gets a further CA', async () => {
+    const { directory, first, keeper } = await start();
+    const bundle = `${(await issueCa(new Date())).cert}\n${first.ca}`;
+    writeFileSync(join(directory, 'ca.crt'), bundle);
+    await expect.poll(() => keeper.current()).toMatchObject({ serving: first.serving, bundle });
+    expect(keeper.fault()).toBeUndefined();
   });
 });
 
