@@ -58,7 +58,7 @@ export async function openCertificates(
   issuing: Issuing = 'all',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
-  if (isForeign(stored, issuing)) return useForeign(directory, stored, names);
+  if (mayNotIssueFor(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
     return useOwn(stored, []);
   if (issuing === 'nothing') {
@@ -69,8 +69,8 @@ export async function openCertificates(
   try {
     return await withDirectoryLock(directory, async () => {
       const latest = await readStored(directory);
-      return isForeign(latest, issuing)
-        ? useForeign(directory, latest, names)
+      return mayNotIssueFor(latest, issuing)
+        ? useOfAnotherIssuer(directory, latest, names)
         : await renew(directory, latest, names, now, issuing);
     });
   } catch (error) {
@@ -87,14 +87,14 @@ export async function openCertificates(
  * A pair comes from another issuer if neither a CA of taintkeeper nor the CA beside it issued its certificate, whatever its key, which may be written
  * next. At the start, the same holds if no CA key exists. A key that disappears while the program runs was lost.
  */
-function isForeign({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
+function mayNotIssueFor({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
   const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, caCert) !== undefined);
   return caKey === undefined ? !(ours && issuing === 'serving') : certificate !== undefined && !ours;
 }
 
-function useForeign(
+function useOfAnotherIssuer(
   directory: string,
   { cert = '', key = '', caCert }: StoredFiles,
   names: readonly string[],

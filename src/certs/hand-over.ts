@@ -13,7 +13,7 @@ export type HandOver =
 const SERVED: HandOver = { kind: 'served' };
 
 /** Certificates that are served. The next ones replace them once that is safe: see {@link judgeHandOver}. */
-export interface Serving {
+export interface ServedCertificates {
   /** With the last bundle. */
   current(): ServableCertificates;
   /** Why the next certificates are not served, as text. Undefined if they are, and while they wait for trust. */
@@ -29,7 +29,7 @@ export interface Serving {
   ): HandOver;
 }
 
-export interface ServingOptions {
+export interface ServeOptions {
   /** Where the next certificates come from, as text. */
   readonly where: string;
   /** See {@link judgeHandOver}. */
@@ -40,7 +40,10 @@ export interface ServingOptions {
   readonly onFault: (message: string) => void;
 }
 
-export function startServing(first: ServableCertificates, { where, trust, onServe, onFault }: ServingOptions): Serving {
+export function serveCertificates(
+  first: ServableCertificates,
+  { where, trust, onServe, onFault }: ServeOptions,
+): ServedCertificates {
   let served = first;
   let current = first;
   let refusal: string | undefined;

@@ -1,5 +1,5 @@
 import { parseCertificates } from './bundle.ts';
-import type { StoredFiles } from './certificate-files.ts';
+import { isFromAnotherIssuer, type StoredFiles } from './certificate-files.ts';
 import { notFor, uncoveredNames } from './certificate-names.ts';
 import { chainFault, NOT_SIGNED, signerOf } from './chain.ts';
 import { inspectPair, invalidAt } from './inspect.ts';
@@ -52,7 +52,7 @@ export function whyUnusable(stored: StoredFiles, names: readonly string[], now: 
  * Why certificates of another issuer cannot be served; undefined if they can. They may come without the CA. With one, they have to lead to it: of an
  * intermediate CA, the file `tls.crt` has the certificate as well.
  */
-export function suppliedFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
+export function otherIssuerFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
   const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
   return chainFault(files.cert ?? '', files.caCert, uncoveredNames(inspection.certificate, names), now);
@@ -81,7 +81,7 @@ export function rotationObstacle(
   names: readonly string[],
   now: Date,
 ): RotationObstacle | undefined {
-  if (files.cert !== undefined && files.caKey === undefined) return { kind: 'otherIssuer' };
+  if (isFromAnotherIssuer(files)) return { kind: 'otherIssuer' };
   const reason = caFault(files, now);
   if (reason !== undefined) return { kind: 'ca', reason };
   const [serving] = parseCertificates(files.cert ?? '');

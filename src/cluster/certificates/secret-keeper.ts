@@ -6,7 +6,7 @@ import type { CaTrust } from '../../certs/ca-trust.ts';
 import type { ServableCertificates } from '../../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
 import { signerOf } from '../../certs/chain.ts';
-import { notServed, startServing } from '../../certs/hand-over.ts';
+import { notServed, serveCertificates } from '../../certs/hand-over.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import { type CompleteFiles, nextStep } from '../../certs/rotation.ts';
 import { whyUnusable } from '../../certs/stored-faults.ts';
@@ -28,9 +28,9 @@ import {
 const RESCUE_MS = 3_000;
 const RESCUE_POLL_MS = 200;
 /** The served certificate expires, and earlier CAs become unnecessary, without a change of the Secret. */
-const LOOK_AGAIN_MS = 60_000;
+const RECHECK_MS = 60_000;
 
-/** The certificates of a Secret that many replicas serve. While it runs, it only reads: the leader repairs and renews. */
+/** The certificates of a Secret that many replicas serve. After its start, it only reads: the leader repairs and renews. */
 export interface SecretKeeper extends CertificateKeeper {
   /** The last seen Secret, usable or not. */
   stored(): SecretState;
@@ -89,7 +89,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let fault: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const serving = startServing(latest, { where, trust, onServe, onFault });
+  const served = serveCertificates(latest, { where, trust, onServe, onFault });
   recheck();
 
   const cache = watchResource({
@@ -107,8 +107,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   );
 
   return {
-    current: serving.current,
-    fault: () => fault ?? serving.refusal(),
+    current: served.current,
+    fault: () => fault ?? served.refusal(),
     stored: () => stored,
     lastGood: () => lastGood,
     recheck,
@@ -138,16 +138,16 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   function recheck(): void {
     keepServedCa();
     const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
-    const handOver = serving.offer(latest, client.now(), () => bundle);
+    const handOver = served.offer(latest, client.now(), () => bundle);
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (handOver.kind === 'untrusted') untilNext.push(handOver.waitMs);
-    if (!stopped) timer = startTimer(recheck, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
+    if (!stopped) timer = startTimer(recheck, Math.min(RECHECK_MS, ...untilNext) + 1).unref();
   }
 
   /** Keeps the CA of the served certificate in the bundle after the Secret has lost it: other replicas may serve one of it for a while. */
   function keepServedCa(): void {
-    const { ca } = serving.current();
+    const { ca } = served.current();
     former = former.filter(({ until }) => performance.now() < until);
     if (ca === undefined || hasCa(lastGood.caCert, ca) || invalidAt(ca, client.now()) !== undefined) return;
     const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);

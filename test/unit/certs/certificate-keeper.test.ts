@@ -57,7 +57,7 @@ async function keep(
 }
 
 /** A pair that taintkeeper did not issue. */
-async function foreignPair() {
+async function otherIssuersPair() {
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
   return { cert, key };
 }
@@ -67,8 +67,8 @@ function writePair(directory: string, { cert, key }: KeyPair): void {
   writeFileSync(join(directory, 'tls.key'), key);
 }
 
-async function putForeignPair(directory: string) {
-  const pair = await foreignPair();
+async function putOtherIssuersPair(directory: string) {
+  const pair = await otherIssuersPair();
   writePair(directory, pair);
   return pair;
 }
@@ -127,9 +127,9 @@ it('passes the error on when the directory cannot be opened the first time', asy
 describe('while it runs,', () => {
   it('serves a new pair that another issuer writes', async () => {
     const directory = temporaryDirectory();
-    const first = await putForeignPair(directory);
+    const first = await putOtherIssuersPair(directory);
     const { keeper, onServe } = await keep(directory);
-    const second = await putForeignPair(directory);
+    const second = await putOtherIssuersPair(directory);
 
     await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
     expect(onServe.mock.calls.map(([{ serving }]) => serving)).toEqual([first, second]);
@@ -138,7 +138,7 @@ describe('while it runs,', () => {
 
   it("keeps the last good pair while another issuer's files are missing, and reports it", async () => {
     const directory = temporaryDirectory();
-    const first = await putForeignPair(directory);
+    const first = await putOtherIssuersPair(directory);
     const { keeper, onServe, onFault } = await keep(directory);
 
     for (const file of certificateFiles(directory)) rmSync(file, { force: true });
@@ -146,7 +146,7 @@ describe('while it runs,', () => {
     expect(keeper.fault()).toBe(onFault.mock.lastCall?.[0]);
     expect(keeper.current().serving).toEqual(first);
 
-    const second = await putForeignPair(directory);
+    const second = await putOtherIssuersPair(directory);
     await eventually(() => expect(keeper.fault()).toBeUndefined());
     expect(keeper.current().serving).toEqual(second);
     expect(onServe).toHaveBeenCalledTimes(2);
@@ -226,7 +226,7 @@ describe('while it runs,', () => {
 });
 
 it.each([
-  { what: "another issuer's", prepare: async (directory: string) => void (await putForeignPair(directory)) },
+  { what: "another issuer's", prepare: async (directory: string) => void (await putOtherIssuersPair(directory)) },
   {
     what: 'its own',
     prepare: async (directory: string) => void (await openCertificates(directory, NAMES, new Date())),
@@ -235,7 +235,7 @@ it.each([
 ])('a pair ($what) that is replaced right after it was read is noticed', async ({ prepare }) => {
   const directory = temporaryDirectory();
   await prepare(directory);
-  const next = await foreignPair();
+  const next = await otherIssuersPair();
   const { keeper, onServe } = await keep(directory, { onFirstServe: () => writePair(directory, next) });
 
   await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));

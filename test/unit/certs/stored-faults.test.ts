@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
-import { suppliedFault } from '../../../src/certs/stored-faults.ts';
+import { otherIssuerFault } from '../../../src/certs/stored-faults.ts';
 import { type AltName, issueAuthority, issueNamed } from './authorities.ts';
 
 const NOW = new Date('2026-06-01T12:00:00Z');
@@ -11,7 +11,7 @@ const other = await issueServing(ca, ['localhost'], NOW);
 const LOCALHOST: AltName[] = [{ type: 2, value: 'localhost' }];
 
 describe('certificates of another issuer', async () => {
-  const supplied = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
+  const complete = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
   const otherCa = await issueAuthority('root', NOW);
   const intermediate = await issueAuthority('intermediate', NOW, otherCa);
   const leaf = await issueServing(intermediate, ['localhost'], NOW);
@@ -98,7 +98,7 @@ describe('certificates of another issuer', async () => {
       files: { caCert: `${endedRoot.cert}\n${ca.cert}` },
     },
   ])('$why', ({ files = {}, names = ['localhost'], now = NOW, fault }) => {
-    const found = suppliedFault({ ...supplied, ...files }, names, now);
+    const found = otherIssuerFault({ ...complete, ...files }, names, now);
     expect(found).toEqual(fault === undefined ? undefined : expect.stringMatching(fault));
   });
 });
