@@ -505,6 +505,18 @@ describe('a pair that takes the place of a valid one', () => {
     expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined });
   });
 
+  it('stays without a CA while ca.crt has one that did not sign it', async () => {
+    const { put, keeper, directory } = await start({});
+    rmSync(join(directory, 'ca.crt'));
+    const served = await put({ keepsCaFile: true });
+    await eventually(() => expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined }));
+    writeFileSync(join(directory, 'ca.crt'), (await issueCa(new Date())).cert);
+    await eventually(() => expect(keeper.fault()).toMatch(/not signed by the CA/));
+    expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined });
+    rmSync(join(directory, 'ca.crt'));
+    await eventually(() => expect(keeper.fault()).toBeUndefined());
+  });
+
   it.each<Case & { laterMs: number }>([
     { why: 'it is valid', next: { issuedMs: 2 * HOUR_MS }, laterMs: HOUR_MS + 60_000 },
     {
