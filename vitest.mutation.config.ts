@@ -10,8 +10,8 @@ export default defineConfig({
     ...common,
     setupFiles: [...common.setupFiles, 'test/mutation/coverage-of-file.ts'],
     include: [
-      'test/unit/{kubernetes,policy,judge,cel,conditions,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
-      'test/unit/replica/policy-advice.test.ts',
+      'test/unit/{kubernetes,policy,judge,cel,cel-rules,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
+      'test/unit/replica/apply-warnings/policy-warnings.test.ts',
     ],
     exclude: ['test/unit/{judge,admission}/**/*.property.test.ts'],
   },

@@ -3,8 +3,9 @@ import { eventsOf } from '../src/admission/request-events.ts';
 import { issueCa, issueServing } from '../src/certs/issue.ts';
 import { createDecisionLog } from '../src/page/decision-log.ts';
 import { compilePolicies } from '../src/policy/policy-set.ts';
+import { policyWarnings } from '../src/replica/apply-warnings/policy-warnings.ts';
+import { warningRoute } from '../src/replica/apply-warnings/warning-route.ts';
 import { createMetrics } from '../src/replica/metrics.ts';
-import { adviceRoute, policyAdvice } from '../src/replica/policy-advice.ts';
 import { createAdmissionServer } from '../src/server/admission-server.ts';
 import { HOSTILE_BODIES, MANY_NODES } from '../test/unit/server/hostile-bodies.ts';
 import { hostilePolicies } from './hostile-policies.ts';
@@ -54,8 +55,14 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
   const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
   server.post(
     '/advise',
-    adviceRoute(
-      policyAdvice({ client, service, clusterState, policies: () => ({ policies: inForce, compiled: policies }), log }),
+    warningRoute(
+      policyWarnings({
+        client,
+        service,
+        clusterState,
+        policies: () => ({ policies: inForce, compiled: policies }),
+        log,
+      }),
     ),
   );
   const samples: number[] = [];

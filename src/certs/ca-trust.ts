@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { fingerprints } from './inspect.ts';
+import { fingerprints } from './bundle.ts';
 import { PROPAGATION_MS } from './rotation.ts';
 
 /** Which CAs the callers trust, and since when. A caller that received a CA a moment ago may not use it yet. */

@@ -1,20 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
+import { parseCertificates } from './bundle.ts';
 import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
+import { namesOf, uncoveredNames } from './certificate-names.ts';
+import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
-import {
-  caFault,
-  caOf,
-  inspectPair,
-  namesOf,
-  parseCertificates,
-  SERVING_LOOKAHEAD_MS,
-  servingFault,
-  signerOf,
-  uncoveredNames,
-} from './inspect.ts';
+import { inspectPair } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
+import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
 /** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
@@ -64,7 +58,7 @@ export async function openCertificates(
   issuing: Issuing = 'all',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
-  if (isForeign(stored, issuing)) return useForeign(directory, stored, names);
+  if (mayNotIssueFor(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
     return useOwn(stored, []);
   if (issuing === 'nothing') {
@@ -75,8 +69,8 @@ export async function openCertificates(
   try {
     return await withDirectoryLock(directory, async () => {
       const latest = await readStored(directory);
-      return isForeign(latest, issuing)
-        ? useForeign(directory, latest, names)
+      return mayNotIssueFor(latest, issuing)
+        ? useOfAnotherIssuer(directory, latest, names)
         : await renew(directory, latest, names, now, issuing);
     });
   } catch (error) {
@@ -93,14 +87,14 @@ export async function openCertificates(
  * A pair comes from another issuer if neither a CA of taintkeeper nor the CA beside it issued its certificate, whatever its key, which may be written
  * next. At the start, the same holds if no CA key exists. A key that disappears while the program runs was lost.
  */
-function isForeign({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
+function mayNotIssueFor({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
   const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, caCert) !== undefined);
   return caKey === undefined ? !(ours && issuing === 'serving') : certificate !== undefined && !ours;
 }
 
-function useForeign(
+function useOfAnotherIssuer(
   directory: string,
   { cert = '', key = '', caCert }: StoredFiles,
   names: readonly string[],

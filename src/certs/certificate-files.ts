@@ -19,6 +19,11 @@ export class CertificateDirectoryError extends Error {
 /** The contents of {@link FILES} that exist, the keys in a form that Node.js reads. */
 export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
 
+/** Whether another issuer wrote the certificate: taintkeeper always keeps the key of its own CA beside it. */
+export function isFromAnotherIssuer({ cert, caKey }: Pick<StoredFiles, 'cert' | 'caKey'>): boolean {
+  return cert !== undefined && caKey === undefined;
+}
+
 /**
  * Reads the existing files.
  * @throws CertificateDirectoryError for a file that cannot be read, or half a pair that taintkeeper may not complete

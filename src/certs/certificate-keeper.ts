@@ -1,14 +1,21 @@
 import { join } from 'node:path';
 import { watchFiles } from '../files/watch-files.ts';
 import { startTimer } from '../runtime/timer.ts';
+import { joinBundles } from './bundle.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
-import { startServing } from './hand-over.ts';
-import { joinBundles } from './inspect.ts';
+import { chainInvalidAt } from './chain.ts';
+import { serveCertificates } from './hand-over.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
+
+/**
+ * How often the validity of the served certificates is checked. A machine without a battery-backed clock starts years in the past, issues a
+ * certificate of that time, and corrects its clock soon after.
+ */
+const VALIDITY_CHECK_INTERVAL_MS = 60_000;
 
 /** Keeps the certificates that are served: of a directory, or of a Secret. */
 export interface CertificateKeeper {
@@ -69,7 +76,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   let isUntrusted = false;
   let waiting: NodeJS.Timeout | undefined;
   for (const what of opened.issued) onIssued(what);
-  const serving = startServing(opened, {
+  const served = serveCertificates(opened, {
     where: join(directory, FILES.cert),
     trust: callers?.trust,
     onServe,
@@ -82,28 +89,36 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   const watch = await watchFiles(async () => certificateFiles(directory), refresh, pollIntervalMs);
   // Changes between the read and the start of the watch.
   await refresh();
-  const timer = setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref();
+  const timers = [
+    setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref(),
+    setInterval(() => isInvalid() && refresh(), VALIDITY_CHECK_INTERVAL_MS).unref(),
+  ];
   recheck();
 
   return {
-    current: serving.current,
-    fault: () => fault ?? serving.refusal(),
+    current: served.current,
+    fault: () => fault ?? served.refusal(),
     recheck,
     stop() {
       stopped = true;
       watch.stop();
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       clearTimeout(waiting);
     },
   };
 
+  function isInvalid(): boolean {
+    const { serving, bundle } = served.current();
+    return chainInvalidAt(serving.cert, bundle, now()) !== undefined;
+  }
+
   /** One after the other: an earlier read must not end later, and serve what it read before. */
   function refresh(): Promise<void> {
-    latest = latest.then(look);
+    latest = latest.then(reload);
     return latest;
   }
 
-  async function look(): Promise<void> {
+  async function reload(): Promise<void> {
     if (stopped) return;
     try {
       // A pair from another issuer may be absent for a moment while it is replaced.
@@ -128,7 +143,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   function recheck(): void {
     if (stopped) return;
     clearTimeout(waiting);
-    const handOver = serving.offer(latestGood, now(), bundleWith);
+    const handOver = served.offer(latestGood, now(), bundleWith);
     if (handOver.kind !== 'served') {
       const waitMs = handOver.kind === 'untrusted' ? handOver.waitMs : WAIT_CHECK_INTERVAL_MS;
       waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
@@ -138,9 +153,9 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     if (isUntrusted && !wasUntrusted) callers?.onWait();
   }
 
-  function bundleWith(served: ServableCertificates): string | undefined {
+  function bundleWith(certificates: ServableCertificates): string | undefined {
     // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
-    const isOnlyCa = served === latestGood || served.bundle === undefined;
-    return isOnlyCa ? served.bundle : joinBundles(latestGood.bundle, served.bundle);
+    const isOnlyCa = certificates === latestGood || certificates.bundle === undefined;
+    return isOnlyCa ? certificates.bundle : joinBundles(latestGood.bundle, certificates.bundle);
   }
 }

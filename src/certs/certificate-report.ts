@@ -1,19 +1,17 @@
 import type { X509Certificate } from 'node:crypto';
-import type { StoredFiles } from './certificate-files.ts';
+import { hasCa, parseCertificates } from './bundle.ts';
+import { isFromAnotherIssuer, type StoredFiles } from './certificate-files.ts';
+import { namesOf } from './certificate-names.ts';
+import { issuersInvalidAt, isTrusted } from './chain.ts';
 import { subjectOf } from './distinguished-name.ts';
 import {
   FUTURE_CAUSE,
-  hasCa,
-  issuersInvalidAt,
-  isTrusted,
-  namesOf,
   notValidYet,
-  parseCertificates,
+  otherIssuerFault,
   SERVING_LOOKAHEAD_MS,
   servingFault,
-  suppliedFault,
-} from './inspect.ts';
-import { unusable } from './rotation.ts';
+  whyUnusable,
+} from './stored-faults.ts';
 
 /** A registered `caBundle`. */
 export interface RegisteredBundle {
@@ -38,7 +36,7 @@ export interface CertificateReport {
   readonly webhooks: readonly { readonly webhook: string; readonly trusts: Trust }[];
   /** taintkeeper renews with the key of the CA, which certificates of another issuer come without. */
   readonly renewedBy: 'taintkeeper' | 'another issuer';
-  /** The problem as text. */
+  /** Each problem, as text. */
   readonly problems: readonly string[];
   /** What a rotation in progress waits for, as text. Undefined if none is in progress. */
   readonly rotating: string | undefined;
@@ -55,25 +53,25 @@ export function reportCertificates(
   const chain = parseCertificates(files.cert ?? '');
   const [serving] = chain;
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
-  const isForeign = files.cert !== undefined && files.caKey === undefined;
-  const isBundleNeeded = !isForeign || cas.length > 0;
+  const isOtherIssuer = isFromAnotherIssuer(files);
+  const isBundleNeeded = !isOtherIssuer || cas.length > 0;
   const judged = bundles.map(({ webhook, bundle }) => ({
     webhook,
     trusts: bundle === '' && !isBundleNeeded ? ("the API server's own CAs" as const) : trust(bundle, cas, chain, now),
     invalid: issuersInvalidAt(chain, parseCertificates(bundle), now),
   }));
-  const fault = isForeign ? suppliedFault(files, names, now) : unusable(files, names, now);
+  const fault = isOtherIssuer ? otherIssuerFault(files, names, now) : whyUnusable(files, names, now);
   // Of another issuer, the fault says so.
-  const future = isForeign ? undefined : notValidYet(files.caCert, now);
+  const future = isOtherIssuer ? undefined : notValidYet(files.caCert, now);
   // When another issuer renews is not known here.
-  const due = fault ?? (isForeign ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));
+  const due = fault ?? (isOtherIssuer ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));
   return {
     certificates: [
       ...cas.map((ca, index) => describe(index === 0 ? 'CA' : 'earlier CA', ca)),
       ...(serving ? [describe('serving', serving)] : []),
     ],
     webhooks: judged.map(({ webhook, trusts }) => ({ webhook, trusts })),
-    renewedBy: isForeign ? 'another issuer' : 'taintkeeper',
+    renewedBy: isOtherIssuer ? 'another issuer' : 'taintkeeper',
     problems: [
       ...(fault === undefined ? [] : [`the certificates are not usable: ${fault}`]),
       ...(future === undefined ? [] : [`the CA is ${future}: ${FUTURE_CAUSE}`]),

@@ -1,6 +1,6 @@
 import type { CaTrust } from './ca-trust.ts';
 import type { ServableCertificates } from './certificate-directory.ts';
-import { chainFault, chainInvalidAt } from './inspect.ts';
+import { chainFault, chainInvalidAt, NOT_SIGNED } from './chain.ts';
 
 /** Whether the next certificates are served. While they are not, the earlier ones are. */
 export type HandOver =
@@ -13,7 +13,7 @@ export type HandOver =
 const SERVED: HandOver = { kind: 'served' };
 
 /** Certificates that are served. The next ones replace them once that is safe: see {@link judgeHandOver}. */
-export interface Serving {
+export interface ServedCertificates {
   /** With the last bundle. */
   current(): ServableCertificates;
   /** Why the next certificates are not served, as text. Undefined if they are, and while they wait for trust. */
@@ -29,7 +29,7 @@ export interface Serving {
   ): HandOver;
 }
 
-export interface ServingOptions {
+export interface ServeOptions {
   /** Where the next certificates come from, as text. */
   readonly where: string;
   /** See {@link judgeHandOver}. */
@@ -40,7 +40,10 @@ export interface ServingOptions {
   readonly onFault: (message: string) => void;
 }
 
-export function startServing(first: ServableCertificates, { where, trust, onServe, onFault }: ServingOptions): Serving {
+export function serveCertificates(
+  first: ServableCertificates,
+  { where, trust, onServe, onFault }: ServeOptions,
+): ServedCertificates {
   let served = first;
   let current = first;
   let refusal: string | undefined;
@@ -74,7 +77,11 @@ function judgeHandOver(
   now: Date,
   trust: Pick<CaTrust, 'waitMs'> | undefined,
 ): HandOver {
-  if (isSamePair(served, next)) return SERVED;
+  if (isSamePair(served, next)) {
+    // A wrong `ca.crt`, or one that is written before its pair, must not take the served pair's CA from every `caBundle`.
+    const losesCa = trust && hasOwnCa(served) && !hasOwnCa(next);
+    return losesCa ? { kind: 'refused', reason: NOT_SIGNED } : SERVED;
+  }
   if (trust && served.uncovered.length > 0) return SERVED;
   if (invalidNow(served, now) !== undefined) return SERVED;
   const reason = trust ? chainFault(next.serving.cert, next.bundle, next.uncovered, now) : invalidNow(next, now);
@@ -97,6 +104,11 @@ function untrustedMs(served: ServableCertificates, next: ServableCertificates, t
   // Without a CA beside them, the system's CAs decide about trust.
   if (served.ca === undefined || next.ca === undefined) return 0;
   return served.ca.fingerprint256 === next.ca.fingerprint256 ? 0 : trust.waitMs(next.ca);
+}
+
+/** Whether the bundle has the CA of the certificate. Without a bundle, the system's CAs decide about trust. */
+function hasOwnCa({ bundle, ca }: ServableCertificates): boolean {
+  return bundle === undefined || ca !== undefined;
 }
 
 function isSamePair({ serving: a }: ServableCertificates, { serving: b }: ServableCertificates): boolean {

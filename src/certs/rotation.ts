@@ -1,16 +1,10 @@
 import { X509Certificate } from 'node:crypto';
+import { parseCertificates } from './bundle.ts';
 import type { FILES, StoredFiles } from './certificate-files.ts';
-import {
-  CA_LOOKAHEAD_MS,
-  caFault,
-  chainInvalidAt,
-  invalidAt,
-  notValidYet,
-  parseCertificates,
-  SERVING_LOOKAHEAD_MS,
-  servingFault,
-} from './inspect.ts';
+import { chainInvalidAt } from './chain.ts';
+import { invalidAt } from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
+import { CA_LOOKAHEAD_MS, caFault, notValidYet, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
 /** All four files. `caCert` is a bundle of every trusted CA. The one that issues (with the key `caKey`) is first. */
 export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
@@ -123,11 +117,6 @@ export async function reissue(
 export function isRotating({ cert, caCert }: CompleteFiles): boolean {
   const [issuer] = parseCertificates(caCert);
   return issuer !== undefined && !new X509Certificate(cert).verify(issuer.publicKey);
-}
-
-/** Why the files cannot be used now; undefined if they can be served and renewed. */
-export function unusable(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
-  return caFault(stored, now) ?? servingFault(stored, names, now, 0);
 }
 
 async function issueAll(

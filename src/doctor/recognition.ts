@@ -1,5 +1,6 @@
+import { parseCertificates } from '../certs/bundle.ts';
+import { signerOf } from '../certs/chain.ts';
 import { issuerOf } from '../certs/distinguished-name.ts';
-import { parseCertificates, signerOf } from '../certs/inspect.ts';
 import { isIssuedByUs } from '../certs/issue.ts';
 import { caBundleOf } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { Dialled } from './dial.ts';

@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { notValidYet, rotationObstacle } from '../certs/inspect.ts';
+import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
 import type { Dialled } from './dial.ts';
 import { type Facts, trustedTime } from './facts.ts';
 import type { Way } from './replica-facts.ts';

@@ -1,7 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
+import { hasCa } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { EXPIRES_SOON_MS, hasCa } from '../certs/inspect.ts';
+import { EXPIRES_SOON_MS } from '../certs/stored-faults.ts';
 import {
   CONFIGURATIONS,
   type ConfigurationPhase,

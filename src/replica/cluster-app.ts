@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { eventsOf } from '../admission/request-events.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { watchWebhookConfigurations } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
@@ -18,14 +17,15 @@ import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, clusterPolicyStates, webhookStates } from '../page/registered-states.ts';
 import type { Leader } from '../page/state.ts';
+import type { PageSources } from '../page/state-feed.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { anyOf, createSubject } from '../runtime/source.ts';
-import type { Check } from '../server/admin-server.ts';
+import { policyWarnings } from './apply-warnings/policy-warnings.ts';
 import { openClusterCertificates } from './cluster-certificates.ts';
 import type { Metrics } from './metrics.ts';
-import { policyAdvice } from './policy-advice.ts';
 import { logPolicyChanges } from './policy-log.ts';
-import { certificateCheck, clusterPoliciesCheck, drainCheck, stoppingCheck, trustCheck } from './readiness.ts';
+import { clusterChecks, type ReplicaState } from './readiness.ts';
+import { recordRequests } from './recorded-requests.ts';
 import { openServedTls } from './served-tls.ts';
 import { type Listeners, type RunningApp, startAdmin, startAdmission } from './servers.ts';
 
@@ -56,7 +56,7 @@ export interface ClusterAppOptions extends Listeners {
 }
 
 /**
- * Starts one replica in a cluster: everything is wired here. Requests that the API server cannot answer yet are repeated.
+ * Starts one replica in a cluster: everything is wired here, except what only the leader runs. Requests that the API server cannot answer yet are repeated.
  * @throws InputError for addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
@@ -81,37 +81,9 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   // Before the API server is called, which may take long: a process that waits is alive.
   const present: Present = { stopping: false };
-  const trusted = trustCheck(webhooks);
-  const checks = () => [
-    clusterPoliciesCheck(policies, audit),
-    ...(present.certificates
-      ? [
-          certificateCheck(present.certificates, { now: client.now(), clocksAgree: client.isClockConfirmed() }),
-          trusted(present.certificates),
-        ]
-      : [NO_CERTIFICATE_YET]),
-    ...(present.drained === undefined ? [] : [drainCheck(present.drained)]),
-    stoppingCheck(present.stopping),
-  ];
+  const checks = clusterChecks({ client, policies, webhooks, audit }, present);
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
-  const page = decisions
-    ? await openPage(decisions, {
-        replica: identity,
-        mode: 'cluster',
-        audit,
-        leader: () => leaderOf(present.election),
-        checks,
-        certificate: () => present.certificates && certificateState(present.certificates),
-        webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
-        policies: () => clusterPolicyStates(policies.objects(), audit),
-        cluster: () =>
-          present.work && { clusterState: present.work.clusterState, compiled: policies.snapshot().compiled },
-        objects: {
-          read: (path) => client.request('GET', path),
-          policies: policies.objects,
-        },
-      })
-    : undefined;
+  const page = decisions && (await openPage(decisions, pageSources()));
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
   starting.defer(admin.stop);
 
@@ -135,27 +107,14 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
       return policies.snapshot().compiled;
     },
-    advise: policyAdvice({
+    warnOnApply: policyWarnings({
       client,
       service,
       clusterState: () => present.work?.clusterState,
       policies: policies.snapshot,
       log,
     }),
-    onJudged(judged) {
-      const { request, judgement, origin } = judged;
-      for (const event of eventsOf(request, judgement)) events.record(event, origin);
-      decisions?.record(judged);
-    },
-    onCreation({ object, judged, withoutObject, report }) {
-      const { phase, request, judgement, origin } = withoutObject;
-      const list = decisions?.prepare(judged);
-      creations.follow({ object, record: phase, origin }, (uid) => {
-        report();
-        for (const event of eventsOf(request, judgement, uid)) events.record(event, origin);
-        list?.();
-      });
-    },
+    ...recordRequests({ events, creations, decisions }),
     metrics,
     log,
   });
@@ -185,6 +144,25 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       client.close();
     },
   };
+
+  function pageSources(): PageSources {
+    return {
+      replica: identity,
+      mode: 'cluster',
+      audit,
+      leader: () => leaderOf(present.election),
+      checks,
+      certificate: () => present.certificates && certificateState(present.certificates),
+      webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
+      policies: () => clusterPolicyStates(policies.objects(), audit),
+      cluster: () =>
+        present.work && { clusterState: present.work.clusterState, compiled: policies.snapshot().compiled },
+      objects: {
+        read: (path) => client.request('GET', path),
+        policies: policies.objects,
+      },
+    };
+  }
 
   async function lead(leadership: Leadership): Promise<void> {
     const { signal } = leadership;
@@ -220,12 +198,11 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 }
 
 /** The current state, for the readers of a replica. */
-interface Present {
+interface Present extends ReplicaState {
   certificates?: CertificateKeeper;
   election?: LeaderElection;
   /** While this replica leads. */
   work?: LeaderWork;
-  /** The node whose drain waits for the eviction of this replica. */
   drained?: string | undefined;
   stopping: boolean;
 }
@@ -235,5 +212,3 @@ function leaderOf(election: LeaderElection | undefined): Leader {
   const identity = election?.leader();
   return { isThis: election?.isLeader() ?? false, ...(identity === undefined ? {} : { name: replicaOf(identity) }) };
 }
-
-const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };

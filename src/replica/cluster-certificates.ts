@@ -8,6 +8,7 @@ import { confirmedTime } from '../cluster/client/confirmed-time.ts';
 import { OWN_SECRET, OWN_SERVICE } from '../cluster/installation/own-names.ts';
 import { isLed } from '../cluster/lease/lease.ts';
 import { retry } from '../runtime/retry.ts';
+import { certificateLog } from './certificate-log.ts';
 
 export interface CertificateOptions {
   readonly client: ApiClient;
@@ -31,15 +32,14 @@ export async function openClusterCertificates(
   onChange: () => void,
 ): Promise<{ keeper: FileKeeper | SecretKeeper; secret: CertificateSecret | undefined }> {
   const { client, namespace, certDirectory, caOverlapMs: overlapMs, log } = options;
-  const onIssued = (what: string) => log.info({ directory: certDirectory }, `issued ${what}`);
-  const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
+  const logging = certificateLog(log, certDirectory);
   if (certDirectory !== undefined) {
     const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
     const callers = { trust, now: client.now, onWait };
     // A pair of our own must be valid for the API server, and its CA is never replaced.
     await retry('certificates', log, () => confirmedTime(client));
     return {
-      keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, onIssued, onFault }),
+      keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, ...logging }),
       secret: undefined,
     };
   }
@@ -53,8 +53,7 @@ export async function openClusterCertificates(
     hasRescuer,
     trust,
     onServe,
-    onIssued,
-    onFault,
+    ...logging,
     onChange,
     log,
   };

@@ -8,6 +8,7 @@ import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
+import { certificateLog } from './certificate-log.ts';
 import type { Metrics } from './metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
@@ -55,11 +56,9 @@ export async function startFilesApp(options: FilesAppOptions): Promise<RunningAp
   starting.defer(() => policyWatch.stop());
 
   const { certDirectory: directory, names, clientCa } = options;
-  const onIssued = (what: string) => log.info({ directory }, `issued ${what}`);
-  const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
   const served = await openServedTls({
     open: async (onServe) => ({
-      keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, onIssued, onFault }),
+      keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, ...certificateLog(log, directory) }),
     }),
     clientCa,
     pollIntervalMs,

@@ -16,12 +16,12 @@ export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: Admissi
     return;
   }
   logPolicies(load.policies, audit, metrics, log);
-  for (const what of load.policies.flatMap((policy) => needsLeader(policy, audit)))
+  for (const what of load.policies.flatMap((policy) => partsWithoutEffect(policy, audit)))
     log.warn(`${what}: run serve --cluster`);
 }
 
-/** Names the fields of a policy from a file that need a leader. */
-function needsLeader(policy: Policy, audit: boolean): string[] {
+/** The parts of a policy from a file that need a leader, each as a sentence. */
+function partsWithoutEffect(policy: Policy, audit: boolean): string[] {
   const title = `${policy.kind} ${policy.name}`;
   if (policy.kind === 'RecoveryPolicy' || policy.kind === 'TolerationRestriction') {
     return [`${title} has no effect without a cluster`];

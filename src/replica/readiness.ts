@@ -1,16 +1,11 @@
 import type { X509Certificate } from 'node:crypto';
+import { hasCa, parseCertificates } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import {
-  CA_LOOKAHEAD_MS,
-  chainFault,
-  chainInvalidAt,
-  EXPIRES_SOON_MS,
-  FUTURE_CAUSE,
-  hasCa,
-  invalidAt,
-  parseCertificates,
-} from '../certs/inspect.ts';
+import { chainFault, chainInvalidAt } from '../certs/chain.ts';
+import { invalidAt } from '../certs/inspect.ts';
+import { CA_LOOKAHEAD_MS, EXPIRES_SOON_MS, FUTURE_CAUSE } from '../certs/stored-faults.ts';
 import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../cluster/policies/policies.ts';
 import { definitionOf } from '../cluster/policies/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
@@ -24,6 +19,42 @@ const TRUST_SETTLES_MS = 2_000;
 
 /** For unusable policies: the line must stay readable. */
 const MAX_NAMED = 10;
+
+/** What a replica in a cluster knows of itself. */
+export interface ReplicaState {
+  /** Undefined until the first ones were opened. */
+  readonly certificates?: CertificateKeeper;
+  /** The node whose drain waits for the eviction of this replica. */
+  readonly drained?: string | undefined;
+  readonly stopping: boolean;
+}
+
+export interface ClusterCheckOptions {
+  readonly client: Pick<ApiClient, 'now' | 'isClockConfirmed'>;
+  readonly policies: ClusterPolicies;
+  readonly webhooks: Pick<RegisteredWebhooks, 'isSynced' | 'caBundles' | 'trust'>;
+  readonly audit: boolean;
+}
+
+/** All checks of a replica in a cluster. */
+export function clusterChecks(
+  { client, policies, webhooks, audit }: ClusterCheckOptions,
+  replica: ReplicaState,
+): () => readonly Check[] {
+  const trusted = trustCheck(webhooks);
+  return () => {
+    const { certificates, drained, stopping } = replica;
+    const apiServer = { now: client.now(), clocksAgree: client.isClockConfirmed() };
+    return [
+      clusterPoliciesCheck(policies, audit),
+      ...(certificates ? [certificateCheck(certificates, apiServer), trusted(certificates)] : [NO_CERTIFICATE_YET]),
+      ...(drained === undefined ? [] : [drainCheck(drained)]),
+      stoppingCheck(stopping),
+    ];
+  };
+}
+
+const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };
 
 /** Degraded while the policy files are broken, and the last good policies are in force. */
 export function policyCheck(store: PolicyStore, audit: boolean): Check {

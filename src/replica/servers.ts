@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { ADVICE_PATH } from '../controllers/webhooks/desired-webhooks.ts';
+import { WARNING_PATH } from '../controllers/webhooks/desired-webhooks.ts';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -12,8 +12,9 @@ import { type ConnectionLimits, followConnections } from '../server/connections.
 import type { AdmissionMetrics } from '../server/metrics.ts';
 import type { JudgedCreation, JudgedRequest } from '../server/reviewer.ts';
 import { secureContext } from '../server/tls.ts';
+import type { WarnOnApply } from './apply-warnings/policy-warnings.ts';
+import { warningRoute } from './apply-warnings/warning-route.ts';
 import type { Metrics } from './metrics.ts';
-import { type Advise, adviceRoute } from './policy-advice.ts';
 import type { ServedTls } from './served-tls.ts';
 
 /** The addresses of both servers. Port 0 takes a free one. */
@@ -68,7 +69,7 @@ export interface AdmissionOptions {
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly onCreation?: (creation: JudgedCreation) => void;
   /** Warnings for users who write a policy; undefined: none. */
-  readonly advise?: Advise;
+  readonly warnOnApply?: WarnOnApply;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** How long a shutdown waits for requests in flight and connections that do not end by themselves. */
@@ -108,7 +109,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     ...(onJudged ? { onJudged } : {}),
     ...(onCreation ? { onCreation } : {}),
   });
-  if (options.advise) admission.post(ADVICE_PATH, adviceRoute(options.advise));
+  if (options.warnOnApply) admission.post(WARNING_PATH, warningRoute(options.warnOnApply));
   const { server } = admission;
   const connections = followConnections(server, connectionLimits(listeners.port, log));
   server.on('secureConnection', (connection) => current.add(connection));

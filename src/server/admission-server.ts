@@ -66,12 +66,12 @@ function httpsServer(tls: TlsPair, clients: KnownClients | undefined, timeouts: 
       ...secureContext(tls, clients?.ca),
       // A client without a certificate gets an HTTP answer.
       ...(clients ? { requestCert: true, rejectUnauthorized: false } : {}),
-      handshakeTimeout: timeouts.handshake,
-      headersTimeout: timeouts.headers,
-      connectionsCheckingInterval: timeouts.checkInterval,
+      handshakeTimeout: timeouts.handshakeMs,
+      headersTimeout: timeouts.headersMs,
+      connectionsCheckingInterval: timeouts.checkIntervalMs,
     },
-    requestTimeout: timeouts.headers + timeouts.body,
-    keepAliveTimeout: timeouts.keepAlive,
+    requestTimeout: timeouts.headersMs + timeouts.bodyMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
     // Answers during shutdown: a refused request would be a failed update of a node.
     return503OnClosing: false,
   });
@@ -91,12 +91,12 @@ function endConnections(app: HttpsServer, draining: (connection: Socket) => bool
 }
 
 /** Receives each body as {@link ReceivedBody} once there is room for it, and answers 408 if it takes too long. */
-function limitBodies(app: HttpsServer, { body: time, patience, checkInterval }: ClientTimeouts, log: Logger): void {
+function limitBodies(app: HttpsServer, { bodyMs, slowChecks, checkIntervalMs }: ClientTimeouts, log: Logger): void {
   const arrivals = followArrivals({
     bytes: RECEIVED_LIMIT_BYTES,
-    time,
-    patience,
-    checkInterval,
+    bodyMs,
+    slowChecks,
+    checkIntervalMs,
     onClosed: throttle((closed) =>
       log.warn({ closed }, 'too many bytes are being received: closed requests that were slow while others waited'),
     ),

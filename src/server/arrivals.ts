@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 export interface ArrivalLimits {
   /** For all bodies that are kept while they are received. One address gets at most half of it. */
   readonly bytes: number;
-  /** For each request, in milliseconds, from the end of its headers to its end. */
-  readonly time: number;
-  /** How often the time is checked, in milliseconds. */
-  readonly checkInterval: number;
+  /** For each request, from the end of its headers to its end. */
+  readonly bodyMs: number;
+  /** How often the bodies are checked. */
+  readonly checkIntervalMs: number;
   /**
    * After how many checks a body is closed that still takes room for which others wait. It is no time: while this process is slow, it has read little of
    * what was sent.
    */
-  readonly patience: number;
+  readonly slowChecks: number;
   /** A connection was closed, because its body took too long while others waited. */
   readonly onClosed: () => void;
 }
@@ -42,7 +42,7 @@ interface Arrival {
  * Bounds the memory of unfinished requests. Those that find no room wait. The addresses of the senders take turns, so that one that sends many requests does
  * not delay the requests of others.
  */
-export function followArrivals({ bytes, time, patience, checkInterval, onClosed }: ArrivalLimits): Arrivals {
+export function followArrivals({ bytes, bodyMs, slowChecks, checkIntervalMs, onClosed }: ArrivalLimits): Arrivals {
   /** The oldest first. A request that was refused for its age stays until its connection ends. */
   const arriving = new Map<IncomingMessage, Arrival>();
   /** By the address of the sender: the one whose turn is next is the first. */
@@ -93,7 +93,7 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
   function closeSlow(): void {
     for (const [message, { from, room }] of arriving) {
       if (queues.size === 0) return;
-      if (!room?.bytes || !isAwaited(from) || ++room.checks < patience) continue;
+      if (!room?.bytes || !isAwaited(from) || ++room.checks < slowChecks) continue;
       message.destroy();
       end(message);
       onClosed();
@@ -110,7 +110,7 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
 
   // One timer for all: a timer for each request costs more than judging it.
   const check = setInterval(() => {
-    const tooOld = performance.now() - time;
+    const tooOld = performance.now() - bodyMs;
     for (const arrival of arriving.values()) {
       if (arrival.since > tooOld) break;
       arrival.refuse?.();
@@ -118,7 +118,7 @@ export function followArrivals({ bytes, time, patience, checkInterval, onClosed 
     }
     // What has arrived since the last check is read first.
     if (queues.size > 0) setImmediate(closeSlow);
-  }, checkInterval);
+  }, checkIntervalMs);
   check.unref();
 
   return {

@@ -1,32 +1,32 @@
 import type { Server, Socket } from 'node:net';
 import { createFairMap, type FairMap } from '../runtime/fair-map.ts';
 
-/** Limits for clients, in milliseconds. */
+/** Limits for clients. */
 export interface ClientTimeouts {
-  readonly keepAlive: number;
+  readonly keepAliveMs: number;
   /** From the start of a connection, or from the first byte of a further request, to the end of the headers. */
-  readonly headers: number;
-  /** From there to the end of the request. */
-  readonly body: number;
+  readonly headersMs: number;
+  /** From the end of the headers to the end of the request. */
+  readonly bodyMs: number;
   /** After how many checks a body is closed that takes the room for which others wait. */
-  readonly patience: number;
-  readonly handshake: number;
+  readonly slowChecks: number;
+  readonly handshakeMs: number;
   /** How often requests over their limits are searched: they may take this much longer. */
-  readonly checkInterval: number;
+  readonly checkIntervalMs: number;
 }
 
 export const CLIENT_TIMEOUTS: ClientTimeouts = {
   // The API server keeps idle connections for 90 s. If this end closes first, a request that is being sent at that moment is lost, and the API server
   // does not send it again.
-  keepAlive: 120_000,
+  keepAliveMs: 120_000,
   // The API server opens some connections in reserve, and a call may arrive when one is closed.
-  headers: 100_000,
+  headersMs: 100_000,
   // A webhook's timeout is 30 s at most and 10 s by default: a slower client is no API server.
-  body: 10_000,
+  bodyMs: 10_000,
   // An API server sends a body in milliseconds, and waits two seconds for the answer.
-  patience: 3,
-  handshake: 5_000,
-  checkInterval: 500,
+  slowChecks: 3,
+  handshakeMs: 5_000,
+  checkIntervalMs: 500,
 };
 
 export interface ConnectionLimits {

@@ -61,10 +61,9 @@ export interface JudgedCreation {
  * @param origin the sender, which cannot be forged
  * @throws Refusal for a body without a review
  */
-export type Reviewer = (body: ReceivedBody | undefined, phase: Phase, origin: string) => Reviewed;
+export type Reviewer = (body: ReceivedBody | undefined, phase: Phase, origin: string) => HttpAnswer;
 
-export interface Reviewed {
-  /** The HTTP status. */
+export interface HttpAnswer {
   readonly status: number;
   readonly body: object;
 }
@@ -89,7 +88,7 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
     return decoded.ok ? reviewRequest(decoded.request, call) : refuseReview(decoded, call);
   };
 
-  function reviewRequest(request: AdmissionRequest, call: Call): Reviewed {
+  function reviewRequest(request: AdmissionRequest, call: Call): HttpAnswer {
     try {
       const judgement = judgeRequest(request, call.phase, policies());
       const body = answer(request.uid, judgement);
@@ -101,7 +100,7 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
     }
   }
 
-  function failed(error: unknown, request: AdmissionRequest, call: Call): Reviewed {
+  function failed(error: unknown, request: AdmissionRequest, call: Call): HttpAnswer {
     if (error instanceof MalformedObjectError) {
       countRequest(request, call, 'malformed');
       const level = request.dryRun ? 'debug' : 'warn';
@@ -113,7 +112,7 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
     return { status: 500, body: internalError(request.uid) };
   }
 
-  function refuseReview({ uid, message }: DecodedReview & { readonly ok: false }, call: Call): Reviewed {
+  function refuseReview({ uid, message }: DecodedReview & { readonly ok: false }, call: Call): HttpAnswer {
     count(call, 'malformed');
     const fields = { uid: uid && printable(uid) };
     logFault({ ...call, level: 'warn', what: 'malformed review', detail: message, fields });
@@ -121,7 +120,7 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
   }
 
   /** Whether it is a dry run is not known, so it counts as a request. */
-  function reviewTooLarge(subject: ReviewSubject & { readonly uid: string }, call: Call): Reviewed {
+  function reviewTooLarge(subject: ReviewSubject & { readonly uid: string }, call: Call): HttpAnswer {
     try {
       const decision = judgeTooLarge[call.phase](subject, policies());
       count(call, RESULTS[decision.action]);

@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseCertificates } from '../../src/certs/inspect.ts';
+import { parseCertificates } from '../../src/certs/bundle.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';

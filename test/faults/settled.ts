@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { parseCertificates } from '../../src/certs/inspect.ts';
+import { parseCertificates } from '../../src/certs/bundle.ts';
 import { readBuiltinPolicies } from '../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';

@@ -1,13 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
-import {
-  fingerprints,
-  notValidYet,
-  type RotationObstacle,
-  rotationObstacle,
-  servingFault,
-} from '../../certs/inspect.ts';
+import { fingerprints } from '../../certs/bundle.ts';
 import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
+import { notValidYet, type RotationObstacle, rotationObstacle, servingFault } from '../../certs/stored-faults.ts';
 import {
   readSecret,
   type SecretRef,

@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { hasCa, joinBundles } from '../../certs/bundle.ts';
 import type { CaTrust } from '../../certs/ca-trust.ts';
 import type { ServableCertificates } from '../../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { notServed, startServing } from '../../certs/hand-over.ts';
-import { hasCa, invalidAt, joinBundles, signerOf } from '../../certs/inspect.ts';
-import { type CompleteFiles, nextStep, unusable } from '../../certs/rotation.ts';
+import { signerOf } from '../../certs/chain.ts';
+import { notServed, serveCertificates } from '../../certs/hand-over.ts';
+import { invalidAt } from '../../certs/inspect.ts';
+import { type CompleteFiles, nextStep } from '../../certs/rotation.ts';
+import { whyUnusable } from '../../certs/stored-faults.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { confirmedTime } from '../client/confirmed-time.ts';
@@ -25,9 +28,9 @@ import {
 const RESCUE_MS = 3_000;
 const RESCUE_POLL_MS = 200;
 /** The served certificate expires, and earlier CAs become unnecessary, without a change of the Secret. */
-const LOOK_AGAIN_MS = 60_000;
+const RECHECK_MS = 60_000;
 
-/** The certificates of a Secret that many replicas serve. While it runs, it only reads: the leader repairs and renews. */
+/** The certificates of a Secret that many replicas serve. After its start, it only reads: the leader repairs and renews. */
 export interface SecretKeeper extends CertificateKeeper {
   /** The last seen Secret, usable or not. */
   stored(): SecretState;
@@ -86,7 +89,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let fault: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const serving = startServing(latest, { where, trust, onServe, onFault });
+  const served = serveCertificates(latest, { where, trust, onServe, onFault });
   recheck();
 
   const cache = watchResource({
@@ -104,8 +107,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   );
 
   return {
-    current: serving.current,
-    fault: () => fault ?? serving.refusal(),
+    current: served.current,
+    fault: () => fault ?? served.refusal(),
     stored: () => stored,
     lastGood: () => lastGood,
     recheck,
@@ -118,7 +121,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
 
   function take(state: SecretState): void {
     stored = state;
-    const reason = unusable(state.files, names, client.now());
+    const reason = whyUnusable(state.files, names, client.now());
     if (reason === undefined) {
       lastGood = state.files as CompleteFiles;
       latest = servable(lastGood);
@@ -135,16 +138,16 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   function recheck(): void {
     keepServedCa();
     const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
-    const handOver = serving.offer(latest, client.now(), () => bundle);
+    const handOver = served.offer(latest, client.now(), () => bundle);
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (handOver.kind === 'untrusted') untilNext.push(handOver.waitMs);
-    if (!stopped) timer = startTimer(recheck, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
+    if (!stopped) timer = startTimer(recheck, Math.min(RECHECK_MS, ...untilNext) + 1).unref();
   }
 
   /** Keeps the CA of the served certificate in the bundle after the Secret has lost it: other replicas may serve one of it for a while. */
   function keepServedCa(): void {
-    const { ca } = serving.current();
+    const { ca } = served.current();
     former = former.filter(({ until }) => performance.now() < until);
     if (ca === undefined || hasCa(lastGood.caCert, ca) || invalidAt(ca, client.now()) !== undefined) return;
     const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);
@@ -157,7 +160,7 @@ async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKe
   for (;;) {
     const state = await readSecret(client, ref);
     const now = await confirmedTime(client);
-    if (unusable(state.files, names, now) === undefined) return state;
+    if (whyUnusable(state.files, names, now) === undefined) return state;
 
     rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;
     if (performance.now() < rescueUntil) {

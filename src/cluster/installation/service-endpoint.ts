@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
-import { checkServerIdentity } from '../../certs/inspect.ts';
+import { checkServerIdentity } from '../../certs/certificate-names.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { selfCheckReview } from './self-check-review.ts';

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { notValidYet, parseCertificates } from '../../certs/inspect.ts';
-import { followFutureCa, nextStep, unusable } from '../../certs/rotation.ts';
+import { parseCertificates } from '../../certs/bundle.ts';
+import { followFutureCa, nextStep } from '../../certs/rotation.ts';
+import { notValidYet, whyUnusable } from '../../certs/stored-faults.ts';
 import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { writeSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
@@ -45,10 +46,10 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
     return waitMs > 0 ? Math.min(waitMs, CHECK_AGAIN_MS) : CHECK_AGAIN_MS;
 
     function rescue() {
-      const reason = unusable(before.files, names, now);
+      const reason = whyUnusable(before.files, names, now);
       const lastGood = keeper.lastGood();
       // No client accepts a CA that is not valid yet: a Secret that lost such a CA gets a new one.
-      const isGood = (unusable(lastGood, names, now) ?? notValidYet(lastGood.caCert, now)) === undefined;
+      const isGood = (whyUnusable(lastGood, names, now) ?? notValidYet(lastGood.caCert, now)) === undefined;
       if (reason === undefined || !isGood) return undefined;
       return { files: lastGood, what: `the last good ones were restored (${reason})` };
     }

@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../certs/inspect.ts';
+import { fingerprints, joinBundles, parseCertificates } from '../../certs/bundle.ts';
+import { invalidAt } from '../../certs/inspect.ts';
 
 export interface CarriedCasOptions {
   /** Every `caBundle` that is registered with the API server, PEM. */

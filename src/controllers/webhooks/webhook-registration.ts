@@ -1,5 +1,5 @@
+import { fingerprints } from '../../certs/bundle.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { fingerprints } from '../../certs/inspect.ts';
 import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';

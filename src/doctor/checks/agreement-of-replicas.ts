@@ -1,4 +1,4 @@
-import { parseCertificates } from '../../certs/inspect.ts';
+import { parseCertificates } from '../../certs/bundle.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
+import { parseCertificates } from '../../certs/bundle.ts';
+import { issuersInvalidAt, isTrusted } from '../../certs/chain.ts';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { issuersInvalidAt, isTrusted, parseCertificates } from '../../certs/inspect.ts';
 import {
   CONFIGURATION_NAME,
   CONFIGURATIONS,

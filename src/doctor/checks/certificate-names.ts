@@ -1,4 +1,4 @@
-import { namesText, uncoveredNames } from '../../certs/inspect.ts';
+import { namesText, uncoveredNames } from '../../certs/certificate-names.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';

@@ -1,13 +1,14 @@
+import { parseCertificates } from '../../certs/bundle.ts';
+import { isFromAnotherIssuer } from '../../certs/certificate-files.ts';
+import { invalidAt } from '../../certs/inspect.ts';
 import {
   CA_LOOKAHEAD_MS,
   caFault,
   FUTURE_CAUSE,
-  invalidAt,
   notValidYet,
-  parseCertificates,
+  otherIssuerFault,
   servingFault,
-  suppliedFault,
-} from '../../certs/inspect.ts';
+} from '../../certs/stored-faults.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import type { PodView } from '../pod-view.ts';
@@ -47,10 +48,10 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   const now = trustedTime(facts);
   const [leaf] = parseCertificates(files.cert ?? '');
   const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
-  const isOtherIssuer = files.caKey === undefined && leaf !== undefined;
+  const isOtherIssuer = isFromAnotherIssuer(files);
   const names = [serverName];
   const fault = isOtherIssuer
-    ? !isServed && suppliedFault(files, names, now)
+    ? !isServed && otherIssuerFault(files, names, now)
     : (caFault(files, now) ?? (!isServed && servingFault(files, names, now, 0)));
   if (fault) {
     return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));

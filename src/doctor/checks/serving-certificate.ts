@@ -1,4 +1,5 @@
-import { EXPIRES_SOON_MS, invalidAt } from '../../certs/inspect.ts';
+import { invalidAt } from '../../certs/inspect.ts';
+import { EXPIRES_SOON_MS } from '../../certs/stored-faults.ts';
 import { count } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';

@@ -3,7 +3,7 @@ import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuil
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { checkServerIdentity } from '../../certs/inspect.ts';
+import { checkServerIdentity } from '../../certs/certificate-names.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { hostPort } from '../dial.ts';

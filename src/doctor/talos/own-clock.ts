@@ -1,5 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
-import { invalidAt, parseCertificates, signerOf } from '../../certs/inspect.ts';
+import { parseCertificates } from '../../certs/bundle.ts';
+import { signerOf } from '../../certs/chain.ts';
+import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
 import { hostPort } from '../dial.ts';

@@ -1,5 +1,7 @@
+import { namesText, uncoveredNames } from '../../certs/certificate-names.ts';
+import { signerOf } from '../../certs/chain.ts';
 import { issuerOf } from '../../certs/distinguished-name.ts';
-import { invalidAt, namesText, signerOf, uncoveredNames } from '../../certs/inspect.ts';
+import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
 import { type FaultKind, hostPort } from '../dial.ts';

@@ -1,5 +1,7 @@
+import { parseCertificates } from '../../certs/bundle.ts';
+import { signerOf } from '../../certs/chain.ts';
 import { organizationsOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { inspectPair, parseCertificates, signerOf } from '../../certs/inspect.ts';
+import { inspectPair } from '../../certs/inspect.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';

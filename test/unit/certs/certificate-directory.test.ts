@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { CertificateDirectoryError, certificateFiles } from '../../../src/certs/certificate-files.ts';
-import { uncoveredNames } from '../../../src/certs/inspect.ts';
+import { uncoveredNames } from '../../../src/certs/certificate-names.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { daysLater, expectConsistent, filesOf, LOCAL_NAMES, NAMES, NOW, write } from './directories.ts';

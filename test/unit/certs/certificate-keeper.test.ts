@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, s
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fingerprints } from '../../../src/certs/bundle.ts';
 import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { certificateFiles } from '../../../src/certs/certificate-files.ts';
 import {
@@ -10,8 +11,10 @@ import {
   type CertificateKeeperOptions,
   keepCertificates,
 } from '../../../src/certs/certificate-keeper.ts';
-import { fingerprints, uncoveredNames } from '../../../src/certs/inspect.ts';
+import { uncoveredNames } from '../../../src/certs/certificate-names.ts';
+import { invalidAt } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import { certificateCheck } from '../../../src/replica/readiness.ts';
 import { eventually } from '../eventually.ts';
 import { whenTrue } from '../stopped-clock.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -54,7 +57,7 @@ async function keep(
 }
 
 /** A pair that taintkeeper did not issue. */
-async function foreignPair() {
+async function otherIssuersPair() {
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
   return { cert, key };
 }
@@ -64,8 +67,8 @@ function writePair(directory: string, { cert, key }: KeyPair): void {
   writeFileSync(join(directory, 'tls.key'), key);
 }
 
-async function putForeignPair(directory: string) {
-  const pair = await foreignPair();
+async function putOtherIssuersPair(directory: string) {
+  const pair = await otherIssuersPair();
   writePair(directory, pair);
   return pair;
 }
@@ -124,9 +127,9 @@ it('passes the error on when the directory cannot be opened the first time', asy
 describe('while it runs,', () => {
   it('serves a new pair that another issuer writes', async () => {
     const directory = temporaryDirectory();
-    const first = await putForeignPair(directory);
+    const first = await putOtherIssuersPair(directory);
     const { keeper, onServe } = await keep(directory);
-    const second = await putForeignPair(directory);
+    const second = await putOtherIssuersPair(directory);
 
     await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
     expect(onServe.mock.calls.map(([{ serving }]) => serving)).toEqual([first, second]);
@@ -135,7 +138,7 @@ describe('while it runs,', () => {
 
   it("keeps the last good pair while another issuer's files are missing, and reports it", async () => {
     const directory = temporaryDirectory();
-    const first = await putForeignPair(directory);
+    const first = await putOtherIssuersPair(directory);
     const { keeper, onServe, onFault } = await keep(directory);
 
     for (const file of certificateFiles(directory)) rmSync(file, { force: true });
@@ -143,7 +146,7 @@ describe('while it runs,', () => {
     expect(keeper.fault()).toBe(onFault.mock.lastCall?.[0]);
     expect(keeper.current().serving).toEqual(first);
 
-    const second = await putForeignPair(directory);
+    const second = await putOtherIssuersPair(directory);
     await eventually(() => expect(keeper.fault()).toBeUndefined());
     expect(keeper.current().serving).toEqual(second);
     expect(onServe).toHaveBeenCalledTimes(2);
@@ -223,7 +226,7 @@ describe('while it runs,', () => {
 });
 
 it.each([
-  { what: "another issuer's", prepare: async (directory: string) => void (await putForeignPair(directory)) },
+  { what: "another issuer's", prepare: async (directory: string) => void (await putOtherIssuersPair(directory)) },
   {
     what: 'its own',
     prepare: async (directory: string) => void (await openCertificates(directory, NAMES, new Date())),
@@ -232,7 +235,7 @@ it.each([
 ])('a pair ($what) that is replaced right after it was read is noticed', async ({ prepare }) => {
   const directory = temporaryDirectory();
   await prepare(directory);
-  const next = await foreignPair();
+  const next = await otherIssuersPair();
   const { keeper, onServe } = await keep(directory, { onFirstServe: () => writePair(directory, next) });
 
   await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
@@ -256,6 +259,18 @@ it('renews in time, though no file changes', async () => {
   expect(keeper.current().certificate.validToDate.getTime()).toBeGreaterThan(first.certificate.validToDate.getTime());
   expect(onIssued.mock.lastCall).toEqual([expect.stringMatching(/^serving certificate \(not valid after /)]);
   expect((await openCertificates(directory, NAMES, new Date())).issued).toEqual([]);
+});
+
+it('becomes valid within a minute after a clock that was years behind is corrected', async () => {
+  const directory = temporaryDirectory();
+  const today = new Date('2026-06-01T12:00:00Z');
+  await openCertificates(directory, NAMES, today);
+  vi.useFakeTimers({ now: new Date('2020-01-01'), toFake: ['Date', 'setInterval', 'clearInterval'] });
+  const { keeper } = await keep(directory);
+  expect(keeper.current().certificate.validToDate.getFullYear()).toBe(2020);
+  vi.setSystemTime(today);
+  vi.advanceTimersByTime(70_000);
+  await eventually(() => expect(invalidAt(keeper.current().certificate, today)).toBeUndefined());
 });
 
 describe('a pair of another CA, where it is known who calls', () => {
@@ -311,6 +326,35 @@ describe('a pair of another CA, where it is known who calls', () => {
     const next = await put(directory);
     await expect.poll(() => keeper.current().serving).toEqual(next.serving);
     expect(onWait).not.toHaveBeenCalled();
+  });
+
+  it('stays trusted and is served while ca.crt alone is replaced; the pair of that CA waits for trust', async () => {
+    const { directory, first, keeper, waits, onWait } = await start();
+    const issuer = await issueCa(new Date());
+    const next = { ca: new X509Certificate(issuer.cert), serving: await issueServing(issuer, NAMES, new Date()) };
+    const both = [next.ca.fingerprint256, first.ca.fingerprint256];
+    writeFileSync(join(directory, 'ca.crt'), issuer.cert);
+    await eventually(() => expect(keeper.fault()).toMatch(/not signed by the CA/));
+    expect(fingerprints(keeper.current().bundle ?? '')).toEqual(both);
+    const apiServer = { now: new Date(), clocksAgree: true };
+    expect(certificateCheck(keeper, apiServer)).toMatchObject({ state: 'degraded' });
+
+    writePair(directory, next.serving);
+    await expect.poll(() => onWait.mock.calls.length).toBe(1);
+    expect(keeper.fault()).toBeUndefined();
+    expect(keeper.current().serving).toEqual(first.serving);
+    expect(fingerprints(keeper.current().bundle ?? '')).toEqual(both);
+    waits.set(next.ca.fingerprint256, 0);
+    keeper.recheck();
+    expect(keeper.current()).toMatchObject({ serving: next.serving, bundle: issuer.cert });
+  });
+
+  it('stays served without a fault when its ca.crt gets a further CA', async () => {
+    const { directory, first, keeper } = await start();
+    const bundle = `${(await issueCa(new Date())).cert}\n${first.ca}`;
+    writeFileSync(join(directory, 'ca.crt'), bundle);
+    await expect.poll(() => keeper.current()).toMatchObject({ serving: first.serving, bundle });
+    expect(keeper.fault()).toBeUndefined();
   });
 });
 
@@ -459,6 +503,18 @@ describe('a pair that takes the place of a valid one', () => {
     await put({ issuedMs: 5 * HOUR_MS, caIssuedMs: 5 * HOUR_MS });
     await eventually(() => expect(keeper.fault()).toMatch(/not valid before/));
     expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined });
+  });
+
+  it('stays without a CA while ca.crt has one that did not sign it', async () => {
+    const { put, keeper, directory } = await start({});
+    rmSync(join(directory, 'ca.crt'));
+    const served = await put({ keepsCaFile: true });
+    await eventually(() => expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined }));
+    writeFileSync(join(directory, 'ca.crt'), (await issueCa(new Date())).cert);
+    await eventually(() => expect(keeper.fault()).toMatch(/not signed by the CA/));
+    expect(keeper.current()).toMatchObject({ serving: served, bundle: undefined });
+    rmSync(join(directory, 'ca.crt'));
+    await eventually(() => expect(keeper.fault()).toBeUndefined());
   });
 
   it.each<Case & { laterMs: number }>([

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { checkServerIdentity, uncoveredNames } from '../../../src/certs/inspect.ts';
+import { checkServerIdentity, namesOf, uncoveredNames } from '../../../src/certs/certificate-names.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { type AltName, issueNamed } from './authorities.ts';
 
 const SERVICE = 'taintkeeper.taintkeeper.svc';
@@ -87,4 +88,16 @@ it.each([
 ])('the error says which names the certificate has: $says', async ({ altNames, says }) => {
   const certificate = await certificateFor(SERVICE, altNames);
   expect(checkServerIdentity(SERVICE, certificate)).toEqual(new Error(says));
+});
+
+it.each([{ names: ['localhost', '*.example.com'] }, { names: ['10.0.0.1', '::1', 'fe80::1:0:2'] }])(
+  'a certificate for $names names them as they were asked for',
+  async ({ names }) => {
+    const { cert } = await issueServing(await issueCa(new Date()), names, new Date());
+    expect(namesOf(new X509Certificate(cert))).toEqual(names);
+  },
+);
+
+it('a certificate for no name names none', async () => {
+  expect(namesOf(new X509Certificate((await issueCa(new Date())).cert))).toEqual([]);
 });

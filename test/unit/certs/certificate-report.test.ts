@@ -11,7 +11,7 @@ const STATE = { now: NOW, names: NAMES, trusted: true, overlapMs: 1000, futureFo
 const NOTHING = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
 
 const good = (await nextStep(NOTHING, STATE))?.files as CompleteFiles;
-const foreign = { ...good, caKey: undefined };
+const otherIssuers = { ...good, caKey: undefined };
 const introduced = (await introduceCa(good, NOW, 'asked for')).files;
 const used = (await nextStep(introduced, STATE))?.files as CompleteFiles;
 
@@ -29,7 +29,7 @@ it('of certificates that are well names them, and has no problem', () => {
 
 it('takes a pair of another issuer for well until it ends: when that renews is not known', () => {
   const late = new Date(NOW.getTime() + 70 * DAY_MS);
-  expect(report(foreign, foreign.caCert, late)).toMatchObject({ problems: [], renewedBy: 'another issuer' });
+  expect(report(otherIssuers, otherIssuers.caCert, late)).toMatchObject({ problems: [], renewedBy: 'another issuer' });
   expect(report(good)).toMatchObject({ renewedBy: 'taintkeeper' });
 });
 
@@ -57,13 +57,13 @@ it.each([
   {
     why: 'whose CA is only in the caBundle',
     files: { caCert: undefined },
-    bundle: foreign.caCert,
+    bundle: otherIssuers.caCert,
     trusts: 'the serving CA',
   },
   { why: 'without a CA and a caBundle', files: { caCert: undefined }, bundle: '', trusts: "the API server's own CAs" },
   { why: 'of an intermediate CA, with the root alone', files: chained, bundle: root.cert, trusts: 'all' },
 ])('takes a pair of another issuer for well $why', ({ files, bundle, trusts }) => {
-  expect(report({ ...foreign, ...files }, bundle)).toMatchObject({ problems: [], webhooks: [{ trusts }] });
+  expect(report({ ...otherIssuers, ...files }, bundle)).toMatchObject({ problems: [], webhooks: [{ trusts }] });
 });
 
 it.each([
@@ -104,17 +104,17 @@ it.each([
   { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are not usable: not found' },
   {
     why: 'an expired pair of another issuer',
-    found: report(foreign, foreign.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
+    found: report(otherIssuers, otherIssuers.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
     problem: 'the certificates are not usable: not valid after 2026-08-30T12:00:00.000Z',
   },
   {
     why: 'a pair of another issuer that no caBundle trusts',
-    found: report(foreign, ''),
+    found: report(otherIssuers, ''),
     problem: 'the caBundle of w does not trust the serving certificate',
   },
   {
     why: 'a pair of another issuer without its CA, and a caBundle with another CA',
-    found: report({ ...foreign, caCert: undefined }, root.cert),
+    found: report({ ...otherIssuers, caCert: undefined }, root.cert),
     problem: 'the caBundle of w does not trust the serving certificate',
   },
   {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { parseCertificates } from '../../../src/certs/bundle.ts';
 import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
-import { parseCertificates } from '../../../src/certs/inspect.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
 import {
   type CompleteFiles,
@@ -11,8 +11,8 @@ import {
   isRotating,
   nextStep,
   PROPAGATION_MS,
-  unusable,
 } from '../../../src/certs/rotation.ts';
+import { whyUnusable } from '../../../src/certs/stored-faults.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-06-01T12:00:00Z');
@@ -42,7 +42,7 @@ const accepted = ({ cert }: CompleteFiles, bundle: string) => {
 
 describe('of nothing', () => {
   it('makes a CA and a serving certificate for the names', () => {
-    expect(unusable(first, NAMES, START)).toBeUndefined();
+    expect(whyUnusable(first, NAMES, START)).toBeUndefined();
     expect(fingerprints(first.caCert)).toHaveLength(1);
     expect(accepted(first, first.caCert)).toBe(true);
   });
@@ -63,7 +63,7 @@ describe('of a serving certificate', () => {
     { why: 'has the key of another', files: { ...first, key: first.caKey }, now: START, names: NAMES },
   ])('that $why makes a new one, of the same CA', async ({ files, now, names }) => {
     const step = await taken(files, now, { names });
-    expect(unusable(step.files, names, now)).toBeUndefined();
+    expect(whyUnusable(step.files, names, now)).toBeUndefined();
     expect(step.files.cert).not.toBe(first.cert);
     expect(step.files).toMatchObject({ caCert: first.caCert, caKey: first.caKey });
   });
@@ -122,7 +122,7 @@ describe('of a CA', () => {
     const step = await taken(files, START, { trusted: false });
     expect(step.files.cert).toBe(first.cert);
     expect(fingerprints(step.files.caCert)).toHaveLength(2);
-    expect(unusable(step.files, NAMES, START)).toBeUndefined();
+    expect(whyUnusable(step.files, NAMES, START)).toBeUndefined();
   });
 
   it.each([
@@ -131,7 +131,7 @@ describe('of a CA', () => {
     { why: 'no CA to have signed what is served', files: { ...first, caCert: undefined }, now: START },
   ])('with $why, all is made anew at once', async ({ files, now }) => {
     const step = await taken(files, now, { trusted: false });
-    expect(unusable(step.files, NAMES, now)).toBeUndefined();
+    expect(whyUnusable(step.files, NAMES, now)).toBeUndefined();
     expect(step.files.cert).not.toBe(first.cert);
   });
 
@@ -166,7 +166,7 @@ describe('of a CA', () => {
       const issued = await taken(from, ahead, { trusted: false });
       const stored = reissued ? (await taken(issued.files, START)).files : issued.files;
       const step = await taken(stored, START, { trusted: false, futureForMs });
-      expect(unusable(step.files, NAMES, START)).toBeUndefined();
+      expect(whyUnusable(step.files, NAMES, START)).toBeUndefined();
       expect(parseCertificates(step.files.caCert).map((ca) => ca.validFromDate < START)).toEqual([true]);
       expect(accepted(step.files, step.files.caCert)).toBe(true);
       expect(step.what).toContain('not valid before');

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { parseCertificates } from '../../../src/certs/inspect.ts';
+import { parseCertificates } from '../../../src/certs/bundle.ts';
 import { issueCa } from '../../../src/certs/issue.ts';
 import { introduceCa } from '../../../src/certs/rotation.ts';
 import { base64, certificateData, expiredCaData, foreignData } from '../../e2e/certificate-data.ts';

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { parseCertificates } from '../../../src/certs/inspect.ts';
+import { parseCertificates } from '../../../src/certs/bundle.ts';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
 import type { Dialled } from '../../../src/doctor/dial.ts';

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { parseCertificates } from '../../../src/certs/bundle.ts';
 import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
-import { parseCertificates } from '../../../src/certs/inspect.ts';
 import { issueCa } from '../../../src/certs/issue.ts';
 import { openPolicyStore } from '../../../src/files/policy-files.ts';
 import { type ApiServerClock, certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';

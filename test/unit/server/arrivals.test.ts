@@ -16,7 +16,7 @@ const MOST = RECEIVED_LIMIT_BYTES / BODY_LIMIT_BYTES;
 const HEAD = `POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY_LIMIT_BYTES}\r\n\r\n`;
 
 it('bodies that are never finished are closed while others wait for their room, and those are judged', async () => {
-  const timeouts = { ...CLIENT_TIMEOUTS, patience: 3, checkInterval: 20 };
+  const timeouts = { ...CLIENT_TIMEOUTS, slowChecks: 3, checkIntervalMs: 20 };
   const server = await startServer({ timeouts });
   const clients = await Promise.all(Array.from({ length: MOST }, () => openTls(server.port)));
   await Promise.all(clients.map((client) => new Promise((resolve) => client.write(HEAD, resolve))));
@@ -44,9 +44,9 @@ describe('a body', () => {
     const onClosed = vi.fn();
     const arrivals = followArrivals({
       bytes: 20,
-      time: 60_000,
-      patience: 3,
-      checkInterval: 60_000,
+      bodyMs: 60_000,
+      slowChecks: 3,
+      checkIntervalMs: 60_000,
       onClosed,
       ...limits,
     });
@@ -118,7 +118,7 @@ describe('a body', () => {
   it('that takes long is closed while others wait, and not before', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { request, read, onClosed } = start({ patience: 3, checkInterval: 1 });
+    const { request, read, onClosed } = start({ slowChecks: 3, checkIntervalMs: 1 });
     const slow = request('slow', 6);
     const small = request('small', 1);
     vi.advanceTimersByTime(10);
@@ -135,7 +135,7 @@ describe('a body', () => {
   it('that takes long stays while others wait only for the half of their own sender', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { request, read } = start({ patience: 3, checkInterval: 1 });
+    const { request, read } = start({ slowChecks: 3, checkIntervalMs: 1 });
     const slow = request('slow', 4);
     const half = request('half', 10, 'pod');
     request('waiting', 6, 'pod');

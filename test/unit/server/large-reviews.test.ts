@@ -136,7 +136,7 @@ describe('a review that is too large', () => {
 
 it('28 large requests at the same time are all judged, whichever is finished first', async () => {
   // A busy machine may take long to send them.
-  const server = await startServer({ timeouts: { ...CLIENT_TIMEOUTS, body: 60_000, patience: 1_000 } });
+  const server = await startServer({ timeouts: { ...CLIENT_TIMEOUTS, bodyMs: 60_000, slowChecks: 1_000 } });
   const text = reviewOfSize(1.9 * MIB);
   const head = `POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`;
   const clients = await Promise.all(Array.from({ length: 28 }, () => openTls(server.port)));

@@ -13,7 +13,7 @@ const REQUESTED = Number(process.env.TAINTKEEPER_TEST_CONNECTIONS ?? 2_000);
 const CONNECTIONS = Math.min(REQUESTED, Math.floor((LIMIT - 500) / 2));
 
 /** As many as a client can have open without sending anything. */
-const HELD = { ...CLIENT_TIMEOUTS, handshake: 60_000, headers: 60_000 };
+const HELD = { ...CLIENT_TIMEOUTS, handshakeMs: 60_000, headersMs: 60_000 };
 
 /** A few at a time: what waits to be accepted is bounded by the system, and all handshakes are this process's own work. */
 async function open(count: number, atOnce: number, connect: () => Promise<Socket>): Promise<Socket[]> {
@@ -36,7 +36,7 @@ it('connections that say nothing are cut off, all of them, with and without a ha
   timeout: 20_000,
 }, async () => {
   const server = await startServer({
-    timeouts: { ...CLIENT_TIMEOUTS, handshake: 500, headers: 500, checkInterval: 50 },
+    timeouts: { ...CLIENT_TIMEOUTS, handshakeMs: 500, headersMs: 500, checkIntervalMs: 50 },
   });
   const connections = () =>
     new Promise<number>((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));

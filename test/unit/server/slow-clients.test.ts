@@ -8,10 +8,10 @@ import { openRaw, openTls, readToEnd } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';
 
 /** A limit that a slow client meets soon. On a busy machine, one that is not slow may meet it as well, so the others stay as they are. */
-const short = (limit: 'handshake' | 'headers' | 'body'): ClientTimeouts => ({
+const short = (limit: 'handshakeMs' | 'headersMs' | 'bodyMs'): ClientTimeouts => ({
   ...CLIENT_TIMEOUTS,
   [limit]: 200,
-  checkInterval: 20,
+  checkIntervalMs: 20,
 });
 
 /** A busy machine may take longer than {@link short} for a request of this one, too. */
@@ -29,7 +29,7 @@ const HEAD = [
 ].join('\r\n');
 
 it('a client that dribbles its body is told 408 when the request takes too long, and others are served meanwhile', async () => {
-  const server = await startServer({ timeouts: short('body') });
+  const server = await startServer({ timeouts: short('bodyMs') });
   let dribbled = await dribble(server.port);
   // A byte that arrives after the end of the connection makes TCP discard an answer that the client has not read yet.
   for (let tries = 1; dribbled.answer === '' && tries < 5; tries++) dribbled = await dribble(server.port);
@@ -55,7 +55,7 @@ it.each([
   { why: 'stops in the middle of its headers', text: HEAD.slice(0, 40) },
   { why: 'never sends a byte after the handshake', text: '' },
 ])('a client that $why is told 408', async ({ text }) => {
-  const server = await startServer({ timeouts: short('headers') });
+  const server = await startServer({ timeouts: short('headersMs') });
   const slow = await openTls(server.port);
   slow.write(text);
 
@@ -64,7 +64,7 @@ it.each([
 });
 
 it('a client that never begins the handshake is cut off', async () => {
-  const server = await startServer({ timeouts: short('handshake') });
+  const server = await startServer({ timeouts: short('handshakeMs') });
 
   expect(await readToEnd(await openRaw(server.port))).toBe('');
   await servesOthers(server);
@@ -124,7 +124,7 @@ it('two requests sent at once on one connection are both answered', async () => 
 });
 
 it('a connection that was opened in reserve is there when it is needed', async () => {
-  const server = await startServer({ timeouts: short('body') });
+  const server = await startServer({ timeouts: short('bodyMs') });
   const reserve = await openTls(server.port);
   const slow = await openTls(server.port);
   slow.write(HEAD);
@@ -135,6 +135,6 @@ it('a connection that was opened in reserve is there when it is needed', async (
 });
 
 it('production waits longer for a request than the API server keeps an idle connection (90 s), a used one or a new one', () => {
-  expect(CLIENT_TIMEOUTS.keepAlive).toBeGreaterThan(90_000);
-  expect(CLIENT_TIMEOUTS.headers).toBeGreaterThan(90_000);
+  expect(CLIENT_TIMEOUTS.keepAliveMs).toBeGreaterThan(90_000);
+  expect(CLIENT_TIMEOUTS.headersMs).toBeGreaterThan(90_000);
 });

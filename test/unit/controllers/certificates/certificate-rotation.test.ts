@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { chainFault, fingerprints } from '../../../../src/certs/inspect.ts';
+import { fingerprints } from '../../../../src/certs/bundle.ts';
+import { chainFault } from '../../../../src/certs/chain.ts';
 import { issueServing } from '../../../../src/certs/issue.ts';
 import { type CompleteFiles, introduceCa } from '../../../../src/certs/rotation.ts';
 import { startCertificateRotation } from '../../../../src/controllers/certificates/certificate-rotation.ts';

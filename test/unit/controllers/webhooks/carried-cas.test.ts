@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { fingerprints } from '../../../../src/certs/inspect.ts';
+import { fingerprints } from '../../../../src/certs/bundle.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
 import { carriedCas } from '../../../../src/controllers/webhooks/carried-cas.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
-import { AnswerTooLongError } from '../../../src/cluster/client/api-error.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { policyAdvice } from '../../../src/replica/policy-advice.ts';
-import { captureLog } from '../captured-log.ts';
-import { absent } from '../cluster/client/absent.ts';
-import { manifest, taintSnapshot } from '../policy/policies.ts';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { policyWarnings } from '../../../../src/replica/apply-warnings/policy-warnings.ts';
+import { captureLog } from '../../captured-log.ts';
+import { absent } from '../../cluster/client/absent.ts';
+import { manifest, taintSnapshot } from '../../policy/policies.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const TEXT = 'taint example.com/network:NoSchedule';
@@ -60,7 +60,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const snapshot = taintSnapshot(others);
-  const advise = policyAdvice({
+  const warn = policyWarnings({
     client,
     service: SERVICE,
     clusterState: () => undefined,
@@ -70,11 +70,11 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   return {
     asked,
     messages: () => lines().map(({ msg }) => msg),
-    warnings: (spec: TaintPolicySpec) => advise({ object: manifest('TaintPolicy', 'p', spec) } as never),
+    warnings: (spec: TaintPolicySpec) => warn({ object: manifest('TaintPolicy', 'p', spec) } as never),
   };
 }
 
-describe('advice on a policy with ensure: UntilReady', () => {
+describe('warnings on a policy with ensure: UntilReady', () => {
   it.each<{ why: string; objects?: Record<string, object>; spec?: TaintPolicySpec; expected: string[] }>([
     { why: 'nothing while all is well', expected: [] },
     {

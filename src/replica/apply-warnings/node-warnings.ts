@@ -1,18 +1,18 @@
-import type { NodeView } from '../judge/node-view.ts';
-import { contradictionWarnings, rivalsOf } from '../judge/policy/contradictions.ts';
-import { idleWarnings } from '../judge/policy/idle-policy.ts';
-import { collectKeys } from '../judge/policy/misspelled-keys.ts';
+import type { NodeView } from '../../judge/node-view.ts';
+import { contradictionWarnings, rivalsOf } from '../../judge/policy/contradictions.ts';
+import { idleWarnings } from '../../judge/policy/idle-policy.ts';
+import { collectKeys } from '../../judge/policy/misspelled-keys.ts';
 import {
   losesProtection,
   losesStartupRule,
   protectionWarnings,
   waitingWarnings,
-} from '../judge/policy/policy-change.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { longLoop } from '../runtime/long-loop.ts';
+} from '../../judge/policy/policy-change.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { longLoop } from '../../runtime/long-loop.ts';
 
-export interface NodeAdviceOptions<Node extends NodeView> {
-  readonly nodes: readonly Node[];
+export interface NodeWarningsOptions {
+  readonly nodes: readonly NodeView[];
   /** The policy as it was before the change. */
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */
@@ -23,9 +23,9 @@ export interface NodeAdviceOptions<Node extends NodeView> {
  * Warnings about a policy, from all nodes. Each selector is evaluated once for each node: every pod can send a review, with a policy that has
  * thousands of values and contradicts all others.
  */
-export async function nodeAdvice<Node extends NodeView>(
+export async function nodeWarnings(
   policy: CompiledTaintPolicy,
-  { nodes, before, others }: NodeAdviceOptions<Node>,
+  { nodes, before, others }: NodeWarningsOptions,
 ): Promise<readonly string[]> {
   const { keys, add } = collectKeys();
   const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));

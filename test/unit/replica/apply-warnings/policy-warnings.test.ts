@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { policyAdvice } from '../../../src/replica/policy-advice.ts';
-import { captureLog } from '../captured-log.ts';
-import { manifest, taintSnapshot } from '../policy/policies.ts';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { policyWarnings } from '../../../../src/replica/apply-warnings/policy-warnings.ts';
+import { captureLog } from '../../captured-log.ts';
+import { manifest, taintSnapshot } from '../../policy/policies.ts';
 
 const KEY = 'node-role.kubernetes.io/control-plane';
 const node = (name: string, key = KEY) => ({
@@ -35,7 +35,7 @@ function rig(
   const clusterState: { own?: object } = {};
   const snapshot = taintSnapshot(others);
   const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
-  const advise = policyAdvice({
+  const warn = policyWarnings({
     client,
     service,
     clusterState: () => clusterState.own as never,
@@ -46,15 +46,15 @@ function rig(
     asked,
     inForce: snapshot.policies,
     clusterState,
-    advise: (request: object) => advise({ operation: 'UPDATE', ...request } as never),
+    warn: (request: object) => warn({ operation: 'UPDATE', ...request } as never),
     messages: () => lines().map(({ msg }) => msg),
-    warnings: (spec: object, kind = 'TaintPolicy') => advise({ object: manifest(kind, 'p', spec) } as never),
+    warnings: (spec: object, kind = 'TaintPolicy') => warn({ object: manifest(kind, 'p', spec) } as never),
     warningsOfChange: (from: object, to: object) =>
-      advise({ oldObject: manifest('TaintPolicy', 'p', from), object: manifest('TaintPolicy', 'p', to) } as never),
+      warn({ oldObject: manifest('TaintPolicy', 'p', from), object: manifest('TaintPolicy', 'p', to) } as never),
   };
 }
 
-describe('advice on a policy', () => {
+describe('warnings on a policy', () => {
   it.each<{ why: string; nodes: object[]; spec: object; kind?: string; expected: string[] }>([
     { why: 'a key that no node carries but for a slip', nodes: [node('n1')], spec: MISSPELT, expected: [WARNING] },
     { why: 'no nodes yet, as where GitOps is quicker', nodes: [], spec: MISSPELT, expected: [] },
@@ -181,7 +181,7 @@ describe('advice on a policy', () => {
   });
 });
 
-describe('advice on a policy among others', () => {
+describe('warnings on a policy among others', () => {
   const requiring = (value: string, mode: TaintPolicySpec['mode'] = 'Restore'): TaintPolicySpec => ({
     mode,
     taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
@@ -223,7 +223,7 @@ describe('advice on a policy among others', () => {
   });
 });
 
-describe('advice on a policy whose startup taint nodes wait with', () => {
+describe('warnings on a policy whose startup taint nodes wait with', () => {
   const daemonSets = [{ namespace: 'kube-system', name: 'cilium' }];
   const STARTUP = { key: KEY, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { daemonSets } };
   const policy = (more: object = {}, status: object = {}) => ({
@@ -234,12 +234,12 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
   const WITHOUT = { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] };
 
   it('names the nodes, if the rule goes', async () => {
-    const { advise } = rig([node('n1'), node('n2'), node('n3', 'dedicated')]);
-    const changed = await advise({ oldObject: policy(), object: policy(WITHOUT) });
+    const { warn } = rig([node('n1'), node('n2'), node('n3', 'dedicated')]);
+    const changed = await warn({ oldObject: policy(), object: policy(WITHOUT) });
     expect(changed).toEqual([
       '2 nodes still wait, and will lose the startup taint of this policy in 10 seconds: n1, n2',
     ]);
-    expect(await advise({ oldObject: policy(), object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
+    expect(await warn({ oldObject: policy(), object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
   });
 
   it.each<{ why: string; other: Partial<TaintPolicySpec>; named: boolean; third?: TaintPolicySpec }>([
@@ -278,9 +278,9 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
         other: { mode: 'Restore', taints: [{ key: DOMAIN }], ...other },
         ...(third ? { third } : {}),
       } as Record<string, TaintPolicySpec>;
-      const { advise } = rig([node('n1')], undefined, inForce);
+      const { warn } = rig([node('n1')], undefined, inForce);
       const warning = '1 node still waits, and will lose the startup taint of this policy in 10 seconds: n1';
-      expect(await advise({ oldObject: policy(), object: policy(WITHOUT) })).toEqual(named ? [warning] : []);
+      expect(await warn({ oldObject: policy(), object: policy(WITHOUT) })).toEqual(named ? [warning] : []);
     },
   );
 
@@ -291,30 +291,30 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
   ])(
     'names the nodes: $named, if a key DOMAIN/* of the same policy protects the taint from then on, and $why',
     async ({ more, named }) => {
-      const { advise } = rig([node('n1')]);
+      const { warn } = rig([node('n1')]);
       const oldObject = policy({ taints: [STARTUP, { key: DOMAIN }] });
       const object = policy({ taints: [{ key: DOMAIN }], ...more });
       const warning = '1 node still waits, and will lose the startup taint of this policy in 10 seconds: n1';
-      expect(await advise({ oldObject, object })).toEqual(named ? [warning] : []);
+      expect(await warn({ oldObject, object })).toEqual(named ? [warning] : []);
     },
   );
 
   it('does not count as protected before, where a key DOMAIN/* of the policy left it out for another one', async () => {
     const inForce = { network: { mode: 'Restore', taints: [STARTUP] } } as Record<string, TaintPolicySpec>;
-    const { advise } = rig([node('n1')], undefined, inForce);
+    const { warn } = rig([node('n1')], undefined, inForce);
     const domain = (pool: string) => policy({ taints: [{ key: DOMAIN }], nodeSelector: { matchLabels: { pool } } });
-    expect(await advise({ oldObject: domain('gpu'), object: domain('cpu') })).toEqual([
+    expect(await warn({ oldObject: domain('gpu'), object: domain('cpu') })).toEqual([
       'spec.nodeSelector selects none of 1 node',
     ]);
   });
 
   it('has the count of the status, if the nodes cannot be read', async () => {
-    const { advise } = rig([], () => Promise.reject(new Error('no answer')));
+    const { warn } = rig([], () => Promise.reject(new Error('no answer')));
     const oldObject = policy({}, { waiting: 1_200 });
-    expect(await advise({ oldObject, object: policy(WITHOUT) })).toEqual([
+    expect(await warn({ oldObject, object: policy(WITHOUT) })).toEqual([
       '1200 nodes still wait, and may lose the startup taint of this policy in 10 seconds',
     ]);
-    expect(await advise({ oldObject, object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
+    expect(await warn({ oldObject, object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
   });
 
   it.each<{ status: object; expected: string[] }>([
@@ -330,8 +330,8 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
     { status: { waiting: 'many' }, expected: [] },
     { status: { waiting: -1 }, expected: [] },
   ])('has the count of the status, if it is deleted, and reads nothing: $status', async ({ status, expected }) => {
-    const { advise, asked } = rig([node('n1')]);
-    expect(await advise({ operation: 'DELETE', oldObject: policy({}, status), object: null })).toEqual(expected);
+    const { warn, asked } = rig([node('n1')]);
+    expect(await warn({ operation: 'DELETE', oldObject: policy({}, status), object: null })).toEqual(expected);
     expect(asked).toEqual([]);
   });
 
@@ -432,9 +432,9 @@ describe('advice on a policy whose startup taint nodes wait with', () => {
         other: { mode: 'Restore', ...other } as TaintPolicySpec,
         ...(third ? { third } : {}),
       };
-      const { advise, asked } = rig([node('n1')], undefined, inForce);
+      const { warn, asked } = rig([node('n1')], undefined, inForce);
       const oldObject = policy(spec, { waiting: 3 });
-      expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
+      expect(await warn({ operation: 'DELETE', oldObject, object: null })).toEqual([
         `3 nodes still wait, and ${outcome} lose the startup taint of this policy in 10 seconds`,
       ]);
       expect(asked).toEqual([]);
@@ -449,7 +449,7 @@ it('the deletion of a policy that nodes wait for is compared with the others onc
   };
   const spec: TaintPolicySpec = { mode: 'Restore', taints: [startup] };
   const domain: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'node-role.kubernetes.io/*' }] };
-  const { advise, inForce } = rig([], undefined, { p: spec, domain });
+  const { warn, inForce } = rig([], undefined, { p: spec, domain });
   let reads = 0;
   for (const policy of inForce) {
     const own = policy.spec;
@@ -458,7 +458,7 @@ it('the deletion of a policy that nodes wait for is compared with the others onc
   const oldObject = { ...manifest('TaintPolicy', 'p', spec), status: { waiting: 3 } };
   const readsThen: number[] = [];
   for (let n = 0; n < 50; n++) {
-    expect(await advise({ operation: 'DELETE', oldObject, object: null })).toEqual([
+    expect(await warn({ operation: 'DELETE', oldObject, object: null })).toEqual([
       '3 nodes still wait, and will lose the startup taint of this policy in 10 seconds',
     ]);
     readsThen.push(reads);
@@ -467,7 +467,7 @@ it('the deletion of a policy that nodes wait for is compared with the others onc
   expect(new Set(readsThen).size).toBe(1);
 });
 
-describe('advice on a policy that is made to take long', () => {
+describe('warnings on a policy that is made to take long', () => {
   const EXPRESSIONS = 63;
   const POLICIES = 20;
   const matchExpressions = Array.from({ length: EXPRESSIONS }, (_, n) => ({
@@ -525,7 +525,7 @@ describe('advice on a policy that is made to take long', () => {
     onTestFinished(() => clock.mockRestore());
     const { warnings } = leader(200);
     let isDone = false;
-    const advised = warnings().finally(() => {
+    const warned = warnings().finally(() => {
       isDone = true;
     });
     let turns = 0;
@@ -533,7 +533,7 @@ describe('advice on a policy that is made to take long', () => {
       turns++;
       await setImmediate();
     }
-    expect(await advised).toHaveLength(16);
+    expect(await warned).toHaveLength(16);
     // A millisecond passes for each node.
     expect(turns).toBeGreaterThan(50);
   });

@@ -11,7 +11,7 @@ import { issueAuthority } from './authorities.ts';
 import { daysLater, type Files, filesOf, NAMES, NOW, write } from './directories.ts';
 
 describe('a pair from another issuer', () => {
-  async function foreign(files: Files = {}) {
+  async function otherIssuers(files: Files = {}) {
     const directory = temporaryDirectory();
     const ca = await issueCa(NOW);
     const { cert, key } = await issueServing(ca, ['elsewhere'], NOW);
@@ -24,7 +24,7 @@ describe('a pair from another issuer', () => {
     { why: 'also when it expires soon', now: daysLater(89) },
     { why: 'also when it has expired: readiness will say so', now: daysLater(91) },
   ])('is used $why, and nothing is written', async ({ now }) => {
-    const { directory, ca, cert, key } = await foreign();
+    const { directory, ca, cert, key } = await otherIssuers();
     const before = filesOf(directory);
 
     const opened = await openCertificates(directory, ['elsewhere', ...NAMES], now);
@@ -34,7 +34,7 @@ describe('a pair from another issuer', () => {
   });
 
   it('is served with a key under a label that OpenSSL does not know', async () => {
-    const { directory, key } = await foreign();
+    const { directory, key } = await otherIssuers();
     write(directory, { 'tls.key': key.replaceAll(' PRIVATE KEY', ' ECDSA PRIVATE KEY') });
     expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { key } });
   });
@@ -54,7 +54,7 @@ describe('a pair from another issuer', () => {
 
   it('is checked against the CA that signed it, whatever else is in the bundle', async () => {
     const old = await issueCa(new Date('2000-01-01T00:00:00Z'));
-    const { directory, ca } = await foreign();
+    const { directory, ca } = await otherIssuers();
     write(directory, { 'ca.crt': `${old.cert}${ca.cert}` });
     const opened = await openCertificates(directory, NAMES, NOW);
     expect(opened.ca?.fingerprint256).toBe(new X509Certificate(ca.cert).fingerprint256);
@@ -64,7 +64,7 @@ describe('a pair from another issuer', () => {
     const root = await issueAuthority('root', NOW);
     const intermediate = await issueAuthority('intermediate', NOW, root);
     const leaf = await issueServing(intermediate, NAMES, NOW);
-    const { directory } = await foreign({
+    const { directory } = await otherIssuers({
       'tls.crt': `${leaf.cert}\n${intermediate.cert}`,
       'tls.key': leaf.key,
       'ca.crt': `${(await issueCa(NOW)).cert}\n${root.cert}`,
@@ -103,7 +103,7 @@ describe('a pair from another issuer', () => {
     { why: 'empty, as cert-manager leaves it where it does not know the CA', caCert: '' },
     { why: 'garbage', caCert: 'garbage' },
   ])('is used when ca.crt is $why', async ({ caCert }) => {
-    const { directory, cert } = await foreign({ 'ca.crt': caCert });
+    const { directory, cert } = await otherIssuers({ 'ca.crt': caCert });
 
     expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { cert }, ca: undefined });
   });
@@ -113,7 +113,7 @@ describe('a pair from another issuer', () => {
     { why: 'the certificate is garbage', files: async () => ({ 'tls.crt': 'garbage' }) },
     { why: 'the key is empty', files: async () => ({ 'tls.key': '' }) },
   ])('is refused, and left alone, when $why', async ({ files }) => {
-    const { directory } = await foreign(await files());
+    const { directory } = await otherIssuers(await files());
     const before = filesOf(directory);
     const opening = openCertificates(directory, NAMES, NOW);
 
@@ -126,7 +126,7 @@ describe('a pair from another issuer', () => {
     { there: 'tls.crt', missing: 'tls.key' },
     { there: 'tls.key', missing: 'tls.crt' },
   ])('is not overwritten when there is only its $there', async ({ there, missing }) => {
-    const { directory } = await foreign();
+    const { directory } = await otherIssuers();
     rmSync(join(directory, missing));
     const before = filesOf(directory);
 

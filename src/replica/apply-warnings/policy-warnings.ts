@@ -1,29 +1,27 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type AdmissionRequest, decodeReview } from '../admission/admission-review.ts';
-import { badRequest, warned } from '../admission/response.ts';
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import type { ServiceRef } from '../cluster/installation/service-endpoint.ts';
-import type { PolicySnapshot } from '../cluster/policies/policies.ts';
-import { type ClusterNode, keepNode } from '../cluster/watch/cluster-objects.ts';
-import { listFew } from '../cluster/watch/list-pages.ts';
-import type { ClusterState } from '../controllers/cluster-state.ts';
-import { startupWarnings } from '../judge/ended-startup-taints.ts';
-import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../judge/policy/policy-change.ts';
-import { isPattern } from '../kubernetes/pattern.ts';
-import { presentableWarnings } from '../kubernetes/text.ts';
-import { parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
-import { enforcedWithoutAuditAmong } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
-import { waitingIn } from '../policy/policy-status.ts';
-import { oncePer } from '../runtime/once-per.ts';
-import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
-import { parseBody, type ReceivedBody } from '../server/json-body.ts';
-import { nodeAdvice } from './node-advice.ts';
-import { startupAdvice } from './startup-advice.ts';
+import type { AdmissionRequest } from '../../admission/admission-review.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
+import { type ClusterNode, keepNode } from '../../cluster/watch/cluster-objects.ts';
+import { listFew } from '../../cluster/watch/list-pages.ts';
+import type { ClusterState } from '../../controllers/cluster-state.ts';
+import { startupWarnings } from '../../judge/ended-startup-taints.ts';
+import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../../judge/policy/policy-change.ts';
+import { valueAt } from '../../kubernetes/json.ts';
+import { isPattern } from '../../kubernetes/pattern.ts';
+import { presentableWarnings } from '../../kubernetes/text.ts';
+import { parseStoredPolicy, type TaintPolicy } from '../../policy/policy.ts';
+import { enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
+import { type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../../policy/policy-set.ts';
+import { waitingIn } from '../../policy/policy-status.ts';
+import { oncePer } from '../../runtime/once-per.ts';
+import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
+import { nodeWarnings } from './node-warnings.ts';
+import { startupRuleWarnings } from './startup-warnings.ts';
 
 /** Warnings for users who write a policy. */
-export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
+export type WarnOnApply = (request: AdmissionRequest) => Promise<readonly string[]>;
 
 /** Some 40 MB in all, read page by page and not kept. In a larger cluster only the leader, which has the nodes in memory, warns. */
 const MOST_NODES = 1_000;
@@ -40,7 +38,7 @@ const TIMEOUT_MS = 1_500;
 const COMPARED_AT_ONCE = 10;
 const COMPARED_EVERY_MS = 5_000;
 
-export interface AdviceOptions {
+export interface ApplyWarningsOptions {
   readonly client: ApiClient;
   /** The pods of this Service are taintkeeper's own. */
   readonly service: ServiceRef;
@@ -52,10 +50,10 @@ export interface AdviceOptions {
 }
 
 /**
- * Warns of a TaintPolicy that is probably misspelled, and of nodes that wait with startup taints of a policy that goes. Without all nodes there is no
+ * Warns of a TaintPolicy that is probably misspelled, and of nodes that wait with startup taints of a policy that is deleted. Without all nodes there is no
  * warning about keys, because a key may be on an unknown node.
  */
-export function policyAdvice({ client, service, clusterState, policies, log }: AdviceOptions): Advise {
+export function policyWarnings({ client, service, clusterState, policies, log }: ApplyWarningsOptions): WarnOnApply {
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
@@ -71,22 +69,22 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
 
   // Not async: during the reads, the objects of the review would stay in memory.
   return ({ operation, object, oldObject }) => {
-    const waiting = waitingIn((oldObject as { status?: unknown } | null | undefined)?.status);
-    if (operation === 'DELETE') return Promise.resolve(adviceOnDeletion(oldObject, waiting));
+    const waiting = waitingIn(valueAt(oldObject, ['status']));
+    if (operation === 'DELETE') return Promise.resolve(warningsOnDeletion(oldObject, waiting));
     const policy = taintPolicyIn(object);
     if (!policy || !comparisons.take()) return Promise.resolve([]);
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
     const others = othersThan(policy.name);
     const startupKeys = startupKeysOf([...others, policy]);
-    return adviceOn(compileTaintPolicy(policy, { startupKeys }), {
+    return warningsOn(compileTaintPolicy(policy, { startupKeys }), {
       before: before && compileTaintPolicy(before, { startupKeys: startupKeysOf([...others, before]) }),
       others: compiledOthers(others, startupKeys),
       waiting,
     });
   };
 
-  function adviceOnDeletion(deleted: unknown, waiting: number): readonly string[] {
-    const named = (deleted as { metadata?: { name?: unknown } } | null | undefined)?.metadata?.name;
+  function warningsOnDeletion(deleted: unknown, waiting: number): readonly string[] {
+    const named = valueAt(deleted, ['metadata', 'name']);
     const policy = policies().compiled.taintPolicies.find(({ name }) => name === named);
     return startupWarnings(waiting, waiting > 0 && policy && mayKeep(policy) ? 'may' : 'will');
   }
@@ -112,26 +110,26 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
     });
   }
 
-  async function adviceOn(
+  async function warningsOn(
     policy: CompiledTaintPolicy,
     { before, others, waiting }: PolicyChange,
   ): Promise<readonly string[]> {
-    const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
+    const [ofStartup, nodes] = await Promise.all([warningsOnStartupRules(policy, others), knownNodes()]);
     if (!nodes) {
       const left = before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
       return presentableWarnings([...ofStartup, ...left]);
     }
-    const ofNodes = await nodeAdvice(policy, { nodes, before, others });
+    const ofNodes = await nodeWarnings(policy, { nodes, before, others });
     return presentableWarnings([...ofStartup, ...ofNodes]);
   }
 
-  async function adviceOnStartup(
+  async function warningsOnStartupRules(
     policy: CompiledTaintPolicy,
     others: readonly CompiledTaintPolicy[],
   ): Promise<readonly string[]> {
     if (policy.mode === 'Audit') return [];
     try {
-      return (await startupAdvice(client, service, policy, others, TIMEOUT_MS)) ?? [];
+      return (await startupRuleWarnings(client, service, policy, others, TIMEOUT_MS)) ?? [];
     } catch (error) {
       log.debug({ err: error }, 'the DaemonSets of startup taints cannot be read');
       complain();
@@ -182,7 +180,7 @@ const MAX_VALUES = 10_000;
 
 /** Undefined for a policy of another kind, and for an invalid one, whose status reports the problems. */
 function taintPolicyIn(object: unknown): TaintPolicy | undefined {
-  if (hasMoreValues((object as { spec?: unknown } | null)?.spec, MAX_VALUES)) return undefined;
+  if (hasMoreValues(valueAt(object, ['spec']), MAX_VALUES)) return undefined;
   const { result } = parseStoredPolicy(object);
   return result.ok && result.policy.kind === 'TaintPolicy' ? result.policy : undefined;
 }
@@ -196,23 +194,4 @@ function hasMoreValues(value: unknown, most: number): boolean {
     for (const part of Object.values(one)) open.push(part);
   }
   return false;
-}
-
-/** Answers the reviews of policies. It allows every one. */
-export function adviceRoute(advise: Advise) {
-  return ({ body }: FastifyRequest, reply: FastifyReply) => {
-    const parsed = parseBody(body as ReceivedBody | undefined);
-    if (parsed.tooLarge)
-      return reply.send(warned(parsed.subject.uid, ['taintkeeper cannot check it: it is too large']));
-    const decoded = decodeReview(parsed.value);
-    if (!decoded.ok) {
-      const { uid, message } = decoded;
-      return reply.code(400).send(uid === undefined ? { error: message } : badRequest(uid, message));
-    }
-    return warn(decoded.request.uid, advise(decoded.request), reply);
-  };
-}
-
-async function warn(uid: string, advice: ReturnType<Advise>, reply: FastifyReply) {
-  return reply.send(warned(uid, await advice));
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
-import { eventsOf } from '../../../src/admission/request-events.ts';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { recordRequests } from '../../../src/replica/recorded-requests.ts';
 import { daemonSetRequest, nodeRequest } from '../admission/requests.ts';
 import { collectGarbage } from '../collect-garbage.ts';
-import { startServer } from './running-server.ts';
+import { startServer } from '../server/running-server.ts';
 
 const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
@@ -29,27 +29,26 @@ const node = (...keys: readonly string[]) => ({
 });
 const DAEMON_SET = { metadata: { name: 'cni' }, spec: { template: { spec: { containers: [] } } } };
 
-/** Keeps what a replica keeps of each request: see `cluster-app.ts`. */
+/** Keeps what a replica keeps of each request. */
 async function startReplica() {
   const decisions = createDecisionLog({ replica: 'a' });
   const objects: WeakRef<object>[] = [];
   const kept: unknown[] = [decisions];
   const remember = ({ object }: AdmissionRequest) => objects.push(new WeakRef(object as object));
+  const { onJudged, onCreation } = recordRequests({
+    events: { record: (...event) => kept.push(event) },
+    creations: { follow: (...creation) => kept.push(creation) },
+    decisions,
+  });
   const server = await startServer({
     policies: POLICIES,
     onJudged(judged) {
       remember(judged.request);
-      kept.push(eventsOf(judged.request, judged.judgement));
-      decisions.record(judged);
+      onJudged(judged);
     },
-    onCreation({ judged, withoutObject, report }) {
-      remember(judged.request);
-      kept.push(
-        withoutObject,
-        report,
-        decisions.prepare(judged),
-        eventsOf(withoutObject.request, judged.judgement, 'x'),
-      );
+    onCreation(creation) {
+      remember(creation.judged.request);
+      onCreation(creation);
     },
   });
   return { server, kept, objects };

@@ -1,13 +1,13 @@
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import { findObject } from '../cluster/client/find-object.ts';
-import { listReplicas } from '../cluster/installation/replica-pods.ts';
-import type { ServiceRef } from '../cluster/installation/service-endpoint.ts';
-import { limitDaemonSet } from '../cluster/watch/kept-limits.ts';
-import type { DaemonSetView } from '../judge/daemon-set-view.ts';
-import { conflictsOf, startupFaults, startupNotes } from '../judge/policy/startup-faults.ts';
-import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { daemonSetName, type ReadyDaemonSet } from '../policy/ready-when.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
+import { listReplicas } from '../../cluster/installation/replica-pods.ts';
+import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import { limitDaemonSet } from '../../cluster/watch/kept-limits.ts';
+import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
+import { conflictsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';
+import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 
 /** A policy that names more DaemonSets and namespaces gets no warnings: each costs a request, and every pod can send reviews. */
 const MOST_REQUESTS = 16;
@@ -21,7 +21,7 @@ const MOST_BYTES = 1024 * 1024;
  *
  * @returns undefined if that cannot be read, or if it would need too many requests
  */
-export async function startupAdvice(
+export async function startupRuleWarnings(
   client: ApiClient,
   service: ServiceRef,
   policy: CompiledTaintPolicy,

@@ -1,0 +1,90 @@
+import { parseCertificates } from './bundle.ts';
+import { isFromAnotherIssuer, type StoredFiles } from './certificate-files.ts';
+import { notFor, uncoveredNames } from './certificate-names.ts';
+import { chainFault, NOT_SIGNED, signerOf } from './chain.ts';
+import { inspectPair, invalidAt } from './inspect.ts';
+
+/** A serving certificate that expires within this time is reported: it is renewed when a third of its life is left. */
+export const EXPIRES_SOON_MS = 14 * 86_400_000;
+
+/** A CA that ends within this time is replaced, or reported if taintkeeper does not replace it. */
+export const CA_LOOKAHEAD_MS = 365 * 86_400_000;
+
+/** A third of the serving certificate's 90 days. */
+export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
+
+/**
+ * Why a new CA is needed; undefined if the stored one can be used. A CA that is not valid yet can be used, because the clock is wrong for a time. So
+ * can one that expires soon, because with a new one every `caBundle` must change.
+ */
+export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
+  const inspection = inspectPair({ cert: caCert, key: caKey });
+  if (!inspection.ok) return inspection.reason;
+  return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
+}
+
+/** Why a new serving certificate is needed within `lookaheadMs`; undefined if the stored one can be used. */
+export function servingFault(
+  files: StoredFiles,
+  names: readonly string[],
+  now: Date,
+  lookaheadMs: number,
+): string | undefined {
+  const inspection = inspectPair(files);
+  if (!inspection.ok) return inspection.reason;
+
+  const { certificate } = inspection;
+  const ca = signerOf(certificate, files.caCert);
+  if (ca === undefined) return NOT_SIGNED;
+  const unfit = notFor(uncoveredNames(certificate, names));
+  if (unfit !== undefined) return unfit;
+  // No certificate outlives its CA: one that is valid as long as its CA need not be renewed.
+  const soon = new Date(Math.min(now.getTime() + lookaheadMs, ca.validToDate.getTime() - 1));
+  return invalidAt(certificate, now) ?? invalidAt(certificate, soon);
+}
+
+/** Why the files cannot be used now; undefined if they can be served and renewed. */
+export function whyUnusable(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
+  return caFault(stored, now) ?? servingFault(stored, names, now, 0);
+}
+
+/**
+ * Why certificates of another issuer cannot be served; undefined if they can. They may come without the CA. With one, they have to lead to it: of an
+ * intermediate CA, the file `tls.crt` has the certificate as well.
+ */
+export function otherIssuerFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
+  const inspection = inspectPair(files);
+  if (!inspection.ok) return inspection.reason;
+  return chainFault(files.cert ?? '', files.caCert, uncoveredNames(inspection.certificate, names), now);
+}
+
+/** Why a certificate is not valid yet, as text. */
+export const FUTURE_CAUSE = 'a clock was ahead when it was issued';
+
+/** That the CA that issues, the first one of the bundle, is not valid yet: a clock was ahead when it was issued. Undefined if it is valid. */
+export function notValidYet(bundle: string | undefined, now: Date): string | undefined {
+  const [ca] = parseCertificates(bundle ?? '');
+  return ca && now < ca.validFromDate ? invalidAt(ca, now) : undefined;
+}
+
+/** Why the serving certificate cannot be replaced on request. */
+export type RotationObstacle =
+  /** Another issuer issued the certificates. */
+  | { readonly kind: 'otherIssuer' }
+  | { readonly kind: 'ca'; readonly reason: string }
+  /** The certificate is not for these names: it may be that of another installation. */
+  | { readonly kind: 'names'; readonly uncovered: readonly string[] };
+
+/** Undefined if `taintkeeper certs rotate` can replace the serving certificate, also one that has expired. */
+export function rotationObstacle(
+  files: StoredFiles,
+  names: readonly string[],
+  now: Date,
+): RotationObstacle | undefined {
+  if (isFromAnotherIssuer(files)) return { kind: 'otherIssuer' };
+  const reason = caFault(files, now);
+  if (reason !== undefined) return { kind: 'ca', reason };
+  const [serving] = parseCertificates(files.cert ?? '');
+  const uncovered = serving ? uncoveredNames(serving, names) : [];
+  return uncovered.length > 0 ? { kind: 'names', uncovered } : undefined;
+}
