@@ -1,5 +1,6 @@
 import type { AdmissionRequest } from '../admission/admission-review.ts';
 import { judgeRequest } from '../admission/judge-request.ts';
+import { servedVersions } from '../cluster/admission-registration/native-policies.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { isOurs, OWN_SUFFIX } from '../cluster/installation/own-names.ts';
@@ -193,10 +194,17 @@ export async function sendTrial(client: ApiClient, trial: Trial): Promise<Readin
     // The webhook's warnings begin with the policy. Those of native policies begin with the native policy.
     if (/"(Taint|Toleration)Policy /.test(warnings)) return known({ outcome: 'answered', what });
     if (!trial.shows(answer)) return known({ outcome: 'passed', what });
-    return known({ outcome: trial.isNative ? 'answered natively' : 'answered', what });
+    const isNative = trial.isNative && (await changesNatively(client));
+    return known({ outcome: isNative ? 'answered natively' : 'answered', what });
   } catch (error) {
     return readRefusal(error, what);
   }
+}
+
+/** Whether native policies of this API server can change objects. Those of Kubernetes 1.35 or older only deny requests by default. */
+async function changesNatively(client: ApiClient): Promise<boolean> {
+  const { mutating } = await servedVersions(client);
+  return mutating !== undefined;
 }
 
 /** The messages are those of k8s.io/apiserver/pkg/admission/plugin/webhook: `errors/statuserror.go`, and `ErrCallingWebhook`. */

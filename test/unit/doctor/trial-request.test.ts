@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { findTrial, readRefusal, sendTrial, type TrialMaterial } from '../../../src/doctor/trial.ts';
-import { parsePolicy } from '../../../src/policy/policy.ts';
+import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 
 function policy(kind: string, spec: object, name = 'p') {
@@ -103,7 +103,34 @@ describe('a request that native policies decide', () => {
   const NATIVE_WARNING =
     "299 - \"Validation failed for ValidatingAdmissionPolicy 'a' with binding 'a': TaintPolicy native: taint removed\"";
 
-  it.each([
+  /** What the API server of Kubernetes 1.36 serves by default, and that of 1.35. */
+  const MUTATES = ['validatingadmissionpolicies', 'mutatingadmissionpolicies'];
+  const REFUSES_ONLY = ['validatingadmissionpolicies'];
+  const requires = policy('TaintPolicy', {
+    mode: 'Deny',
+    backstop: 'Native',
+    taints: [{ ...taint, ensure: 'Always' }],
+    exempt: { users: ['exempt'] },
+  });
+  const adds = policy('TolerationPolicy', {
+    mode: 'Mutate',
+    backstop: 'Native',
+    daemonSets: { namespaces: ['cilium'] },
+  });
+  const entered = {
+    metadata: { name: 'gpu-1', annotations: { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' } },
+    spec: {},
+  };
+  const tolerating = { spec: { template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
+
+  it.each<{
+    why: string;
+    policies: Policy[];
+    changed?: object;
+    warning?: string;
+    serves?: string[];
+    outcome: string;
+  }>([
     { why: 'the native policy has restored the taint', policies: [native], outcome: 'answered natively' },
     {
       why: 'a warning is of a native policy',
@@ -113,12 +140,37 @@ describe('a request that native policies decide', () => {
     },
     { why: 'the webhook has warned', policies: [native], warning: WARNING, outcome: 'answered' },
     { why: 'no policy is native', policies: [restores('a', 'dedicated')], outcome: 'answered' },
-    { why: 'the taint was removed', policies: [native], taints: [], outcome: 'passed' },
-  ])('is $outcome where $why', async ({ policies, warning, taints = [taint], outcome }) => {
-    const trial = findTrial(material({ policies }));
-    const api = await startFakeApi((_, response) => {
+    {
+      why: 'the taint was removed',
+      policies: [native],
+      changed: { metadata: { name: 'gpu-1' }, spec: { taints: [] } },
+      outcome: 'passed',
+    },
+    { why: 'an exempt user gets an entry', policies: [requires], changed: entered, outcome: 'answered natively' },
+    {
+      why: 'an exempt user gets an entry, and the API server has no MutatingAdmissionPolicy',
+      policies: [requires],
+      changed: entered,
+      serves: REFUSES_ONLY,
+      outcome: 'answered',
+    },
+    { why: 'a DaemonSet gets tolerations', policies: [adds], changed: tolerating, outcome: 'answered natively' },
+    {
+      why: 'a DaemonSet gets tolerations, and the API server has no MutatingAdmissionPolicy',
+      policies: [adds],
+      changed: tolerating,
+      serves: REFUSES_ONLY,
+      outcome: 'answered',
+    },
+  ])('is $outcome where $why', async ({ policies, warning, changed, serves = MUTATES, outcome }) => {
+    const isExempt = policies.includes(requires);
+    const requester = { username: isExempt ? 'exempt' : 'admin', groups: [] };
+    const trial = findTrial(material({ policies, requester }));
+    const api = await startFakeApi(({ path }, response) => {
+      const [, version] = /^\/apis\/admissionregistration\.k8s\.io\/(.*)/.exec(path) ?? [];
+      if (version) return answer(response, { resources: (version === 'v1' ? serves : []).map((name) => ({ name })) });
       if (warning !== undefined) response.setHeader('warning', warning);
-      answer(response, { metadata: { name: 'gpu-1' }, spec: { taints } });
+      answer(response, changed ?? { metadata: { name: 'gpu-1' }, spec: { taints: [taint] } });
     });
     const { client } = await clientFor(api.url);
     expect(trial && (await sendTrial(client, trial))).toMatchObject({ ok: true, value: { outcome } });
