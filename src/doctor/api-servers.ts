@@ -5,7 +5,8 @@ import { isReadyEndpoint, listEndpointSlices } from '../cluster/installation/end
 import { messageOf } from '../runtime/error-message.ts';
 import { hostPort } from './dial.ts';
 import { type Reading, read, unreadable } from './reading.ts';
-import { type Admission, sendTrial, type Trial } from './trial.ts';
+import { type Admission, sendTrial } from './send-trial.ts';
+import type { Trial } from './trial.ts';
 
 /**
  * The Service through which pods reach the API servers. Each API server adds its own address to the endpoints

@@ -2,7 +2,8 @@ import { ADMISSION_REGISTRATION } from '../cluster/admission-registration/webhoo
 import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/nodes/node-pools.ts';
 import { undefinedKinds } from '../cluster/policies/policy-definitions.ts';
-import type { PolicyObject } from '../cluster/policies/policy-object.ts';
+import { type PolicyObject, policiesInForce } from '../cluster/policies/policy-object.ts';
+import { whoAmI } from '../cluster/rights/access-review.ts';
 import { projectDaemonSet } from '../cluster/watch/cluster-objects.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
@@ -17,10 +18,11 @@ import { type ApiServer, askApiServers } from './api-servers.ts';
 import { type DoctorNode, viewDoctorNode } from './doctor-node.ts';
 import type { Installation } from './installation.ts';
 import { policiesWithStatus } from './policies-with-status.ts';
-import { known, look, mapped, type Reading, read } from './reading.ts';
+import { all, known, look, mapped, type Reading, read } from './reading.ts';
 import { listConfigurations, type RegisteredConfiguration } from './registered-webhooks.ts';
 import { type RightsReview, reviewRights } from './rights-review.ts';
-import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
+import { type Admission, sendTrial } from './send-trial.ts';
+import { findTrial, type NodeLike, type Trial, withoutStatus } from './trial.ts';
 import { type LeaseWatch, watchLease } from './watch-lease.ts';
 
 /** Node pools of autoscalers. */
@@ -114,6 +116,18 @@ export async function gatherCluster(client: UserClient, installation: Installati
     metrics,
     ...(await tried),
   };
+}
+
+/** Finds a {@link Trial} in the objects of the cluster. */
+async function trialFor(
+  client: ApiClient,
+  namespace: string,
+  cluster: { readonly policies: Reading<readonly PolicyObject[]>; readonly nodes: Reading<readonly NodeLike[]> },
+): Promise<Reading<Trial | undefined>> {
+  const material = all({ ...cluster, requester: await read(() => whoAmI(client)) });
+  if (!material.ok) return material;
+  const { policies, nodes, requester } = material.value;
+  return known(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));
 }
 
 async function tryAdmission(

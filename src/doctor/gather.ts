@@ -4,15 +4,9 @@ import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
 import { findInstallation, type InstallationChoice, type Search } from './installation.ts';
+import { calledPort, listedReplicas } from './listed-replicas.ts';
 import { recogniserFor } from './recognition.ts';
-import {
-  ANSWER_TIMEOUT_MS,
-  calledPort,
-  listedReplicas,
-  probeReplica,
-  type ReplicaFacts,
-  type Sockets,
-} from './replica-facts.ts';
+import { ANSWER_TIMEOUT_MS, probeReplica, type ReplicaFacts, type Sockets } from './replica-facts.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
 
 /** Problems show on a few replicas already. */

@@ -4,7 +4,7 @@ import { FAULT_MEANINGS } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { leaderLog } from '../leader-log.ts';
 import type { Reading } from '../reading.ts';
-import type { Admission } from '../trial.ts';
+import type { Admission } from '../send-trial.ts';
 
 const SHOW_A_CERTIFICATE =
   'the API server shows no client certificate, or one of another CA or name: configure one with --admission-control-config-file of the API servers, or leave out --client-ca (clientCertificate in the chart)';

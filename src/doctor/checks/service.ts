@@ -4,7 +4,7 @@ import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
-import { calledPort, WEBHOOK_PORT } from '../replica-facts.ts';
+import { calledPort, WEBHOOK_PORT } from '../listed-replicas.ts';
 import type { ServicePort } from '../service-facts.ts';
 import { patchService } from '../service-patch.ts';
 

@@ -8,7 +8,7 @@ import type { Facts } from '../../../src/doctor/facts.ts';
 import type { InstalledDeployment } from '../../../src/doctor/installation.ts';
 import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
-import type { Admission } from '../../../src/doctor/trial.ts';
+import type { Admission } from '../../../src/doctor/send-trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
-import { findTrial, readRefusal, sendTrial, type TrialMaterial } from '../../../src/doctor/trial.ts';
+import { readRefusal, sendTrial } from '../../../src/doctor/send-trial.ts';
+import { findTrial, type TrialMaterial } from '../../../src/doctor/trial.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 
