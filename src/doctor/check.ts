@@ -1,5 +1,5 @@
-import type { Facts } from './facts.ts';
-import { all, type Reading } from './reading.ts';
+import type { Facts } from './facts/facts.ts';
+import { all, type Reading } from './facts/reading.ts';
 
 /** Where a problem can be, the cause first: a missing installation has no certificate, and without trust the API server makes no call. */
 export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;

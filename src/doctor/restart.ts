@@ -1,5 +1,5 @@
-import type { Facts } from './facts.ts';
-import { deploymentOf } from './installation.ts';
+import type { Facts } from './facts/facts.ts';
+import { deploymentOf } from './facts/installation.ts';
 
 /**
  * The command that starts a replica again. While the new pods of a rollout cannot start, another rollout would not start any either: the Deployment

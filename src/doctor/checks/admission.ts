@@ -1,10 +1,10 @@
 import { isOurs } from '../../cluster/installation/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { FAULT_MEANINGS } from '../dial.ts';
-import type { Facts } from '../facts.ts';
+import { FAULT_MEANINGS } from '../facts/dial.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Reading } from '../facts/reading.ts';
+import type { Admission } from '../facts/send-trial.ts';
 import { leaderLog } from '../leader-log.ts';
-import type { Reading } from '../reading.ts';
-import type { Admission } from '../send-trial.ts';
 
 const SHOW_A_CERTIFICATE =
   'the API server shows no client certificate, or one of another CA or name: configure one with --admission-control-config-file of the API servers, or leave out --client-ca (clientCertificate in the chart)';

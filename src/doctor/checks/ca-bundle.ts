@@ -8,10 +8,10 @@ import {
   type Webhook,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
-import { type Facts, trustedTime } from '../facts.ts';
+import { type Facts, trustedTime } from '../facts/facts.ts';
+import { hasLeader } from '../facts/watch-lease.ts';
 import { leaderLog } from '../leader-log.ts';
 import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
-import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkCaBundle(facts: Facts): Finding {

@@ -1,6 +1,6 @@
 import { namesText, uncoveredNames } from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the served certificates are for the server name of the API server's TLS handshake. */

@@ -6,8 +6,8 @@ import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_NAMED = 3;
 

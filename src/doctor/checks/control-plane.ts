@@ -2,7 +2,7 @@ import { own } from '../../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_NAMED = 5;
 

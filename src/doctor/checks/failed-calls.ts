@@ -1,6 +1,6 @@
 import { isOurs, shortName } from '../../cluster/installation/own-names.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const FAIL_OPEN = 'apiserver_admission_webhook_fail_open_count';
 const REJECTIONS = 'apiserver_admission_webhook_rejection_count';

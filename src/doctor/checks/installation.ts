@@ -1,6 +1,6 @@
 import { essentialSkip, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import type { Installation } from '../installation.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
 
 /** Checks that taintkeeper is installed, and once. */
 export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {

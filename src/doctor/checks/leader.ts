@@ -1,7 +1,7 @@
 import { consequence, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
+import { hasLeader } from '../facts/watch-lease.ts';
 import { replicaLogs } from '../leader-log.ts';
-import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {

@@ -1,6 +1,6 @@
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { type Ingress, ingressTo } from '../network-policy.ts';
+import type { Facts } from '../facts/facts.ts';
+import { type Ingress, ingressTo } from '../facts/network-policy.ts';
 
 interface PodIngress extends Ingress {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
 import { NODE_METADATA_POLICY, nodeMetadataManifests } from '../../native/node-metadata.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
+import type { Facts } from '../facts/facts.ts';
+import { reinstall } from '../facts/installation.ts';
 
 /** Checks that the API server protects the annotation `allow-removal` and the owners of nodes from users who may write `nodes/status`. */
 export function checkNodeMetadata({

@@ -15,10 +15,10 @@ import {
 import { isEnforced, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { NodePoolFacts } from '../cluster-facts.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
-import { grantCommand } from '../rights-review.ts';
+import type { NodePoolFacts } from '../facts/cluster-facts.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
+import { grantCommand } from '../facts/rights-review.ts';
 
 interface Known {
   readonly policies: readonly PolicyObject[];

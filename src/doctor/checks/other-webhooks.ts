@@ -1,9 +1,9 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import type { Installation } from '../installation.ts';
-import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../registered-webhooks.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
+import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../facts/registered-webhooks.ts';
 
 /** The objects that policies select, and that taintkeeper writes. */
 const NODES = { group: '', resource: 'nodes', subresource: '', scope: 'Cluster' } as const;

@@ -7,9 +7,9 @@ import type { SelectingKind } from '../../policy/policy.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition, type StalledReason, type StateOf } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
+import { reinstall } from '../facts/installation.ts';
 
 const NOT_FOUND = 404;
 const MAX_NAMED = 5;

@@ -1,9 +1,9 @@
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../dial.ts';
-import type { Facts } from '../facts.ts';
-import { ingressTo } from '../network-policy.ts';
-import type { ReplicaFacts } from '../replica-facts.ts';
+import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';
+import type { Facts } from '../facts/facts.ts';
+import { ingressTo } from '../facts/network-policy.ts';
+import type { ReplicaFacts } from '../facts/replica-facts.ts';
 import { describeGroups } from '../served.ts';
 
 /** The outcome of one review, and its client. */

@@ -2,10 +2,10 @@ import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
-import { calledPort, WEBHOOK_PORT } from '../listed-replicas.ts';
-import type { ServicePort } from '../service-facts.ts';
+import type { Facts } from '../facts/facts.ts';
+import { reinstall } from '../facts/installation.ts';
+import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import type { ServicePort } from '../facts/service-facts.ts';
 import { patchService } from '../service-patch.ts';
 
 const REMOVE = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;

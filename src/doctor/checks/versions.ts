@@ -1,7 +1,7 @@
 import { count } from '../../kubernetes/text.ts';
 import { OLDEST_KUBERNETES } from '../../version.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_SKEW = 3;
 

@@ -5,7 +5,7 @@ import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-no
 import { checkServerIdentity } from '../../certs/inspect.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
-import { hostPort } from '../dial.ts';
+import { hostPort } from '../facts/dial.ts';
 import { type Fields, type GetResponse, TALOS, type VersionResponse } from './apid-messages.ts';
 import type { ApidAddress, ClientIdentity } from './dial-apid.ts';
 

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { invalidAt, parseCertificates, signerOf } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import { hostPort } from '../dial.ts';
+import { hostPort } from '../facts/dial.ts';
 import type { DialledApi } from './dial-apid.ts';
 
 /** That the clock of this machine is wrong, and what shows it. */

@@ -2,7 +2,7 @@ import { issuerOf } from '../../certs/distinguished-name.ts';
 import { invalidAt, namesText, signerOf, uncoveredNames } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import { type FaultKind, hostPort } from '../dial.ts';
+import { type FaultKind, hostPort } from '../facts/dial.ts';
 import type { TalosAnswers } from './ask-apid.ts';
 import type { ApidAddress, ApidAnswer, DialledApi } from './dial-apid.ts';
 import { checkClientByClock, type OwnClock, ownClock, SET_CLOCK } from './own-clock.ts';

@@ -6,7 +6,7 @@ import type { MachineConfiguration } from '../../talos/machine-configuration.ts'
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
 import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import { hostPort } from '../dial.ts';
+import { hostPort } from '../facts/dial.ts';
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
 import type { ApidAddress } from './dial-apid.ts';
 import type { CallableApi } from './talos-api.ts';

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parseCertificates } from '../../../src/certs/inspect.ts';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
-import type { Dialled } from '../../../src/doctor/dial.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, unknown } from '../../../src/doctor/reading.ts';
+import type { Dialled } from '../../../src/doctor/facts/dial.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known, unknown } from '../../../src/doctor/facts/reading.ts';
 import { issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 

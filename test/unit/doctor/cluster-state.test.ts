@@ -3,7 +3,7 @@ import { checkFailedCalls } from '../../../src/doctor/checks/failed-calls.ts';
 import { checkIgnoredDaemonSets } from '../../../src/doctor/checks/ignored-daemon-sets.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
 import { checkVersions } from '../../../src/doctor/checks/versions.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { daemonSet, healthyFacts, node, taintPolicy, tolerationPolicy } from './facts.ts';
 
 describe('the leader', () => {

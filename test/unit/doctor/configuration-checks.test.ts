@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import {
   daemonSet,
   healthyFacts,

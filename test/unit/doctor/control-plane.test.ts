@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkControlPlane } from '../../../src/doctor/checks/control-plane.ts';
-import { gatherCluster } from '../../../src/doctor/cluster-facts.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { gatherCluster } from '../../../src/doctor/facts/cluster-facts.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 import { healthyFacts, INSTALLATION, node, unseen } from './facts.ts';
 

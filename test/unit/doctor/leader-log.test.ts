@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import type { CheckName } from '../../../src/doctor/check.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, type Reading } from '../../../src/doctor/reading.ts';
-import type { LeaseWatch } from '../../../src/doctor/watch-lease.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known, type Reading } from '../../../src/doctor/facts/reading.ts';
+import type { LeaseWatch } from '../../../src/doctor/facts/watch-lease.ts';
 import { certificates, healthyFacts, INSTALLATION, unseen, webhook } from './facts.ts';
 
 const { ca } = await certificates();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiServer } from '../../../src/doctor/api-servers.ts';
-import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { diagnose } from '../../../src/doctor/diagnosis.ts';
-import { connectionFault } from '../../../src/doctor/dial.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import type { InstalledDeployment } from '../../../src/doctor/installation.ts';
-import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
-import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
-import type { Admission } from '../../../src/doctor/send-trial.ts';
+import type { ApiServer } from '../../../src/doctor/facts/api-servers.ts';
+import { OWN_CERTIFICATES } from '../../../src/doctor/facts/certificate-source.ts';
+import { connectionFault } from '../../../src/doctor/facts/dial.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import type { InstalledDeployment } from '../../../src/doctor/facts/installation.ts';
+import { known, type Reading, unknown } from '../../../src/doctor/facts/reading.ts';
+import type { ReplicaFacts } from '../../../src/doctor/facts/replica-facts.ts';
+import type { Admission } from '../../../src/doctor/facts/send-trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkNodeMetadata } from '../../../src/doctor/checks/node-metadata.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { healthyFacts, storedProtection } from './facts.ts';
 
 const [policy, binding] = storedProtection();

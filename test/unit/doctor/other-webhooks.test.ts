@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkOtherWebhooks } from '../../../src/doctor/checks/other-webhooks.ts';
-import { known } from '../../../src/doctor/reading.ts';
-import type { RegisteredWebhook, WebhookRule } from '../../../src/doctor/registered-webhooks.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
+import type { RegisteredWebhook, WebhookRule } from '../../../src/doctor/facts/registered-webhooks.ts';
 import { healthyFacts, othersWebhook } from './facts.ts';
 
 const NODES: WebhookRule = {
