@@ -449,7 +449,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
     });
     expect(await createNode('n1')).toBe(201);
     const evidence = expect.stringMatching(
-      /since 20.*: 1 passed without an answer \(report 1\); \d+ refused because the webhook could not be called \(protect \d+\)$/,
+      /since 20.*: 1 request passed without an answer \(report 1\); \d+ requests? (was|were) refused because the webhook could not be called \(protect \d+\)$/,
     );
     const [failed] = checkFailedCalls(await look());
     expect(failed).toMatchObject({ state: 'note', evidence });

@@ -19,6 +19,6 @@ export function checkNames(facts: Facts): Finding {
   return finding(
     'problem',
     `the API server asks for ${serverName}, and ${wrongNames}`,
-    `is taintkeeper in namespace ${installation.namespace} (--namespace)? If so, ${renewal(facts)}`,
+    `check whether taintkeeper is in namespace ${installation.namespace} (--namespace). If it is: ${renewal(facts)}`,
   );
 }

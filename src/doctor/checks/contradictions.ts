@@ -46,7 +46,7 @@ function disagreementFinding(disagreement: Disagreement): Finding {
   const outcome = isAudited
     ? ''
     : `. A node that registers gets ${first.text}: ${whyFirst(first.policy, second.policy)}`;
-  const remedy = `choose one, or make its nodeSelector leave out what ${one} selects: kubectl edit taintpolicy ${other}`;
+  const remedy = `keep one of the two taints, or change the nodeSelector so that it selects no node of ${one}: kubectl edit taintpolicy ${other}`;
   const state = isContradiction(disagreement) ? 'problem' : 'note';
   return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(disagreement)}${outcome}`, remedy);
 }
@@ -82,7 +82,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
       return finding(
         'problem',
         evidence,
-        `let it leave out that taint, or those nodes: kubectl edit taintpolicy ${holder.name}`,
+        `exclude that taint, or those nodes, from TaintPolicy ${holder.name}: kubectl edit taintpolicy ${holder.name}`,
       );
     }),
   );

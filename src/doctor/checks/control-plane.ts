@@ -72,5 +72,5 @@ function lacking(nodes: readonly string[]): string {
 }
 
 function deleted(nodes: readonly string[]): string {
-  return nodes.length === 1 ? 'was its Node deleted?' : 'were their Nodes deleted?';
+  return nodes.length === 1 ? 'its Node may have been deleted' : 'their Nodes may have been deleted';
 }

@@ -12,7 +12,7 @@ export function checkOptionalRights({
   installation,
   policies,
 }: Pick<Facts, 'rights' | 'installation' | 'policies'>): readonly Finding[] {
-  return needs({ rights, policies }, ({ rights: { missingRights: missing }, policies: all }) =>
+  return needs({ rights, policies }, ({ rights: { missingOptional: missing }, policies: all }) =>
     all.flatMap((policy) => checkPolicy(policy, missing, installation)),
   );
 }

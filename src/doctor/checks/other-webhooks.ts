@@ -92,7 +92,9 @@ function remedy({ resource, name }: RegisteredConfiguration, webhook: Registered
   ]);
   const command = `kubectl patch ${resource.replace(/s$/, '')} ${shellWord(name)} --type=json -p ${shellWord(patch)}`;
   const engine = ENGINES.find(({ sign }) => sign.test(`${name} ${webhook.name}`));
-  return engine ? `for good (${engine.name} writes it itself): ${engine.setting}; until then: ${command}` : command;
+  return engine
+    ? `for a lasting change (${engine.name} overwrites its webhook configuration): ${engine.setting}; until then: ${command}`
+    : command;
 }
 
 function callsUs(

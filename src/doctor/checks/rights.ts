@@ -9,9 +9,9 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
     const remedy = 'run doctor with permission to create subjectaccessreviews, as cluster-admin for example';
     return finding('skipped', rights.why, remedy);
   }
-  const { user, asked, lacking } = rights.value;
-  if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
-  return finding('problem', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
+  const { user, reviewed, missingNeeded } = rights.value;
+  if (missingNeeded.length === 0) return finding('ok', `${user} has all ${reviewed} that it needs`);
+  return finding('problem', `${user} may not ${formatAccesses(missingNeeded)}`, reinstall(installation));
 }
 
 /** Such as `list, watch pods; get secrets taintkeeper-certs in taintkeeper`. */

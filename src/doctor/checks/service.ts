@@ -20,7 +20,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `${where} not found${hasWebhooks ? ', and webhooks that call it are registered' : ''}`,
-      `does it have another namespace (--namespace)? If not, ${hasWebhooks ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
+      `check whether it has another namespace (--namespace). If not, ${hasWebhooks ? `to remove what is left: ${REMOVE}; ` : ''}to restore it: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
@@ -32,7 +32,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `webhook ${elsewhere.name} calls Service ${namespace}/${name}, not ${where}`,
-      `look there: taintkeeper doctor --namespace ${shellWord(namespace)}`,
+      `check that installation: taintkeeper doctor --namespace ${shellWord(namespace)}`,
     );
   }
   const { type = 'ClusterIP', clusterIP, externalName, ports = [] } = service.value.spec ?? {};

@@ -18,7 +18,7 @@ import { type ApiServer, askApiServers } from './api-servers.ts';
 import { type DoctorNode, viewDoctorNode } from './doctor-node.ts';
 import type { Installation } from './installation.ts';
 import { policiesWithStatus } from './policies-with-status.ts';
-import { all, known, look, mapped, type Reading, read } from './reading.ts';
+import { all, known, mapped, type Reading, read, readObject } from './reading.ts';
 import { listConfigurations, type RegisteredConfiguration } from './registered-webhooks.ts';
 import { type RightsReview, reviewRights } from './rights-review.ts';
 import { type Admission, sendTrial } from './send-trial.ts';
@@ -84,7 +84,10 @@ export async function gatherCluster(client: UserClient, installation: Installati
   const metadataProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
-        look<{ readonly spec?: unknown }>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_METADATA_POLICY}`),
+        readObject<{ readonly spec?: unknown }>(
+          client,
+          `${ADMISSION_REGISTRATION}/${resource}/${NODE_METADATA_POLICY}`,
+        ),
       ),
     ),
   );

@@ -62,7 +62,7 @@ export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   closed: 'something other than the webhook listens there, or it closes the connection at once',
   stranger: 'it was reached, and accepts known clients only (serve --client-ca)',
   certificate: 'it was reached, and its certificate is not accepted',
-  foreign: 'it is not taintkeeper that answers',
+  foreign: 'something other than taintkeeper answers',
   other: 'the call fails',
 };
 

@@ -30,11 +30,11 @@ export type NoInstallation = { readonly search: Search; readonly installation: u
 export async function gatherFacts(
   client: UserClient,
   sockets: Sockets,
-  asked: InstallationChoice,
+  choice: InstallationChoice,
 ): Promise<Facts | NoInstallation> {
   // First and alone, so that the Date of its answer is exact.
   const apiServerAheadMs = await apiServerClock(client);
-  const search = await findInstallation(client, asked);
+  const search = await findInstallation(client, choice);
   const installation = search.chosen;
   if (installation === undefined) return { search, installation };
   const { namespace } = installation;

@@ -7,7 +7,7 @@ import { isDnsSubdomain, own, type StringMap } from '../../kubernetes/label-sele
 import { shellWord } from '../../kubernetes/text.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSource } from './certificate-source.ts';
-import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
+import { known, READ_TIMEOUT_MS, type Reading, read, readObject } from './reading.ts';
 import { argument } from './serve-arguments.ts';
 
 /** What the user said about the installation, by options. */
@@ -49,7 +49,7 @@ export interface InstalledDeployment {
 
 /** The result of the search for taintkeeper in the cluster. */
 export interface Search {
-  readonly asked: InstallationChoice;
+  readonly choice: InstallationChoice;
   /** All installations, {@link Search.chosen} first. */
   readonly found: readonly Installation[];
   /** What has only the labels of taintkeeper, which every user who may create a Deployment can set. */
@@ -89,14 +89,14 @@ interface Named {
  * namespaces or, without the right to list those, the ones where taintkeeper may be. The user, the webhooks, the ClusterRoleBinding or the own pod
  * must confirm its namespace: the checks print commands for an administrator. Nothing is thrown.
  */
-export async function findInstallation(client: ApiClient, asked: InstallationChoice): Promise<Search> {
+export async function findInstallation(client: ApiClient, choice: InstallationChoice): Promise<Search> {
   const limit = { timeoutMs: READ_TIMEOUT_MS };
   const [called, bound] = await Promise.all([
     read(() => calledService(client, limit)),
     read(() => boundNamespaces(client, limit)),
   ]);
   const call = called.ok ? called.value : undefined;
-  const confirmed = [asked.namespace, call?.namespace, client.namespace, ...(bound.ok ? bound.value : [])];
+  const confirmed = [choice.namespace, call?.namespace, client.namespace, ...(bound.ok ? bound.value : [])];
   const likely = [...confirmed, NAME].filter((one) => one !== undefined);
   const namespaces = [...new Set(likely)];
   const [deployments, services] = await Promise.all([
@@ -114,24 +114,24 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
   const found = labelledAsOurs.filter(isConfirmed);
   const unconfirmed = labelledAsOurs.filter((one) => !isConfirmed(one));
   const isCalled = ({ namespace, service }: Installation) => namespace === call?.namespace && service === call.name;
-  const isAsked = ({ namespace }: Installation) => namespace === (asked.namespace ?? namespace);
-  const matching = found.filter(isAsked);
+  const fitsChoice = ({ namespace }: Installation) => namespace === (choice.namespace ?? namespace);
+  const matching = found.filter(fitsChoice);
   const blind = !deployments.ok ? deployments.why : services.ok ? undefined : services.why;
   const chosen = matching.find(isCalled) ?? matching[0] ?? guess();
   return {
-    ...{ asked, chosen, blind, unconfirmed },
+    ...{ choice, chosen, blind, unconfirmed },
     found: found.toSorted((a, b) => Number(b === chosen) - Number(a === chosen)),
   };
 
   /** The installation to check although it was not found: what the user named, what webhooks call, or what the user may not list. */
   function guess(): Installation | undefined {
     const [first] = found;
-    const isHere = asked.namespace === undefined || asked.namespace === call?.namespace;
+    const isHere = choice.namespace === undefined || choice.namespace === call?.namespace;
     if (call && isHere && first === undefined) {
       return asTheManifests({ namespace: call.namespace, service: call.name });
     }
     if (blind === undefined) return undefined;
-    return asTheManifests({ namespace: asked.namespace ?? client.namespace ?? NAME, service: OWN_SERVICE });
+    return asTheManifests({ namespace: choice.namespace ?? client.namespace ?? NAME, service: OWN_SERVICE });
   }
 }
 
@@ -163,7 +163,7 @@ async function servicesIn(
   if (services.ok) return services;
   const objects = await Promise.all(
     namespaces.map((namespace) =>
-      read(() => look<Named>(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${name}`)),
+      read(() => readObject<Named>(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${name}`)),
     ),
   );
   const seen = objects.flatMap((one) => (one.ok && one.value ? [one.value] : []));

@@ -71,6 +71,6 @@ export const READ_TIMEOUT_MS = 15_000;
  * Reads an object of the cluster. Undefined if there is none.
  * @throws ApiError, Error
  */
-export function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
+export function readObject<T>(client: ApiClient, path: string): Promise<T | undefined> {
   return findObject(client, path, { timeoutMs: READ_TIMEOUT_MS });
 }

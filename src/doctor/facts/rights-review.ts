@@ -19,11 +19,11 @@ import type { Installation } from './installation.ts';
 /** What the service account may do, by the API server's access reviews. */
 export interface RightsReview {
   readonly user: string;
-  readonly asked: number;
+  readonly reviewed: number;
   /** What it may not do. */
-  readonly lacking: readonly Access[];
+  readonly missingNeeded: readonly Access[];
   /** The missing rights among those that only some policies need. */
-  readonly missingRights: readonly OptionalRight[];
+  readonly missingOptional: readonly OptionalRight[];
 }
 
 /** The rights that the service account needs with any policies. */
@@ -63,7 +63,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
   const subject = await subjectToAsk({ user, groups });
 
   // Both are awaited together: a rejection that is not awaited yet would end the program.
-  const [lacking, missingRights] = await Promise.all([
+  const [missingNeeded, missingOptional] = await Promise.all([
     lackingOf(needed),
     Promise.all(
       OPTIONAL_RIGHT_NAMES.map(async (name) => {
@@ -72,7 +72,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
       }),
     ),
   ]);
-  return { user, asked: needed.length, lacking, missingRights: missingRights.flat() };
+  return { user, reviewed: needed.length, missingNeeded, missingOptional: missingOptional.flat() };
 
   async function lackingOf(accesses: readonly Access[]): Promise<Access[]> {
     const allowed = await Promise.all(accesses.map((access) => isAllowed(client, access, subject)));

@@ -10,7 +10,7 @@ import { type CertificateSource, certificateSources } from './certificate-source
 import type { Installation } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { countRejected, isAlive, type PodView, viewPod } from './pod-view.ts';
-import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
+import { known, READ_TIMEOUT_MS, type Reading, read, readObject } from './reading.ts';
 
 export interface ServiceObject {
   readonly spec?: {
@@ -61,7 +61,7 @@ export async function gatherService(
   const core = `/api/v1/namespaces/${namespace}`;
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
     read(() => readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS })),
-    read(() => look<ServiceObject>(client, `${core}/services/${name}`)),
+    read(() => readObject<ServiceObject>(client, `${core}/services/${name}`)),
     read(() => listEndpointSlices(client, { namespace, name })),
     listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);

@@ -10,7 +10,7 @@ import { type Fields, type GetResponse, TALOS, type VersionResponse } from './ap
 import type { ApidAddress, ClientIdentity } from './dial-apid.ts';
 
 /** A node to call, and the address to call. */
-export interface AskedNode {
+export interface CalledNode {
   /** The name or address under which the user knows it. */
   readonly name: string;
   /** The node, or an endpoint that passes the call on. */
@@ -44,7 +44,7 @@ export type Called<T> =
   | { readonly ok: false; readonly fault: CallFault; readonly message: string };
 
 /** The answers of a node. */
-export interface NodeAnswer<Configuration = MachineConfiguration> extends AskedNode {
+export interface NodeAnswer<Configuration = MachineConfiguration> extends CalledNode {
   /** The tag, such as `v1.13.2`. */
   readonly version: Called<string>;
   /** The configuration in force. Undefined if it was not asked for. */
@@ -77,7 +77,7 @@ export interface TalosAnswers<Configuration = MachineConfiguration> {
  * @returns configurations as text
  */
 export async function askTalos(
-  nodes: readonly AskedNode[],
+  nodes: readonly CalledNode[],
   endpoints: readonly ApidAddress[],
   calling: Calling,
 ): Promise<TalosAnswers<string>> {
@@ -168,14 +168,14 @@ async function isWorker(connection: Connection): Promise<boolean> {
   return !answer.ok && answer.fault === 'not forwarded';
 }
 
-async function askNode(node: AskedNode, connectionTo: Connect, calling: Calling): Promise<NodeAnswer<string>> {
+async function askNode(node: CalledNode, connectionTo: Connect, calling: Calling): Promise<NodeAnswer<string>> {
   const answer = await askAt(node, connectionTo(node.at, node.mayBeInMaintenance), calling);
   const [at, ...otherwise] = node.otherwise;
   const isRefused = !answer.version.ok && answer.version.fault === 'not forwarded';
   return isRefused && at !== undefined ? askNode({ ...node, at, otherwise }, connectionTo, calling) : answer;
 }
 
-async function askAt(node: AskedNode, connection: Connection, calling: Calling): Promise<NodeAnswer<string>> {
+async function askAt(node: CalledNode, connection: Connection, calling: Calling): Promise<NodeAnswer<string>> {
   const callNode = <T extends Message>(service: string, method: string, fields: Fields) =>
     call<T>(connection, node.isForwarded ? node.name : undefined, service, method, fields);
   const get = async (namespace: string, type: string, id: string, spec: string): Promise<Fields | undefined> => {

@@ -30,7 +30,7 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   const [first] = nodes;
   // Several nodes rarely have the same wrong time.
   if (first?.clock && nodes.length > 1 && nodes.every(({ clock }) => clock === first.clock))
-    return { is: first.clock, proof: 'all of them say so', at: first.at, isSeenAtNode: true };
+    return { is: first.clock, proof: 'the certificates of all nodes show it', at: first.at, isSeenAtNode: true };
 
   const [client] = parseCertificates(crt ?? '');
   const is = client && clockBy(client, now);

@@ -101,7 +101,7 @@ function isAt({ host, port }: ApidAddress): (other: ApidAddress) => boolean {
   return (other) => other.host === host && other.port === port;
 }
 
-/** The result for an endpoint that is a worker. The node itself may be well, and talosctl cannot reach another one through it. */
+/** The result for an endpoint that is a worker. The node itself may be healthy, but talosctl cannot reach another node through it. */
 function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult | undefined {
   if (!workers.some(isAt(api))) return undefined;
   return problem(
@@ -114,15 +114,15 @@ function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult
 
 /** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
 function passedOn({ host, port, answer }: DialledApi, { nodes }: TalosAnswers): CheckResult | undefined {
-  const asked = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
-  if (!asked || answer.outcome === 'greeted') return undefined;
+  const called = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
+  if (!called || answer.outcome === 'greeted') return undefined;
   const { message } = answer.fault;
-  return asked.version.ok
+  return called.version.ok
     ? result(
         'network',
         hostPort(host, port),
         'ok',
-        `it answers through ${asked.at.host}, though not to this machine (${message})`,
+        `it answers through ${called.at.host}, though not to this machine (${message})`,
       )
     : result(
         'network',
@@ -159,7 +159,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
     const fix =
       kind === 'refused' || kind === 'silent'
-        ? 'see the console of the machine, and what lies between: port 50000 has to be open'
+        ? 'see the console of the machine, and check that no firewall on the way closes port 50000'
         : undefined;
     return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
   }
@@ -194,7 +194,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       return problem(
         'certificate',
         check,
-        `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or Talos without a configuration, which has not said so`,
+        `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
         'see the console of the machine',
       );
     }

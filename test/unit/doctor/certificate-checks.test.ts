@@ -430,9 +430,9 @@ describe('who repairs a caBundle', () => {
   const lacking = (resource: string) =>
     known({
       user: 'u',
-      asked: 50,
-      lacking: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
-      missingRights: [],
+      reviewed: 50,
+      missingNeeded: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
+      missingOptional: [],
     });
 
   it.each<{ why: string; facts: Partial<Facts>; remedy: RegExp; problems?: string[] }>([
@@ -592,7 +592,7 @@ describe('the remedy of an expired certificate needs no leader', () => {
   it('of a certificate for another name is a restart, because `certs rotate` refuses such a Secret', () => {
     const facts = wellFacts(misnamed, { replicas: served(greeted(misnamed)), secret: filesOf(misnamed) });
     expect(run(['certificate names'], facts)[0]?.remedy).toContain(
-      `If so, a replica that starts issues a new one: ${restart}`,
+      `If it is: a replica that starts issues a new one: ${restart}`,
     );
   });
 });

@@ -112,7 +112,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     deployment: { name: 'taintkeeper', replicas: 2, selector: labels, labels, certificates: OWN_CERTIFICATES },
   };
   return {
-    search: { asked: {}, found: [installation], unconfirmed: [], chosen: installation, blind: undefined },
+    search: { choice: {}, found: [installation], unconfirmed: [], chosen: installation, blind: undefined },
     installation,
     serverName: SERVER_NAME,
     apiServerUrl: 'https://10.0.0.1:6443',
@@ -145,7 +145,12 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodePools: known({ apis: [], pools: [] }),
     metadataProtection: known(storedProtection()),
     configurations: known([]),
-    rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], missingRights: [] }),
+    rights: known({
+      user: 'system:serviceaccount:taintkeeper:taintkeeper',
+      reviewed: 50,
+      missingNeeded: [],
+      missingOptional: [],
+    }),
     lease: known({
       holder: 'taintkeeper-0',
       renewed: true,

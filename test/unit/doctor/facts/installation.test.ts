@@ -37,7 +37,7 @@ interface Cluster {
 
 async function find(
   { deployments = [], services = [], called, bound, mayList, mayGet = true }: Cluster,
-  asked: InstallationChoice = {},
+  choice: InstallationChoice = {},
 ) {
   const api = await startFakeApi(({ path, query }, response) => {
     const [, namespace, resource = '', name] =
@@ -58,7 +58,7 @@ async function find(
     expect(query.labelSelector).toBe('app.kubernetes.io/name=taintkeeper');
     return answer(response, { metadata: { resourceVersion: '1' }, items });
   });
-  const search = await findInstallation((await clientFor(api.url)).client, asked);
+  const search = await findInstallation((await clientFor(api.url)).client, choice);
   return { search, check: checkInstallation({ search }) };
 }
 
@@ -68,7 +68,13 @@ it("reads how it is installed from the manifests' Deployment", async () => {
     services: [service('taintkeeper')],
     bound: ['taintkeeper'],
   });
-  expect(search).toEqual({ asked: {}, found: [INSTALLATION], unconfirmed: [], chosen: INSTALLATION, blind: undefined });
+  expect(search).toEqual({
+    choice: {},
+    found: [INSTALLATION],
+    unconfirmed: [],
+    chosen: INSTALLATION,
+    blind: undefined,
+  });
 });
 
 it('detects an installation by Helm, with certificates of another issuer', async () => {
@@ -165,7 +171,7 @@ describe('the installation', () => {
   it.each<{
     what: string;
     cluster: Cluster;
-    asked?: InstallationChoice;
+    choice?: InstallationChoice;
     chosen: string | undefined;
     state: string;
     says: RegExp;
@@ -182,7 +188,7 @@ describe('the installation', () => {
     {
       what: 'is nowhere, not in the namespace that is named either',
       cluster: {},
-      asked: { namespace: 'elsewhere' },
+      choice: { namespace: 'elsewhere' },
       chosen: undefined,
       state: 'problem',
       says: /^taintkeeper is not installed in this cluster: /,
@@ -197,7 +203,7 @@ describe('the installation', () => {
     {
       what: 'is in another namespace than the one that is named',
       cluster: { deployments: [inNamespace('guards')], bound: ['guards'] },
-      asked: { namespace: 'taintkeeper' },
+      choice: { namespace: 'taintkeeper' },
       chosen: undefined,
       state: 'problem',
       says: /^taintkeeper is not installed in namespace taintkeeper: it is Deployment guards\/taintkeeper$/,
@@ -218,7 +224,7 @@ describe('the installation', () => {
     {
       what: 'is there twice, and one is named',
       cluster: { deployments: [inNamespace('guards'), inNamespace('taintkeeper')], called: 'taintkeeper' },
-      asked: { namespace: 'guards' },
+      choice: { namespace: 'guards' },
       chosen: 'guards',
       state: 'problem',
       says: /2 times: Deployment guards\/taintkeeper and /,
@@ -251,8 +257,8 @@ describe('the installation', () => {
       state: 'skipped',
       says: /^you may not list /,
     },
-  ])('$what', async ({ cluster, asked, chosen, state, says, remedy }) => {
-    const { search, check } = await find(cluster, asked);
+  ])('$what', async ({ cluster, choice, chosen, state, says, remedy }) => {
+    const { search, check } = await find(cluster, choice);
     expect(search.chosen?.namespace).toBe(chosen);
     expect(check).toMatchObject({ state, evidence: expect.stringMatching(says) });
     if (remedy) expect(check.remedy).toMatch(remedy);

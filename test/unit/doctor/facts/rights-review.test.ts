@@ -101,22 +101,22 @@ describe('the review', () => {
       ['patch nodes', 'watch daemonsets', 'list daemonsets', 'watch pods', 'patch taintpolicies/status'],
       ['subjectaccessreviews'],
     );
-    expect(result.lacking.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual([
+    expect(result.missingNeeded.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual([
       'patch taintpolicies/status',
       'patch nodes',
       'list daemonsets',
       'watch daemonsets',
     ]);
-    expect(result.missingRights).toEqual(['watchPods', 'listPods']);
+    expect(result.missingOptional).toEqual(['watchPods', 'listPods']);
     const bodies = received.map(({ body }) => (JSON.parse(body) as Asked).spec.user);
     expect(new Set(bodies)).toEqual(new Set([USER]));
     const optional = Object.values(OPTIONAL_RIGHTS).flatMap(accessesOf).length;
-    expect(result.asked).toBe(received.length - 1 - optional);
+    expect(result.reviewed).toBe(received.length - 1 - optional);
   });
 
   it('asks about itself where it is the service account, and may not ask about others', async () => {
     const { result } = await review(['patch nodes'], ['selfsubjectaccessreviews']);
-    expect(result.lacking.map(({ resource }) => resource)).toEqual(['nodes']);
+    expect(result.missingNeeded.map(({ resource }) => resource)).toEqual(['nodes']);
   });
 
   it('fails for another user who may not ask about the service account', async () => {
@@ -126,16 +126,16 @@ describe('the review', () => {
 
 describe('the check', () => {
   const lease = { resource: 'leases', name: 'taintkeeper', namespace: 'taintkeeper' };
-  const lacking: Access[] = [
+  const missingNeeded: Access[] = [
     { verb: 'watch', group: '', resource: 'pods' },
     { verb: 'delete', group: '', resource: 'pods' },
     { verb: 'update', group: 'coordination.k8s.io', ...lease },
   ];
   const rights = known({
     user: 'system:serviceaccount:taintkeeper:taintkeeper',
-    asked: 50,
-    lacking,
-    missingRights: [],
+    reviewed: 50,
+    missingNeeded,
+    missingOptional: [],
   });
 
   it.each([
@@ -170,7 +170,7 @@ describe('the check', () => {
   ])('names the policy that needs a permission that was not granted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };
     const facts = healthyFacts({
-      rights: known({ user: 'u', asked: 50, lacking: [], missingRights: ['deletePods', 'nativePolicies'] }),
+      rights: known({ user: 'u', reviewed: 50, missingNeeded: [], missingOptional: ['deletePods', 'nativePolicies'] }),
       policies: known([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
       installation: { ...INSTALLATION, ...differs },
     });
