@@ -133,10 +133,10 @@ export function consequence(
  */
 export function needs<T extends object>(
   facts: { readonly [Name in keyof T]: Reading<T[Name]> },
-  check: (values: T) => readonly Finding[],
+  check: (values: T) => Finding | readonly Finding[],
   { essential = false } = {},
 ): readonly Finding[] {
   const read = all<T>(facts);
-  if (read.ok) return check(read.value);
+  if (read.ok) return [check(read.value)].flat();
   return [essential ? essentialSkip(read.why) : finding('skipped', read.why)];
 }

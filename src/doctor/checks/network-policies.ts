@@ -1,7 +1,9 @@
-import { type Finding, finding } from '../check.ts';
+import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import { WEBHOOK_PORT } from '../facts/listed-replicas.ts';
-import { type Ingress, ingressTo } from '../facts/network-policy.ts';
+import { type Ingress, ingressTo, type NetworkPolicyObject } from '../facts/network-policy.ts';
+
+import type { ReplicaFacts } from '../facts/replica-facts.ts';
 
 interface PodIngress extends Ingress {
   readonly name: string;
@@ -12,9 +14,11 @@ interface PodIngress extends Ingress {
  * Reports what NetworkPolicies say about the webhook's port, for each pod: a rollout can change their labels. It is never a problem, because not every
  * CNI enforces them.
  */
-export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding[] {
-  if (!networkPolicies.ok) return [finding('skipped', networkPolicies.why)];
-  const all = networkPolicies.value;
+export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): readonly Finding[] {
+  return needs({ networkPolicies }, (known) => ingressToPods(replicas, known.networkPolicies));
+}
+
+function ingressToPods(replicas: readonly ReplicaFacts[], all: readonly NetworkPolicyObject[]): Finding[] {
   const pods = replicas.flatMap(({ name, port, pod }): PodIngress[] =>
     pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT }, all) }] : [],
   );

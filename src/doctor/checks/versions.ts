@@ -1,23 +1,26 @@
 import { count } from '../../kubernetes/text.ts';
 import { OLDEST_KUBERNETES } from '../../version.ts';
-import { type Finding, finding } from '../check.ts';
+import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 
 const MAX_SKEW = 3;
 
 /** Checks that taintkeeper supports this version of Kubernetes, and that the API server supports the kubelets. */
-export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes'>): Finding[] {
-  if (!version.ok) return [finding('skipped', version.why)];
-  const minor = minorOf(version.value);
+export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes'>): readonly Finding[] {
+  return needs({ version }, (known) => versions(known.version, nodes.ok ? nodes.value : []));
+}
+
+function versions(version: string, nodes: Kubelets): Finding[] {
+  const minor = minorOf(version);
   if (minor === undefined)
-    return [finding('skipped', `the API server reports version ${version.value}, which is no version of Kubernetes 1`)];
-  const results = [...apiServer(version.value, minor), ...kubelets(minor, nodes.ok ? nodes.value : [])];
-  return results.length > 0 ? results : [finding('ok', `API server ${version.value}`)];
+    return [finding('skipped', `the API server reports version ${version}, which is no version of Kubernetes 1`)];
+  const results = [...apiServer(version, minor), ...kubelets(minor, nodes)];
+  return results.length > 0 ? results : [finding('ok', `API server ${version}`)];
 }
 
 function apiServer(version: string, minor: number): Finding[] {
   if (minor >= Number(OLDEST_KUBERNETES.slice('1.'.length))) return [];
-  const evidence = `API server ${version} is older than ${OLDEST_KUBERNETES}: it does not serve all kinds of objects that the installation has`;
+  const evidence = `API server ${version} is older than ${OLDEST_KUBERNETES}: it does not serve all kinds of objects that the installation needs`;
   return [finding('problem', evidence, `upgrade Kubernetes to ${OLDEST_KUBERNETES} or newer`)];
 }
 
