@@ -2,7 +2,7 @@ import { parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
-import { deploymentOf } from '../facts/installation.ts';
+import { deploymentOf } from '../restart.ts';
 import { type Served, servedBy, shortFingerprint, unservedReason } from '../served.ts';
 import { isTrustedByAll } from './ca-bundle.ts';
 

@@ -2,7 +2,8 @@ import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
 import { NODE_METADATA_POLICY, nodeMetadataManifests } from '../../native/node-metadata.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { type Installation, reinstall } from '../facts/installation.ts';
+import type { Installation } from '../facts/installation.ts';
+import { reinstall } from '../reinstall.ts';
 
 /** Checks that the API server protects the annotation `allow-removal` and the owners of nodes from users who may write `nodes/status`. */
 export function checkNodeMetadata({

@@ -18,7 +18,7 @@ import { type Finding, finding, needs } from '../check.ts';
 import type { NodePoolFacts } from '../facts/cluster-facts.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
-import { grantCommand } from '../facts/rights-review.ts';
+import { grantCommand } from '../grant-command.ts';
 
 interface Known {
   readonly policies: readonly PolicyObject[];

@@ -4,7 +4,7 @@ import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
-import { grantCommand } from '../facts/rights-review.ts';
+import { grantCommand } from '../grant-command.ts';
 
 /** Checks the rights that the policies need in addition. */
 export function checkOptionalRights({

@@ -9,7 +9,7 @@ import { type Assessment, assessCondition, type StalledReason, type StateOf } fr
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
-import { reinstall } from '../facts/installation.ts';
+import { reinstall } from '../reinstall.ts';
 
 const NOT_FOUND = 404;
 const MAX_NAMED = 5;

@@ -4,9 +4,11 @@ import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-sp
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
-import { deploymentOf, LABEL, reinstall } from '../facts/installation.ts';
+import { LABEL } from '../facts/installation.ts';
 import type { PodView, StartFailure } from '../facts/pod-view.ts';
 import type { Readiness, ReplicaFacts } from '../facts/replica-facts.ts';
+import { reinstall } from '../reinstall.ts';
+import { deploymentOf } from '../restart.ts';
 
 const MAX_NAMED = 5;
 

@@ -1,7 +1,7 @@
 import type { Access } from '../../cluster/rights/access-review.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { reinstall } from '../facts/installation.ts';
+import { reinstall } from '../reinstall.ts';
 
 /** Checks the rights that the service account always needs. */
 export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {

@@ -3,9 +3,9 @@ import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { reinstall } from '../facts/installation.ts';
 import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
 import type { ServicePort } from '../facts/service-facts.ts';
+import { reinstall } from '../reinstall.ts';
 import { patchService } from '../service-patch.ts';
 
 const REMOVE = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;

@@ -4,7 +4,6 @@ import { boundNamespaces, calledService } from '../../cluster/installation/own-n
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
 import { isDnsSubdomain, own, type StringMap } from '../../kubernetes/label-selector.ts';
-import { shellWord } from '../../kubernetes/text.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSource } from './certificate-source.ts';
 import { known, READ_TIMEOUT_MS, type Reading, read, readObject } from './reading.ts';
@@ -61,7 +60,7 @@ export interface Search {
 }
 
 /** The name of all objects of the manifests, and their label. */
-const NAME = 'taintkeeper';
+export const NAME = 'taintkeeper';
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
 
 interface Deployment {
@@ -210,17 +209,4 @@ function asTheManifests({ namespace, service }: Pick<Installation, 'namespace' |
     ownerClusterRole: undefined,
     helmRelease: undefined,
   };
-}
-
-/** The command that applies the manifests of the installation again. Only the user knows where those of another namespace are. */
-export function reinstall({ helmRelease, namespace }: Installation): string {
-  if (helmRelease !== undefined) {
-    return `helm get manifest ${shellWord(helmRelease)} --namespace ${namespace} | kubectl apply -f -`;
-  }
-  return `kubectl apply -f ${namespace === NAME ? 'install.yaml' : 'MANIFESTS'}`;
-}
-
-/** The Deployment, as an argument of kubectl. */
-export function deploymentOf({ deployment }: Installation): string {
-  return `deployment/${deployment?.name ?? NAME}`;
 }

@@ -11,7 +11,6 @@ import {
   OPTIONAL_RIGHTS,
 } from '../../cluster/rights/rights.ts';
 import { serviceAccountUser } from '../../judge/request/pod-authorization.ts';
-import { shellWord } from '../../kubernetes/text.ts';
 import type { OptionalRight } from '../../policy/asked-rights.ts';
 import { OWN_CERTIFICATES } from './certificate-source.ts';
 import type { Installation } from './installation.ts';
@@ -92,25 +91,4 @@ export async function reviewRights(client: ApiClient, installation: Installation
       throw error;
     }
   }
-}
-
-/** The command that gives taintkeeper the right. A manifest, because `kubectl create clusterrole` refuses kinds that the API server does not serve. */
-export function grantCommand(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
-  const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
-  if (helmRelease !== undefined) {
-    return `helm upgrade ${shellWord(helmRelease)} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
-  }
-  const name = `taintkeeper-${right.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const apiGroup = 'rbac.authorization.k8s.io';
-  const common = { apiVersion: `${apiGroup}/v1`, metadata: { name } };
-  const items = [
-    { ...common, kind: 'ClusterRole', rules: [{ apiGroups: [group], resources, verbs }] },
-    {
-      ...common,
-      kind: 'ClusterRoleBinding',
-      roleRef: { apiGroup, kind: 'ClusterRole', name },
-      subjects: [{ kind: 'ServiceAccount', namespace, name: account }],
-    },
-  ];
-  return `echo ${shellWord(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))} | kubectl apply -f -`;
 }
