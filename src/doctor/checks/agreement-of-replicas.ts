@@ -29,7 +29,7 @@ function agreement(facts: Facts): Finding {
   const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
   const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
   if (stray.length === 0) {
-    const what = stored ? `what Secret ${source.secret} holds` : 'the same certificate';
+    const what = stored ? `the certificate of Secret ${source.secret}` : 'the same certificate';
     return finding('ok', `${unit} ${what}: ${shortFingerprint(first.leaf)}`);
   }
   const evidence = [
@@ -55,6 +55,6 @@ function agreement(facts: Facts): Finding {
   return finding(
     'problem',
     `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
-    `restart them, so that they serve what the others serve: kubectl ${again}`,
+    `restart them, so that they serve the same certificate as the others: kubectl ${again}`,
   );
 }

@@ -31,7 +31,7 @@ export function checkCaBundle(facts: Facts): Finding {
     judged.filter((webhook) => served.some(({ chain }) => !isTrusted(chain, bundleOf(webhook), now)));
   const distrusting = distrustingAt(trustedTime(facts));
   if (distrusting.length === 0) {
-    return finding('ok', `all ${webhooks.value.length} webhooks trust what is served`);
+    return finding('ok', `all ${webhooks.value.length} webhooks trust the served certificates`);
   }
   const evidence = describeGroups(
     distrusting,
