@@ -46,7 +46,11 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { cluster: 'the API server: client, watches, Lease, Events, Secret' },
   { controllers: 'what runs beside requests, a folder for each controller' },
   { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },
-  { page: 'the page in a browser', leader: 'starts what only the leader runs' },
+  {
+    page: 'the page in a browser',
+    leader: 'starts what only the leader runs',
+    'doctor/facts': 'what the checks of `taintkeeper doctor` read, in the cluster and from replicas',
+  },
   {
     replica: 'one replica, put together: with files, or in a cluster',
     doctor: 'the checks of `taintkeeper doctor`',

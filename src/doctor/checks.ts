@@ -26,7 +26,7 @@ import { checkSelectors } from './checks/selectors.ts';
 import { checkService } from './checks/service.ts';
 import { checkServing } from './checks/serving-certificate.ts';
 import { checkVersions } from './checks/versions.ts';
-import type { Facts } from './facts.ts';
+import type { Facts } from './facts/facts.ts';
 
 /** Runs alone if there is no installation. */
 export const IS_INSTALLED: Check<Pick<Facts, 'search'>> = {

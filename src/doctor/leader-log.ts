@@ -1,9 +1,9 @@
 import { replicaOf } from '../cluster/lease/leadership.ts';
 import { formatLabels, isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import type { Facts } from './facts.ts';
-import { type Installation, LABEL } from './installation.ts';
-import { hasLeader } from './watch-lease.ts';
+import type { Facts } from './facts/facts.ts';
+import { type Installation, LABEL } from './facts/installation.ts';
+import { hasLeader } from './facts/watch-lease.ts';
 
 /**
  * The command that shows the log of the leader. Without a leader, or without the right to read the Lease, it shows the logs of all replicas: of a

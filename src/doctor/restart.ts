@@ -1,5 +1,5 @@
-import type { Facts } from './facts.ts';
-import { deploymentOf } from './installation.ts';
+import type { Facts } from './facts/facts.ts';
+import { type Installation, NAME } from './facts/installation.ts';
 
 /**
  * The command that starts a replica again. While the new pods of a rollout cannot start, another rollout would not start any either: the Deployment
@@ -12,4 +12,9 @@ export function restart({ installation, pods }: Pick<Facts, 'installation' | 'po
   return ready && known.some(({ isReady, cannotStart }) => !isReady && cannotStart !== undefined)
     ? `kubectl delete pod --namespace ${namespace} ${ready.name}`
     : `kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
+}
+
+/** The Deployment, as an argument of kubectl. */
+export function deploymentOf({ deployment }: Installation): string {
+  return `deployment/${deployment?.name ?? NAME}`;
 }

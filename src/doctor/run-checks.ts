@@ -3,14 +3,14 @@ import type { Check, CheckName, CheckResult, Finding } from './check.ts';
 
 /**
  * Runs checks. Only causes are problems: a finding that may follow from the problem of another check is skipped, and names that check.
- * @param asked the checks whose results are returned; of the others only those run that these depend on
+ * @param selected the checks whose results are returned; of the others only those run that these depend on
  * @throws Error if a check depends on itself, or on one that is not in the list
  */
-export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly Check<F>[] = all): CheckResult[] {
+export function runChecks<F>(all: readonly Check<F>[], facts: F, selected: readonly Check<F>[] = all): CheckResult[] {
   const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
   /** The problems from which skipped results follow. What depends on a skipped check has the same cause. */
   const causes = new Map<CheckResult, CheckResult>();
-  return asked.flatMap(resultsOf);
+  return selected.flatMap(resultsOf);
 
   function resultsOf(check: Check<F>): readonly CheckResult[] {
     const earlier = results.get(check.name);

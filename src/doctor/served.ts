@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
-import type { Dialled } from './dial.ts';
-import { type Facts, trustedTime } from './facts.ts';
-import type { Way } from './replica-facts.ts';
+import type { Dialled } from './facts/dial.ts';
+import { type Facts, trustedTime } from './facts/facts.ts';
+import type { Way } from './facts/replica-facts.ts';
 import { restart } from './restart.ts';
 
 /** The certificates that one replica serves. */

@@ -1,5 +1,5 @@
 import { shellWord } from '../kubernetes/text.ts';
-import type { Installation } from './installation.ts';
+import type { Installation } from './facts/installation.ts';
 
 /** The command that changes the Service by a JSON patch, because `kubectl apply` merges ports by number, and merges labels. */
 export function patchService({ namespace, service }: Installation, patch: readonly object[]): string {

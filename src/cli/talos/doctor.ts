@@ -11,8 +11,8 @@ import { callableApis, checkTalosApi } from '../../doctor/talos/talos-api.ts';
 import {
   checkTalosNodes,
   type DesiredConfiguration,
-  endpointsToAsk,
-  nodesToAsk,
+  endpointsToCall,
+  nodesToCall,
 } from '../../doctor/talos/talos-nodes.ts';
 import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/lint.ts';
@@ -111,11 +111,11 @@ async function examine(
   );
   const now = new Date();
   const callable = callableApis(context, dialled, now);
-  const asked = nodesToAsk(context, named, callable);
-  const endpoints = endpointsToAsk(context, callable);
+  const called = nodesToCall(context, named, callable);
+  const endpoints = endpointsToCall(context, callable);
   const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers =
-    asked.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(asked, endpoints, calling);
+    called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
   return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers.nodes, desired)];
 }
 

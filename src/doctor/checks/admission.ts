@@ -1,18 +1,18 @@
 import { isOurs } from '../../cluster/installation/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { FAULT_MEANINGS } from '../dial.ts';
-import type { Facts } from '../facts.ts';
+import { FAULT_MEANINGS } from '../facts/dial.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Reading } from '../facts/reading.ts';
+import type { Admission } from '../facts/send-trial.ts';
 import { leaderLog } from '../leader-log.ts';
-import type { Reading } from '../reading.ts';
-import type { Admission } from '../trial.ts';
 
 const SHOW_A_CERTIFICATE =
   'the API server shows no client certificate, or one of another CA or name: configure one with --admission-control-config-file of the API servers, or leave out --client-ca (clientCertificate in the chart)';
 const UNREACHABLE =
-  "the replicas are healthy and the API server does not reach them over the Service: is kube-proxy (or its replacement) running on the control plane, and may the control plane connect to the pods' network? If not, use the chart's preset host-network.yaml";
+  "the replicas are healthy, and the API server does not reach them over the Service: check whether kube-proxy (or its replacement) runs on the control plane, and whether the control plane may connect to the pods' network. If not, use the chart's preset host-network.yaml";
 
-/** What came of the trial through some API servers. */
-interface Asked {
+/** The result of the trial through some API servers. */
+interface ServerTrial {
   readonly servers: readonly string[];
   readonly admission: Reading<Admission>;
 }
@@ -27,34 +27,34 @@ export function checkAdmission(facts: Facts): Finding[] {
   const isUnregistered = webhooks.ok && webhooks.value.length === 0 && !isNative;
   if (isUnregistered) return [finding('skipped', 'no webhook is registered, so none is called')];
   if (!admission.ok && !apiServers.ok) return [finding('skipped', admission.why)];
-  const asked = askedServers(facts);
-  const answering = asked.filter(({ admission }) => admission.ok && admission.value.outcome === 'answered');
-  const alike = Map.groupBy(asked, ({ admission }) => JSON.stringify(admission));
+  const trials = serverTrials(facts);
+  const answering = trials.filter(({ admission }) => admission.ok && admission.value.outcome === 'answered');
+  const alike = Map.groupBy(trials, ({ admission }) => JSON.stringify(admission));
   return [
     ...[...alike.values()].map((group) => {
-      const [first] = group as [Asked, ...Asked[]];
+      const [first] = group as [ServerTrial, ...ServerTrial[]];
       const others = answering.flatMap(({ servers }) => servers);
       return judgeTrial({ ...first, servers: group.flatMap(({ servers }) => servers) }, others, facts);
     }),
-    ...notAsked(facts),
+    ...unreachedServers(facts),
   ];
 }
 
-/** Each API server at its own address. The one behind the URL of the user is one of them: it counts by itself unless all others were asked. */
-function askedServers({ admission, apiServers, apiServerUrl }: Facts): Asked[] {
+/** Each API server at its own address. The one behind the URL of the user is one of them: it counts by itself unless all others were reached. */
+function serverTrials({ admission, apiServers, apiServerUrl }: Facts): ServerTrial[] {
   const servers = apiServers.ok ? apiServers.value : [];
   if (servers.length === 0) return [{ servers: [], admission }];
-  const asked = servers.flatMap(({ address, admission }) => (admission ? [{ servers: [address], admission }] : []));
-  return asked.length === servers.length ? asked : [...asked, { servers: [apiServerUrl], admission }];
+  const trials = servers.flatMap(({ address, admission }) => (admission ? [{ servers: [address], admission }] : []));
+  return trials.length === servers.length ? trials : [...trials, { servers: [apiServerUrl], admission }];
 }
 
-function notAsked({ apiServers }: Facts): Finding[] {
+function unreachedServers({ apiServers }: Facts): Finding[] {
   if (!apiServers.ok) return [finding('skipped', `other API servers: ${apiServers.why}`)];
   const silent = apiServers.value.filter(({ admission }) => admission === undefined);
   const [first] = silent;
   if (!first) return [];
-  const told = `${named(silent.map(({ address }) => address))} ${silent.length === 1 ? 'was' : 'were'} not asked: this machine does not reach ${silent.length === 1 ? 'it' : 'them'} (${first.silence})`;
-  const remedy = 'run doctor in a pod, or on a control-plane node: it then asks each API server at its address';
+  const told = `${named(silent.map(({ address }) => address))} ${silent.length === 1 ? 'was' : 'were'} not called: this machine does not reach ${silent.length === 1 ? 'it' : 'them'} (${first.silence})`;
+  const remedy = 'run doctor in a pod, or on a control-plane node: it then calls each API server at its address';
   return silent.length === apiServers.value.length
     ? [finding('skipped', `${told}; that is usual outside the cluster`, remedy)]
     : [finding('note', told, remedy)];
@@ -67,7 +67,7 @@ function named(servers: readonly string[]): string {
 }
 
 /** @param others the API servers that taintkeeper answers */
-function judgeTrial({ servers, admission }: Asked, others: readonly string[], facts: Facts): Finding {
+function judgeTrial({ servers, admission }: ServerTrial, others: readonly string[], facts: Facts): Finding {
   const through = servers.length === 0 ? '' : ` through ${named(servers)}`;
   if (!admission.ok) {
     return finding('skipped', servers.length === 0 ? admission.why : `${named(servers)}: ${admission.why}`);
@@ -110,7 +110,7 @@ function judgeTrial({ servers, admission }: Asked, others: readonly string[], fa
 function noAnswer(passed: string, facts: Facts): Finding {
   return finding(
     'note',
-    `${passed}, and taintkeeper said nothing: it is not asked, or was not reached and is to be ignored (failurePolicy)`,
+    `${passed} without an answer from taintkeeper: the API server did not call it, or the call failed and failurePolicy let the request pass`,
     `see the configuration checks, and the leader's log: ${leaderLog(facts)}`,
   );
 }
@@ -118,7 +118,7 @@ function noAnswer(passed: string, facts: Facts): Finding {
 function ignoredFailure(passed: string, others: readonly string[]): Finding {
   return finding(
     'problem',
-    `${passed}, and taintkeeper, which answers ${others.join(', ')}, said nothing: its calls fail and are ignored (failurePolicy)`,
+    `${passed} without an answer from taintkeeper, which answers ${others.join(', ')}: the calls fail, and failurePolicy lets the requests pass`,
     'its log has the reason: kubectl logs --namespace kube-system kube-apiserver-NODE. With --client-ca, it needs the client certificate of the others',
   );
 }

@@ -1,8 +1,8 @@
 import { parseCertificates } from '../../certs/bundle.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { type Facts, trustedTime } from '../facts.ts';
-import { deploymentOf } from '../installation.ts';
+import { type Facts, trustedTime } from '../facts/facts.ts';
+import { deploymentOf } from '../restart.ts';
 import { type Served, servedBy, shortFingerprint, unservedReason } from '../served.ts';
 import { isTrustedByAll } from './ca-bundle.ts';
 
@@ -29,7 +29,7 @@ function agreement(facts: Facts): Finding {
   const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
   const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
   if (stray.length === 0) {
-    const what = stored ? `what Secret ${source.secret} holds` : 'the same certificate';
+    const what = stored ? `the certificate of Secret ${source.secret}` : 'the same certificate';
     return finding('ok', `${unit} ${what}: ${shortFingerprint(first.leaf)}`);
   }
   const evidence = [
@@ -55,6 +55,6 @@ function agreement(facts: Facts): Finding {
   return finding(
     'problem',
     `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
-    `restart them, so that they serve what the others serve: kubectl ${again}`,
+    `restart them, so that they serve the same certificate as the others: kubectl ${again}`,
   );
 }

@@ -9,10 +9,10 @@ import {
   type Webhook,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
-import { type Facts, trustedTime } from '../facts.ts';
+import { type Facts, trustedTime } from '../facts/facts.ts';
+import { hasLeader } from '../facts/watch-lease.ts';
 import { leaderLog } from '../leader-log.ts';
 import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
-import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkCaBundle(facts: Facts): Finding {
@@ -32,7 +32,7 @@ export function checkCaBundle(facts: Facts): Finding {
     judged.filter((webhook) => served.some(({ chain }) => !isTrusted(chain, bundleOf(webhook), now)));
   const distrusting = distrustingAt(trustedTime(facts));
   if (distrusting.length === 0) {
-    return finding('ok', `all ${webhooks.value.length} webhooks trust what is served`);
+    return finding('ok', `all ${webhooks.value.length} webhooks trust the served certificates`);
   }
   const evidence = describeGroups(
     distrusting,
@@ -72,7 +72,7 @@ function repair(facts: Facts, distrusting: readonly Webhook[], served: readonly 
   const isEnough = served.every(({ chain }) => isTrusted(chain, stored, now));
   if (!isEnough && distrusting.some((webhook) => issuerFault(webhook, served, now))) return renewal(facts);
   if (lease.ok && !hasLeader(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
-  if (rights.ok && rights.value.lacking.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
+  if (rights.ok && rights.value.missingNeeded.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
     return 'only the leader repairs it, and it lacks a right: see rights';
   }
   return `the leader repairs it within a minute. If it does not, read its log, and then have it register the webhooks anew: ${leaderLog(facts)}; kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;

@@ -1,6 +1,6 @@
 import { namesText, uncoveredNames } from '../../certs/certificate-names.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the served certificates are for the server name of the API server's TLS handshake. */
@@ -19,6 +19,6 @@ export function checkNames(facts: Facts): Finding {
   return finding(
     'problem',
     `the API server asks for ${serverName}, and ${wrongNames}`,
-    `is taintkeeper in namespace ${installation.namespace} (--namespace)? If so, ${renewal(facts)}`,
+    `check whether taintkeeper is in namespace ${installation.namespace} (--namespace). If it is: ${renewal(facts)}`,
   );
 }

@@ -1,5 +1,5 @@
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 /** Certificates are valid from an hour before they are issued. A problem is reported long before a clock is off by that much. */
 const TOLERATED_MS = 5 * 60_000;

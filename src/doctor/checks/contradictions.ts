@@ -6,8 +6,8 @@ import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_NAMED = 3;
 
@@ -46,7 +46,7 @@ function disagreementFinding(disagreement: Disagreement): Finding {
   const outcome = isAudited
     ? ''
     : `. A node that registers gets ${first.text}: ${whyFirst(first.policy, second.policy)}`;
-  const remedy = `choose one, or make its nodeSelector leave out what ${one} selects: kubectl edit taintpolicy ${other}`;
+  const remedy = `keep one of the two taints, or change the nodeSelector so that it selects no node of ${one}: kubectl edit taintpolicy ${other}`;
   const state = isContradiction(disagreement) ? 'problem' : 'note';
   return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(disagreement)}${outcome}`, remedy);
 }
@@ -82,7 +82,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
       return finding(
         'problem',
         evidence,
-        `let it leave out that taint, or those nodes: kubectl edit taintpolicy ${holder.name}`,
+        `exclude that taint, or those nodes, from TaintPolicy ${holder.name}: kubectl edit taintpolicy ${holder.name}`,
       );
     }),
   );

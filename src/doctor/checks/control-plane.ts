@@ -2,7 +2,7 @@ import { own } from '../../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_NAMED = 5;
 
@@ -72,5 +72,5 @@ function lacking(nodes: readonly string[]): string {
 }
 
 function deleted(nodes: readonly string[]): string {
-  return nodes.length === 1 ? 'was its Node deleted?' : 'were their Nodes deleted?';
+  return nodes.length === 1 ? 'its Node may have been deleted' : 'their Nodes may have been deleted';
 }

@@ -1,8 +1,8 @@
 import { consequence, type Finding, finding } from '../check.ts';
-import { hostPort } from '../dial.ts';
-import type { Facts } from '../facts.ts';
-import { all } from '../reading.ts';
-import { calledPort, WEBHOOK_PORT } from '../replica-facts.ts';
+import { hostPort } from '../facts/dial.ts';
+import type { Facts } from '../facts/facts.ts';
+import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { all } from '../facts/reading.ts';
 import { patchService } from '../service-patch.ts';
 
 /** Checks that the Service has ready endpoints, at the port on which they listen. */

@@ -1,13 +1,14 @@
 import { isOurs, shortName } from '../../cluster/installation/own-names.ts';
+import { count } from '../../kubernetes/text.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const FAIL_OPEN = 'apiserver_admission_webhook_fail_open_count';
 const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
 
 /**
- * Reports how many calls of our webhooks failed, by the API server's metrics. It is a note, because one of several API servers was asked,
- * and it counts since its start.
+ * Reports how many calls of our webhooks failed, by the API server's metrics. It is a note, because the metrics are those of one API server of
+ * several, which counts since its start.
  */
 export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[] {
   if (!metrics.ok) {
@@ -21,17 +22,21 @@ export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[]
   const started = samplesOf(metrics.value, ['process_start_time_seconds'])[0]?.value;
   const since = started ? ` since ${new Date(started * 1000).toISOString()}` : '';
   const said = [
-    ...(total(passed) > 0 ? [`${total(passed)} passed without an answer (${byWebhook(passed)})`] : []),
+    ...(total(passed) > 0
+      ? [`${count(total(passed), 'request')} passed without an answer (${byWebhook(passed)})`]
+      : []),
     ...(total(failed) > 0
-      ? [`${total(failed)} refused because the webhook could not be called (${byWebhook(failed)})`]
+      ? [
+          `${count(total(failed), 'request')} ${total(failed) === 1 ? 'was' : 'were'} refused because the webhook could not be called (${byWebhook(failed)})`,
+        ]
       : []),
   ];
   if (said.length === 0) {
     const denied = total(refused);
-    return [finding('ok', `none, by this API server's count${since}; ${denied} refused by policies`)];
+    return [finding('ok', `this API server counted no failed call${since}; refusals by policies: ${denied}`)];
   }
   const remedy = `see whether it grows: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
-  return [finding('note', `requests, by this API server's count${since}: ${said.join('; ')}`, remedy)];
+  return [finding('note', `this API server counted failed calls${since}: ${said.join('; ')}`, remedy)];
 }
 
 interface Sample {

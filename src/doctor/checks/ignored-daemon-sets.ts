@@ -4,7 +4,7 @@ import { atMost } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection } from '../../policy/daemon-set-selection.ts';
 import { isForDaemonSets, type Policy } from '../../policy/policy.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_IGNORED = 5;
 

@@ -1,10 +1,10 @@
 import { essentialSkip, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import type { Installation } from '../installation.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
 
 /** Checks that taintkeeper is installed, and once. */
 export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
-  const { asked, found, unconfirmed, chosen, blind } = search;
+  const { choice, found, unconfirmed, chosen, blind } = search;
   const [first, ...others] = found;
   const [labelled] = unconfirmed;
   if (first === undefined) {
@@ -27,14 +27,14 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
   if (chosen === undefined) {
     return finding(
       'problem',
-      `taintkeeper is not installed in namespace ${asked.namespace}: it is ${placesOf(found)}`,
+      `taintkeeper is not installed in namespace ${choice.namespace}: it is ${placesOf(found)}`,
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }
   if (others.length > 0) {
     return finding(
       'problem',
-      `taintkeeper is installed ${found.length} times: ${placesOf(found)}. All of them write the same webhook configurations, each over what the others wrote; the first is looked into here`,
+      `taintkeeper is installed ${found.length} times: ${placesOf(found)}. All of them write the same webhook configurations, and overwrite what the others wrote. doctor checks the first`,
       'keep one, and delete the Deployment and the Service of the others. Do not use helm uninstall: it would delete the ClusterRole, which they share',
     );
   }

@@ -1,14 +1,18 @@
-import { consequence, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import { consequence, type Finding, finding, needs } from '../check.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
+import { hasLeader, type LeaseWatch } from '../facts/watch-lease.ts';
 import { replicaLogs } from '../leader-log.ts';
-import { hasLeader } from '../watch-lease.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
-export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
-  if (!lease.ok) return finding('skipped', lease.why);
-  const { holder, renewTime, watchedSeconds } = lease.value;
+export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): readonly Finding[] {
+  return needs({ lease }, (known) => leadership(known.lease, installation));
+}
+
+function leadership(lease: LeaseWatch, installation: Installation): Finding {
+  const { holder, renewTime, watchedSeconds } = lease;
   const name = `Lease ${installation.namespace}/${installation.lease}`;
-  if (hasLeader(lease.value)) return finding('ok', `${holder} holds ${name} and renews it`);
+  if (hasLeader(lease)) return finding('ok', `${holder} holds ${name} and renews it`);
   const evidence = holder
     ? `${name} is held by ${holder}, which has not renewed it in ${watchedSeconds} s (last: ${renewTime ?? 'never'})`
     : holder === undefined

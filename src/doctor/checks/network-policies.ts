@@ -1,6 +1,9 @@
-import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { type Ingress, ingressTo } from '../network-policy.ts';
+import { type Finding, finding, needs } from '../check.ts';
+import type { Facts } from '../facts/facts.ts';
+import { WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { type Ingress, ingressTo, type NetworkPolicyObject } from '../facts/network-policy.ts';
+
+import type { ReplicaFacts } from '../facts/replica-facts.ts';
 
 interface PodIngress extends Ingress {
   readonly name: string;
@@ -11,14 +14,16 @@ interface PodIngress extends Ingress {
  * Reports what NetworkPolicies say about the webhook's port, for each pod: a rollout can change their labels. It is never a problem, because not every
  * CNI enforces them.
  */
-export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding[] {
-  if (!networkPolicies.ok) return [finding('skipped', networkPolicies.why)];
-  const all = networkPolicies.value;
+export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): readonly Finding[] {
+  return needs({ networkPolicies }, (known) => ingressToPods(replicas, known.networkPolicies));
+}
+
+function ingressToPods(replicas: readonly ReplicaFacts[], all: readonly NetworkPolicyObject[]): Finding[] {
   const pods = replicas.flatMap(({ name, port, pod }): PodIngress[] =>
-    pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: 'webhook' }, all) }] : [],
+    pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT }, all) }] : [],
   );
   if (pods.length === 0) return [finding('skipped', 'no pod to check')];
-  // Pods of which the same is said: without their names, the text tells them apart.
+  // Groups the pods with the same result. The text has no names, so that it is equal for them.
   const groups = [...Map.groupBy(pods, (pod) => judge([pod], true).evidence).values()];
   return groups.map((group) => judge(group as [PodIngress, ...PodIngress[]], groups.length === 1));
 }
@@ -34,7 +39,10 @@ function judge(group: readonly [PodIngress, ...PodIngress[]], isEach: boolean): 
     case 'open':
       return finding('ok', `${by}: all clients may connect to port ${port}${ofPods}`);
     case 'limited':
-      return finding('note', `${by}: port ${port}${ofPods} is open for some only; the API server must be among them`);
+      return finding(
+        'note',
+        `${by}: only some clients may connect to port ${port}${ofPods}; the API server must be one of them`,
+      );
     case 'closed':
       return finding(
         'note',

@@ -1,15 +1,19 @@
 import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
 import { NODE_METADATA_POLICY, nodeMetadataManifests } from '../../native/node-metadata.ts';
-import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
+import { type Finding, finding, needs } from '../check.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
+import { reinstall } from '../reinstall.ts';
 
 /** Checks that the API server protects the annotation `allow-removal` and the owners of nodes from users who may write `nodes/status`. */
 export function checkNodeMetadata({
   metadataProtection,
   installation,
-}: Pick<Facts, 'metadataProtection' | 'installation'>): Finding {
-  if (!metadataProtection.ok) return finding('skipped', metadataProtection.why);
+}: Pick<Facts, 'metadataProtection' | 'installation'>): readonly Finding[] {
+  return needs({ metadataProtection }, (known) => protection(known.metadataProtection, installation));
+}
+
+function protection(stored: readonly ({ readonly spec?: unknown } | undefined)[], installation: Installation): Finding {
   const [policy, binding] = nodeMetadataManifests();
   const whole = exactSelector([]);
   const constraints = { excludeResourceRules: undefined, objectSelector: whole, namespaceSelector: whole };
@@ -20,7 +24,7 @@ export function checkNodeMetadata({
   ];
   const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
   const wrong = kinds.flatMap((kind, place) => {
-    const object = metadataProtection.value[place];
+    const object = stored[place];
     if (object === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
     return hasFields(object.spec, desired[place]) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
   });

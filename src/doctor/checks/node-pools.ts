@@ -15,10 +15,10 @@ import {
 import { isEnforced, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { NodePoolFacts } from '../cluster-facts.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
-import { grantCommand } from '../rights-review.ts';
+import type { NodePoolFacts } from '../facts/cluster-facts.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
+import { grantCommand } from '../grant-command.ts';
 
 interface Known {
   readonly policies: readonly PolicyObject[];
@@ -51,10 +51,10 @@ function checkPools(
   );
   const hasMachines = apis.some(({ right }) => right === 'listMachineDeployments');
   const forClusterAutoscaler = hasMachines ? [...keysForClusterAutoscaler(seen)].map(noteOfKey) : [];
-  const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.missingRights.includes(right)) : [];
+  const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.missingOptional.includes(right)) : [];
   const unseen = taintPolicies.some(({ ensured }) => ensured.length > 0) ? mayNot : [];
   const notes = unseen.map(({ right }) => {
-    const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies does not say what this check says`;
+    const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies lacks the results of this check`;
     return finding('note', evidence, grantCommand(right, installation));
   });
   const all = [...results, ...unknown, ...forClusterAutoscaler, ...notes];
@@ -85,14 +85,14 @@ function noteOf(one: UndeclaredTaint): Finding {
   const where = list === 'startupTaints' ? ' as a startup taint' : '';
   const lack = `${titleOf(pool)} does not declare taint ${formatTaint(taint)}${where}`;
   if (openLabels.length === 0) {
-    const evidence = `${lack}, with which its nodes come as soon as ${sourceOf(one)} is enforced`;
+    const evidence = `${lack}; its nodes get it as soon as ${sourceOf(one)} is enforced`;
     return finding('note', evidence, howToDeclare(pool, [one]));
   }
-  const evidence = `${lack}, and some of its nodes may come with it: ${sourceOf(one)}, by ${openLabels.join(', ')}`;
+  const evidence = `${lack}; some of its nodes may get it: ${sourceOf(one)}, by ${openLabels.join(', ')}`;
   return finding(
     'note',
     evidence,
-    `what TaintPolicy ${policy.name} selects needs a pool of its own, which declares the taint`,
+    `create a pool of its own for the nodes that TaintPolicy ${policy.name} selects, and declare the taint there`,
   );
 }
 

@@ -2,9 +2,9 @@ import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { missingRightText } from '../../cluster/rights/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import type { Installation } from '../installation.ts';
-import { grantCommand } from '../rights-review.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
+import { grantCommand } from '../grant-command.ts';
 
 /** Checks the rights that the policies need in addition. */
 export function checkOptionalRights({
@@ -12,7 +12,7 @@ export function checkOptionalRights({
   installation,
   policies,
 }: Pick<Facts, 'rights' | 'installation' | 'policies'>): readonly Finding[] {
-  return needs({ rights, policies }, ({ rights: { missingRights: missing }, policies: all }) =>
+  return needs({ rights, policies }, ({ rights: { missingOptional: missing }, policies: all }) =>
     all.flatMap((policy) => checkPolicy(policy, missing, installation)),
   );
 }

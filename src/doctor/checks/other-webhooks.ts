@@ -1,9 +1,9 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import type { Installation } from '../installation.ts';
-import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../registered-webhooks.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { Installation } from '../facts/installation.ts';
+import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../facts/registered-webhooks.ts';
 
 /** The objects that policies select, and that taintkeeper writes. */
 const NODES = { group: '', resource: 'nodes', subresource: '', scope: 'Cluster' } as const;
@@ -92,7 +92,9 @@ function remedy({ resource, name }: RegisteredConfiguration, webhook: Registered
   ]);
   const command = `kubectl patch ${resource.replace(/s$/, '')} ${shellWord(name)} --type=json -p ${shellWord(patch)}`;
   const engine = ENGINES.find(({ sign }) => sign.test(`${name} ${webhook.name}`));
-  return engine ? `for good (${engine.name} writes it itself): ${engine.setting}; until then: ${command}` : command;
+  return engine
+    ? `for a lasting change (${engine.name} overwrites its webhook configuration): ${engine.setting}; until then: ${command}`
+    : command;
 }
 
 function callsUs(

@@ -7,9 +7,9 @@ import type { SelectingKind } from '../../policy/policy.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition, type StalledReason, type StateOf } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
+import { reinstall } from '../reinstall.ts';
 
 const NOT_FOUND = 404;
 const MAX_NAMED = 5;
@@ -79,7 +79,7 @@ type SeeingChecks = Readonly<Record<NonNullable<Assessment['check']>, boolean>>;
 function checkPolicy(policy: PolicyObject, seeing: SeeingChecks): Finding[] {
   const { kind, name, generation } = policy;
   const status = policy.status as PolicyStatus | undefined;
-  const look = `kubectl describe ${kind.toLowerCase()} ${name}`;
+  const describeCommand = `kubectl describe ${kind.toLowerCase()} ${name}`;
   const unusable = whyUnusable(policy);
   if (unusable !== undefined) {
     const edit = `kubectl edit ${kind.toLowerCase()} ${name}`;
@@ -91,28 +91,28 @@ function checkPolicy(policy: PolicyObject, seeing: SeeingChecks): Finding[] {
     return [
       unlessLeaderless(
         `${nameOf(policy)} has ${seen}, and is at generation ${generation}: no leader has processed it`,
-        look,
+        describeCommand,
       ),
     ];
   }
-  const results = (status?.conditions ?? []).flatMap((one) => checkCondition(policy, one, look, seeing));
+  const results = (status?.conditions ?? []).flatMap((one) => checkCondition(policy, one, describeCommand, seeing));
   if (
     kind !== 'TolerationRestriction' &&
     results.every(({ state }) => state === 'note') &&
     (status?.violating ?? 0) > 0
   )
-    results.push(violating({ kind, name }, status, look));
+    results.push(violating({ kind, name }, status, describeCommand));
   return results;
 }
 
 function checkCondition(
   policy: PolicyObject,
   condition: PolicyCondition,
-  look: string,
+  describeCommand: string,
   seeing: SeeingChecks,
 ): Finding[] {
   const { reason, message } = condition;
-  const { level, word, next = look, check } = assessCondition(condition);
+  const { level, word, next = describeCommand, check } = assessCondition(condition);
   if (level === 'quiet' || (check !== undefined && seeing[check])) return [];
   const evidence = `${nameOf(policy)} is ${word} (${reason}): ${message}`;
   if (level === 'attention') return [finding('note', evidence, next)];
@@ -126,7 +126,7 @@ function checkCondition(
 function violating(
   policy: { readonly kind: SelectingKind; readonly name: string },
   status: PolicyStatus | undefined,
-  look: string,
+  describeCommand: string,
 ): Finding {
   const { violating: number = 0, violators = [] } = status ?? {};
   const names = atMost(MAX_NAMED, violators).join(', ');
@@ -135,7 +135,7 @@ function violating(
   return finding(
     'note',
     evidence,
-    first === undefined ? look : `taintkeeper explain ${VIOLATORS[policy.kind]} ${first}`,
+    first === undefined ? describeCommand : `taintkeeper explain ${VIOLATORS[policy.kind]} ${first}`,
   );
 }
 

@@ -2,7 +2,7 @@ import { shortName } from '../../cluster/installation/own-names.ts';
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { leaderLog } from '../leader-log.ts';
 
 /** Checks that webhooks are registered if policies need them. Other checks report most causes. */

@@ -2,11 +2,13 @@ import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-spread.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
-import { deploymentOf, LABEL, reinstall } from '../installation.ts';
-import type { PodView, StartFailure } from '../pod-view.ts';
-import type { Readiness, ReplicaFacts } from '../replica-facts.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
+import { LABEL } from '../facts/installation.ts';
+import type { PodView, StartFailure } from '../facts/pod-view.ts';
+import type { Readiness, ReplicaFacts } from '../facts/replica-facts.ts';
+import { reinstall } from '../reinstall.ts';
+import { deploymentOf } from '../restart.ts';
 
 const MAX_NAMED = 5;
 

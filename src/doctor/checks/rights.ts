@@ -1,7 +1,7 @@
 import type { Access } from '../../cluster/rights/access-review.ts';
 import { type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
+import type { Facts } from '../facts/facts.ts';
+import { reinstall } from '../reinstall.ts';
 
 /** Checks the rights that the service account always needs. */
 export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {
@@ -9,9 +9,9 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
     const remedy = 'run doctor with permission to create subjectaccessreviews, as cluster-admin for example';
     return finding('skipped', rights.why, remedy);
   }
-  const { user, asked, lacking } = rights.value;
-  if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
-  return finding('problem', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
+  const { user, reviewed, missingNeeded } = rights.value;
+  if (missingNeeded.length === 0) return finding('ok', `${user} has all ${reviewed} that it needs`);
+  return finding('problem', `${user} may not ${formatAccesses(missingNeeded)}`, reinstall(installation));
 }
 
 /** Such as `list, watch pods; get secrets taintkeeper-certs in taintkeeper`. */

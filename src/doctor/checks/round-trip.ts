@@ -1,9 +1,10 @@
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../dial.ts';
-import type { Facts } from '../facts.ts';
-import { ingressTo } from '../network-policy.ts';
-import type { ReplicaFacts } from '../replica-facts.ts';
+import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';
+import type { Facts } from '../facts/facts.ts';
+import { WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { ingressTo } from '../facts/network-policy.ts';
+import type { ReplicaFacts } from '../facts/replica-facts.ts';
 import { describeGroups } from '../served.ts';
 
 /** The outcome of one review, and its client. */
@@ -101,21 +102,21 @@ function wayRemedy(replica: ReplicaFacts, facts: Facts): string {
   const { networkPolicies, installation } = facts;
   const policies =
     pod && networkPolicies.ok
-      ? ingressTo(pod.labels, { number: port, name: 'webhook' }, networkPolicies.value)
+      ? ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT }, networkPolicies.value)
       : undefined;
   if (policies && policies.access !== 'open') {
     return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
   const log = withCommands('see its log', ['logs'], replica, facts);
-  const hangs = `it does not answer this machine either: does the process hang (${log})`;
+  const hangs = `it does not answer this machine either: check whether the process hangs (${log})`;
   const open = `open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
   const cni = cniCommand(replica);
   if (cni !== undefined) {
     const otherwise = dialled.outcome === 'failed' ? hangs : open;
-    return `is the CNI's network to node ${pod?.node} broken? See ${cni}, and its pod on the control-plane node. If the CNI works: ${otherwise}`;
+    return `check whether the CNI's network to node ${pod?.node} works. See ${cni}, and its pod on the control-plane node. If the CNI works: ${otherwise}`;
   }
   return dialled.outcome === 'failed'
-    ? `${hangs}, or does the CNI lose packets to its node?`
+    ? `${hangs}, and whether the CNI loses packets to its node`
     : `it answers this machine (${way}), so the path from the API server is blocked: ${open}`;
 }
 

@@ -10,8 +10,8 @@ import {
   servingFault,
 } from '../../certs/stored-faults.ts';
 import { type Finding, finding } from '../check.ts';
-import { type Facts, trustedTime } from '../facts.ts';
-import type { PodView } from '../pod-view.ts';
+import { type Facts, trustedTime } from '../facts/facts.ts';
+import type { PodView } from '../facts/pod-view.ts';
 import { restart } from '../restart.ts';
 import { renewal, servedBy } from '../served.ts';
 

@@ -8,8 +8,8 @@ import { atMost, count } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection, type DaemonSetSelection } from '../../policy/daemon-set-selection.ts';
 import { isForDaemonSets, type Policy } from '../../policy/policy.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { DoctorNode } from '../doctor-node.ts';
-import type { Facts } from '../facts.ts';
+import type { DoctorNode } from '../facts/doctor-node.ts';
+import type { Facts } from '../facts/facts.ts';
 
 const MAX_NAMED = 6;
 

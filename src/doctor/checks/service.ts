@@ -2,10 +2,10 @@ import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
-import type { Facts } from '../facts.ts';
-import { reinstall } from '../installation.ts';
-import { calledPort, WEBHOOK_PORT } from '../replica-facts.ts';
-import type { ServicePort } from '../service-facts.ts';
+import type { Facts } from '../facts/facts.ts';
+import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import type { ServicePort } from '../facts/service-facts.ts';
+import { reinstall } from '../reinstall.ts';
 import { patchService } from '../service-patch.ts';
 
 const REMOVE = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
@@ -20,7 +20,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `${where} not found${hasWebhooks ? ', and webhooks that call it are registered' : ''}`,
-      `does it have another namespace (--namespace)? If not, ${hasWebhooks ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
+      `check whether it has another namespace (--namespace). If not, ${hasWebhooks ? `to remove what is left: ${REMOVE}; ` : ''}to restore it: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
@@ -32,7 +32,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `webhook ${elsewhere.name} calls Service ${namespace}/${name}, not ${where}`,
-      `look there: taintkeeper doctor --namespace ${shellWord(namespace)}`,
+      `check that installation: taintkeeper doctor --namespace ${shellWord(namespace)}`,
     );
   }
   const { type = 'ClusterIP', clusterIP, externalName, ports = [] } = service.value.spec ?? {};

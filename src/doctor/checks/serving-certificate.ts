@@ -2,7 +2,7 @@ import { invalidAt } from '../../certs/inspect.ts';
 import { EXPIRES_SOON_MS } from '../../certs/stored-faults.ts';
 import { count } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { type Facts, trustedTime } from '../facts.ts';
+import { type Facts, trustedTime } from '../facts/facts.ts';
 import { describeGroups, renewal, servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the served certificates are valid, now and soon, by the API server's clock. */

@@ -1,16 +1,16 @@
 import type { ClientHttp2Stream } from 'node:http2';
-import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { fromBinary, type Message } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { checkServerIdentity } from '../../certs/certificate-names.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
-import { hostPort } from '../dial.ts';
+import { hostPort } from '../facts/dial.ts';
+import { type Fields, type GetResponse, TALOS, type VersionResponse } from './apid-messages.ts';
 import type { ApidAddress, ClientIdentity } from './dial-apid.ts';
 
 /** A node to call, and the address to call. */
-export interface AskedNode {
+export interface CalledNode {
   /** The name or address under which the user knows it. */
   readonly name: string;
   /** The node, or an endpoint that passes the call on. */
@@ -44,7 +44,7 @@ export type Called<T> =
   | { readonly ok: false; readonly fault: CallFault; readonly message: string };
 
 /** The answers of a node. */
-export interface NodeAnswer<Configuration = MachineConfiguration> extends AskedNode {
+export interface NodeAnswer<Configuration = MachineConfiguration> extends CalledNode {
   /** The tag, such as `v1.13.2`. */
   readonly version: Called<string>;
   /** The configuration in force. Undefined if it was not asked for. */
@@ -64,62 +64,6 @@ export interface Calling {
 /** A resource has the configuration twice, and a configuration may have 2 MiB. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
-const field = (name: string, number: number, type: string) => ({ name, number, type, label: 'LABEL_OPTIONAL' });
-const text = (name: string, number: number) => field(name, number, 'TYPE_STRING');
-const bytes = (name: string, number: number) => field(name, number, 'TYPE_BYTES');
-const part = (name: string, number: number, typeName: string) => ({ ...field(name, number, 'TYPE_MESSAGE'), typeName });
-
-/** The part of api/machine/machine.proto and api/resource/definitions of Talos, and of cosi.resource of cosi-project/runtime, that is called here. */
-const TALOS = createFileRegistry(
-  fromJson(FileDescriptorSetSchema, {
-    file: [
-      {
-        name: 'machine.proto',
-        syntax: 'proto3',
-        package: 'machine',
-        messageType: [
-          { name: 'Nothing' },
-          { name: 'VersionInfo', field: [text('tag', 1)] },
-          { name: 'Version', field: [part('version', 2, '.machine.VersionInfo')] },
-          {
-            name: 'VersionResponse',
-            field: [{ ...part('messages', 1, '.machine.Version'), label: 'LABEL_REPEATED' }],
-          },
-          { name: 'MachineConfigSpec', field: [bytes('yaml_marshalled', 1)] },
-          { name: 'VersionSpec', field: [text('version', 1)] },
-        ],
-        service: [
-          {
-            name: 'MachineService',
-            method: [{ name: 'Version', inputType: '.machine.Nothing', outputType: '.machine.VersionResponse' }],
-          },
-        ],
-      },
-      {
-        name: 'state.proto',
-        syntax: 'proto3',
-        package: 'cosi.resource',
-        messageType: [
-          { name: 'GetRequest', field: [text('namespace', 1), text('type', 2), text('id', 3)] },
-          { name: 'Spec', field: [bytes('proto_spec', 1)] },
-          { name: 'Resource', field: [part('spec', 2, '.cosi.resource.Spec')] },
-          { name: 'GetResponse', field: [part('resource', 1, '.cosi.resource.Resource')] },
-        ],
-        service: [
-          {
-            name: 'State',
-            method: [{ name: 'Get', inputType: '.cosi.resource.GetRequest', outputType: '.cosi.resource.GetResponse' }],
-          },
-        ],
-      },
-    ],
-  }),
-);
-
-type VersionResponse = Message & { readonly messages: readonly { readonly version?: { readonly tag: string } }[] };
-type GetResponse = Message & { readonly resource?: { readonly spec?: { readonly protoSpec: Uint8Array } } };
-type Fields = Readonly<Record<string, string>>;
-
 /** What nodes and endpoints said. */
 export interface TalosAnswers<Configuration = MachineConfiguration> {
   readonly nodes: readonly NodeAnswer<Configuration>[];
@@ -133,7 +77,7 @@ export interface TalosAnswers<Configuration = MachineConfiguration> {
  * @returns configurations as text
  */
 export async function askTalos(
-  nodes: readonly AskedNode[],
+  nodes: readonly CalledNode[],
   endpoints: readonly ApidAddress[],
   calling: Calling,
 ): Promise<TalosAnswers<string>> {
@@ -224,14 +168,14 @@ async function isWorker(connection: Connection): Promise<boolean> {
   return !answer.ok && answer.fault === 'not forwarded';
 }
 
-async function askNode(node: AskedNode, connectionTo: Connect, calling: Calling): Promise<NodeAnswer<string>> {
+async function askNode(node: CalledNode, connectionTo: Connect, calling: Calling): Promise<NodeAnswer<string>> {
   const answer = await askAt(node, connectionTo(node.at, node.mayBeInMaintenance), calling);
   const [at, ...otherwise] = node.otherwise;
   const isRefused = !answer.version.ok && answer.version.fault === 'not forwarded';
   return isRefused && at !== undefined ? askNode({ ...node, at, otherwise }, connectionTo, calling) : answer;
 }
 
-async function askAt(node: AskedNode, connection: Connection, calling: Calling): Promise<NodeAnswer<string>> {
+async function askAt(node: CalledNode, connection: Connection, calling: Calling): Promise<NodeAnswer<string>> {
   const callNode = <T extends Message>(service: string, method: string, fields: Fields) =>
     call<T>(connection, node.isForwarded ? node.name : undefined, service, method, fields);
   const get = async (namespace: string, type: string, id: string, spec: string): Promise<Fields | undefined> => {

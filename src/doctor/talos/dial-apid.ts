@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { messageOf } from '../../runtime/error-message.ts';
-import { type ConnectionFault, chainOf, connectionFault } from '../dial.ts';
+import { type ConnectionFault, chainOf, connectionFault } from '../facts/dial.ts';
 
 /** Where an apid listens. */
 export interface ApidAddress {

@@ -4,7 +4,7 @@ import { signerOf } from '../../certs/chain.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import { hostPort } from '../dial.ts';
+import { hostPort } from '../facts/dial.ts';
 import type { DialledApi } from './dial-apid.ts';
 
 /** That the clock of this machine is wrong, and what shows it. */
@@ -32,7 +32,7 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   const [first] = nodes;
   // Several nodes rarely have the same wrong time.
   if (first?.clock && nodes.length > 1 && nodes.every(({ clock }) => clock === first.clock))
-    return { is: first.clock, proof: 'all of them say so', at: first.at, isSeenAtNode: true };
+    return { is: first.clock, proof: 'the certificates of all nodes show it', at: first.at, isSeenAtNode: true };
 
   const [client] = parseCertificates(crt ?? '');
   const is = client && clockBy(client, now);

@@ -1,10 +1,11 @@
+import type { X509Certificate } from 'node:crypto';
 import { namesText, uncoveredNames } from '../../certs/certificate-names.ts';
 import { signerOf } from '../../certs/chain.ts';
 import { issuerOf } from '../../certs/distinguished-name.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import { type FaultKind, hostPort } from '../dial.ts';
+import { type ConnectionFault, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { TalosAnswers } from './ask-apid.ts';
 import type { ApidAddress, ApidAnswer, DialledApi } from './dial-apid.ts';
 import { checkClientByClock, type OwnClock, ownClock, SET_CLOCK } from './own-clock.ts';
@@ -103,7 +104,7 @@ function isAt({ host, port }: ApidAddress): (other: ApidAddress) => boolean {
   return (other) => other.host === host && other.port === port;
 }
 
-/** The result for an endpoint that is a worker. The node itself may be well, and talosctl cannot reach another one through it. */
+/** The result for an endpoint that is a worker. The node itself may be healthy, but talosctl cannot reach another node through it. */
 function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult | undefined {
   if (!workers.some(isAt(api))) return undefined;
   return problem(
@@ -116,15 +117,15 @@ function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult
 
 /** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
 function passedOn({ host, port, answer }: DialledApi, { nodes }: TalosAnswers): CheckResult | undefined {
-  const asked = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
-  if (!asked || answer.outcome === 'greeted') return undefined;
+  const called = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
+  if (!called || answer.outcome === 'greeted') return undefined;
   const { message } = answer.fault;
-  return asked.version.ok
+  return called.version.ok
     ? result(
         'network',
         hostPort(host, port),
         'ok',
-        `it answers through ${asked.at.host}, though not to this machine (${message})`,
+        `it answers through ${called.at.host}, though not to this machine (${message})`,
       )
     : result(
         'network',
@@ -146,6 +147,8 @@ const NETWORK: Readonly<Record<FaultKind, string>> = {
   other: 'cannot be dialled',
 };
 
+type Greeted = Extract<ApidAnswer, { readonly outcome: 'greeted' }>;
+
 interface Circumstances {
   readonly now: Date;
   readonly clientIsValid: boolean;
@@ -156,50 +159,61 @@ interface Circumstances {
 
 function checkApi({ host, port, answer }: DialledApi, context: TalosContext, given: Circumstances): CheckResult {
   const check = hostPort(host, port);
-  if (answer.outcome === 'failed') {
-    const { kind, message } = answer.fault;
-    if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
-    const fix =
-      kind === 'refused' || kind === 'silent'
-        ? 'see the console of the machine, and what lies between: port 50000 has to be open'
-        : undefined;
-    return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
-  }
+  if (answer.outcome === 'failed') return checkUnreached(check, port, answer.fault, context, given);
   const { leaf, refusal } = answer;
-  if (context.ca === undefined && context.otherAuth)
-    return result(
-      'network',
+  if (context.ca === undefined) return withoutCa(check, context);
+  if (!signerOf(leaf, context.ca)) return checkUnknownIssuer(check, host, answer, context, given);
+  const fault = checkValidity(check, host, leaf, given) ?? checkName(check, host, leaf);
+  if (fault) return fault;
+  if (refusal !== undefined) return refusedClient(check, refusal, context, given);
+  return result(
+    'network',
+    check,
+    'ok',
+    `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
+  );
+}
+
+function checkUnreached(
+  check: string,
+  port: number,
+  { kind, message }: ConnectionFault,
+  context: TalosContext,
+  given: Circumstances,
+): CheckResult {
+  if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
+  const fix =
+    kind === 'refused' || kind === 'silent'
+      ? 'see the console of the machine, and check that no firewall on the way closes port 50000'
+      : undefined;
+  return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
+}
+
+/** The result for a context that has no CA, as those with other authentication than certificates. */
+function withoutCa(check: string, { name, otherAuth }: TalosContext): CheckResult {
+  return otherAuth
+    ? result('network', check, 'ok', `it answers; context ${name} has no CA to compare its certificate with`)
+    : result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
+}
+
+/** The result for a server whose certificate is not of the CA of the context. */
+function checkUnknownIssuer(
+  check: string,
+  host: string,
+  answer: Greeted,
+  context: TalosContext,
+  { saysMaintenance }: Circumstances,
+): CheckResult {
+  if (saysMaintenance) {
+    return problem(
+      'configuration',
       check,
-      'ok',
-      `it answers; context ${context.name} has no CA to compare its certificate with`,
+      'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
+      firstConfiguration(host, 'FILE'),
     );
-  if (context.ca === undefined)
-    return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
-  if (!signerOf(leaf, context.ca)) {
-    if (given.saysMaintenance) {
-      return problem(
-        'configuration',
-        check,
-        'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
-        firstConfiguration(host, 'FILE'),
-      );
-    }
-    const other = `its certificate is of another CA (issuer ${issuerOf(leaf)}) than the talosconfig's (${describeCa(context.ca)})`;
-    if (acceptsUnknownClients(answer, context) && isMixed(context))
-      return result(
-        'certificate',
-        check,
-        'skipped',
-        `it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate`,
-      );
-    if (acceptsUnknownClients(answer, context)) {
-      return problem(
-        'certificate',
-        check,
-        `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or Talos without a configuration, which has not said so`,
-        'see the console of the machine',
-      );
-    }
+  }
+  const other = `its certificate is of another CA (issuer ${issuerOf(answer.leaf)}) than the talosconfig's (${describeCa(context.ca ?? '')})`;
+  if (!acceptsUnknownClients(answer, context)) {
     return problem(
       'certificate',
       check,
@@ -207,36 +221,53 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       chooseOrRenew(context),
     );
   }
-  const invalid = invalidAt(leaf, given.now);
-  if (invalid !== undefined) {
-    const isEarly = given.now < leaf.validFromDate;
-    const [ours, theirs] = isEarly
-      ? (['behind', 'ahead'] as const)
-      : (['ahead', 'behind, or it has not renewed it'] as const);
-    const isOurs = given.clock?.is === ours;
-    const whose = isOurs
-      ? `this machine's clock is ${ours}: ${given.clock.proof}`
-      : `the node's clock is ${theirs}, or this machine's is ${ours}`;
-    return problem(
+  if (isMixed(context)) {
+    return result(
       'certificate',
       check,
-      `clocks: its certificate is ${invalid}: ${whose}`,
-      isOurs ? SET_CLOCK : `talosctl time --nodes ${host}, from where it works`,
+      'skipped',
+      'it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate',
     );
   }
-  if (uncoveredNames(leaf, [host]).length > 0) {
-    return problem(
-      'configuration',
-      check,
-      `its certificate is not for ${host}, but for ${namesText(leaf)}`,
-      `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
-    );
-  }
-  if (refusal !== undefined) return refusedClient(check, refusal, context, given);
-  return result(
-    'network',
+  return problem(
+    'certificate',
     check,
-    'ok',
-    `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
+    `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
+    'see the console of the machine',
+  );
+}
+
+/** The problem of a certificate that is not valid now, which says that a clock is wrong. Undefined if it is valid. */
+function checkValidity(
+  check: string,
+  host: string,
+  leaf: X509Certificate,
+  { now, clock }: Circumstances,
+): CheckResult | undefined {
+  const invalid = invalidAt(leaf, now);
+  if (invalid === undefined) return undefined;
+  const isEarly = now < leaf.validFromDate;
+  const [ours, theirs] = isEarly
+    ? (['behind', 'ahead'] as const)
+    : (['ahead', 'behind, or it has not renewed it'] as const);
+  const isOurs = clock?.is === ours;
+  const whose = isOurs
+    ? `this machine's clock is ${ours}: ${clock.proof}`
+    : `the node's clock is ${theirs}, or this machine's is ${ours}`;
+  return problem(
+    'certificate',
+    check,
+    `clocks: its certificate is ${invalid}: ${whose}`,
+    isOurs ? SET_CLOCK : `talosctl time --nodes ${host}, from where it works`,
+  );
+}
+
+function checkName(check: string, host: string, leaf: X509Certificate): CheckResult | undefined {
+  if (uncoveredNames(leaf, [host]).length === 0) return undefined;
+  return problem(
+    'configuration',
+    check,
+    `its certificate is not for ${host}, but for ${namesText(leaf)}`,
+    `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
   );
 }

@@ -6,8 +6,8 @@ import type { MachineConfiguration } from '../../talos/machine-configuration.ts'
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
 import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import { hostPort } from '../dial.ts';
-import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
+import { hostPort } from '../facts/dial.ts';
+import type { CalledNode, CallFault, NodeAnswer } from './ask-apid.ts';
 import type { ApidAddress } from './dial-apid.ts';
 import type { CallableApi } from './talos-api.ts';
 import { firstConfiguration } from './talosconfig-checks.ts';
@@ -17,18 +17,18 @@ import { firstConfiguration } from './talosconfig-checks.ts';
  * dialled. A node that cannot be called directly is called through an endpoint, as talosctl does. Other nodes are left out.
  * @param named on the command line
  */
-export function nodesToAsk(
+export function nodesToCall(
   context: TalosContext,
   named: readonly string[],
   callable: readonly CallableApi[],
-): AskedNode[] {
+): CalledNode[] {
   const names = named.length > 0 ? named : context.nodes;
-  const direct = ({ host, port, mayBeInMaintenance }: CallableApi): AskedNode => {
+  const direct = ({ host, port, mayBeInMaintenance }: CallableApi): CalledNode => {
     return { name: host, at: { host, port }, otherwise: [], isForwarded: false, mayBeInMaintenance };
   };
   if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
   const [endpoint, ...otherwise] =
-    context.endpoints.length > 0 ? endpointsToAsk(context, callable) : callable.filter(passesOn);
+    context.endpoints.length > 0 ? endpointsToCall(context, callable) : callable.filter(passesOn);
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
@@ -47,7 +47,7 @@ export function nodesToAsk(
 }
 
 /** Selects the endpoints that can be called: talosctl sends every call through one of them. */
-export function endpointsToAsk({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
+export function endpointsToCall({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
   return endpoints.map(parseEndpoint).filter(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     return api !== undefined && passesOn(api);
@@ -77,7 +77,7 @@ export function checkTalosNodes(
   if (desired === undefined) return results;
   const source = desired.configuration.source;
   if (answers.length === 0)
-    return [...results, unseen(source, 'there is no node that could be asked for its version and configuration')];
+    return [...results, unseen(source, 'no node can be asked for its version and configuration')];
   const versions = Map.groupBy(answers, (answer) => minorOf(answer));
   return [
     ...results,
@@ -105,7 +105,7 @@ function minorOf({ version }: NodeAnswer): number | undefined {
   return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
 }
 
-/** What the oldest of the nodes refuses, the file is not for. */
+/** The patch version of the oldest node: the file has to fit every node. */
 function lowestPatch(alike: readonly NodeAnswer[]): number {
   return Math.min(...alike.map(({ version }) => Number(version.ok ? /^v?1\.\d+\.(\d+)/.exec(version.value)?.[1] : 0)));
 }
@@ -138,7 +138,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
         'network',
         name,
         `it is unavailable${via}: its answer breaks off (${message}), at the second try as well`,
-        'try again later; if it stays so, see the console of the machine',
+        'try again later. If that does not help, see the console of the machine',
       );
     case 'silent':
     case 'unavailable':
@@ -147,7 +147,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
         name,
         isForwarded
           ? `${at.host} does not reach it (${message}): it is off, or port 50000 is closed between the two`
-          : `Talos' API shakes hands, and gives no answer (${message}): machined behind it is not up, or hangs`,
+          : `Talos' API accepts the connection and does not answer (${message}): machined does not run, or hangs`,
         'see the console of the machine',
       );
     case 'unimplemented':
@@ -160,7 +160,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'too large':
     case 'garbled':
-      return problem('network', name, `what it answers is no answer of Talos' API (${message})`);
+      return problem('network', name, `its answer is not one of Talos' API (${message})`);
   }
 }
 
@@ -210,14 +210,14 @@ function checkFile(
           'configuration',
           source,
           'note',
-          `${runs}, newer than 1.${LAST_VERSION}: what is new in it is not judged`,
+          `${runs}, newer than 1.${LAST_VERSION}: taintkeeper does not know its new fields`,
         ),
       ]
-    : [result('configuration', source, 'ok', `${runs}, which knows all that stands there`)];
+    : [result('configuration', source, 'ok', `${runs}, which supports every field in it`)];
 }
 
 const WHY: Readonly<Record<CallFault, string>> = {
-  denied: 'this role may not read the configuration, which takes os:admin',
+  denied: 'this role may not read the configuration, which needs os:admin',
   'not forwarded': 'its endpoint passes no calls on',
   unimplemented: 'it does not know the call',
   absent: 'it has no configuration',
@@ -243,7 +243,7 @@ function checkChange(
   if (minor === undefined)
     return unseen(
       check,
-      `nothing is known of Talos ${version.value}: taintkeeper knows 1.${FIRST_VERSION} to 1.${LAST_VERSION}`,
+      `taintkeeper does not know Talos ${version.value}: it knows 1.${FIRST_VERSION} to 1.${LAST_VERSION}`,
     );
   if (live === undefined || !live.ok) {
     const { fault, message } = live ?? { fault: 'absent', message: 'not asked' };
@@ -282,7 +282,8 @@ function modeOf(
   { fields, kinds, rebooting, late }: Change,
 ): CheckResult {
   const changed = [...fields, ...kinds];
-  if (changed.length === 0) return result('configuration', check, 'ok', 'it is what is in force: nothing to apply');
+  if (changed.length === 0)
+    return result('configuration', check, 'ok', 'it equals the configuration in force: nothing to apply');
   if (rebooting.length > 0)
     return result(
       'configuration',
@@ -295,7 +296,7 @@ function modeOf(
     minor >= NEVER_REBOOTS_SINCE ? '--mode=auto, no-reboot, try or staged; reboot is refused' : 'any --mode';
   const what = `it changes ${listed(changed)}, without a reboot (${modes})`;
   if (late.length === 0) return result('configuration', check, 'note', what, apply);
-  const effect = `of ${listed(late)}, something may take effect with the next reboot only`;
+  const effect = `changes of ${listed(late)} may take effect only at the next reboot`;
   return result(
     'configuration',
     check,

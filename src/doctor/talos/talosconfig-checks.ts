@@ -32,7 +32,7 @@ export function checkContext(
             'network',
             'proxy',
             'note',
-            `context ${name} goes through ${proxy}, and here the addresses were dialled without it`,
+            `context ${name} uses proxy ${proxy}; this command dialled the addresses without it`,
           ),
         ]),
     ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
@@ -48,7 +48,7 @@ export function checkContext(
 
 /** How to replace an unusable talosconfig. The name and the endpoint of the cluster may be any. */
 const ANEW =
-  "make a talosconfig anew where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
+  "create a new talosconfig where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
 
 /**
  * The command that gives a machine in maintenance mode its first configuration, which has secrets. Another machine could answer in its
@@ -146,14 +146,14 @@ export function refusedClient(
     return problem(
       'certificate',
       check,
-      `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
-      'set machine.time.servers, and see that the node reaches them',
+      `clocks: it treats the client certificate as expired, although that is valid until ${until}: the node's clock is ahead`,
+      'set machine.time.servers, and check that the node reaches them',
     );
   }
   const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
   const hint =
     ageMs < 86_400_000
-      ? ': its clock is behind, for the certificate is new, or its CA was replaced'
+      ? ': its clock is behind, because the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
   return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
 }

@@ -266,7 +266,7 @@ describe(`taintkeeper talos doctor and Talos ${TALOS_VERSION}`, skipFor(obstacle
       await check({
         what: 'hanging',
         code: 1,
-        says: [problem(`${CP}: Talos' API shakes hands, and gives no answer`)],
+        says: [problem(`${CP}: Talos' API accepts the connection and does not answer`)],
       });
     } finally {
       controlPlane.signal('SIGCONT');

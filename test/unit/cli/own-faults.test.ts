@@ -9,7 +9,7 @@ const fault = () => Promise.reject(new TypeError('no such thing'));
 
 it.each([
   ['cleanup', '../../../src/cli/cleanup/leftovers.ts', 'findLeftovers'],
-  ['doctor', '../../../src/doctor/gather.ts', 'gatherFacts'],
+  ['doctor', '../../../src/doctor/facts/gather.ts', 'gatherFacts'],
 ])("%s: an error of taintkeeper's own is not reported as bad input", async (command, module, name) => {
   vi.resetModules();
   vi.doMock(module, async (original) => ({ ...(await original<object>()), [name]: fault }));

@@ -117,25 +117,25 @@ describe('the version', () => {
       what: 'that no answer comes',
       api: () => outOfTime('silent'),
       result: 'network',
-      says: /^problem 127\.0\.0\.1: Talos' API shakes hands, and gives no answer/,
+      says: /^problem 127\.0\.0\.1: Talos' API accepts the connection and does not answer/,
     },
     {
       what: 'an answer that never ends',
       api: () => outOfTime('endless'),
       result: 'network',
-      says: /gives no answer \(.*timed out/,
+      says: /does not answer \(.*timed out/,
     },
     {
       what: 'an answer without end that announces itself',
       api: () => ({ body: framed(Buffer.alloc(100), 2 ** 31) }),
       result: 'network',
-      says: /is no answer of Talos' API \(message size 2147483648 is larger/,
+      says: /its answer is not one of Talos' API \(message size 2147483648 is larger/,
     },
     {
       what: 'garbage',
       api: () => ({ message: Buffer.from('SECRET'.repeat(50)) }),
       result: 'network',
-      says: /is no answer of Talos' API/,
+      says: /its answer is not one of Talos' API/,
     },
     {
       what: 'half an answer',
@@ -147,13 +147,13 @@ describe('the version', () => {
       what: 'nothing in the answer',
       api: () => ({ message: Buffer.alloc(0) }),
       result: 'network',
-      says: /is no answer of Talos' API \(there is nothing in the answer\)/,
+      says: /its answer is not one of Talos' API \(there is nothing in the answer\)/,
     },
     {
       what: 'a backend that is down',
       api: () => ({ status: 14, says: 'connection error: desc = "transport: Error while dialing"' }),
       result: 'network',
-      says: /gives no answer \(connection error: .*machined behind it/,
+      says: /does not answer \(connection error: .*machined does not run/,
     },
     {
       what: 'another service',
@@ -408,7 +408,7 @@ describe('a configuration', () => {
       what: 'for a Talos that never reboots by itself',
       text: changed('env: { SECRET_TOKEN: SECRET }'),
       tag: 'v1.14.1',
-      says: /^note .*it changes machine\.env, without a reboot \(--mode=auto, no-reboot, try or staged; reboot is refused\); of machine\.env, something may take effect with the next reboot only$/,
+      says: /^note .*it changes machine\.env, without a reboot \(--mode=auto, no-reboot, try or staged; reboot is refused\); changes of machine\.env may take effect only at the next reboot$/,
     },
   ])('$what', async ({ text, tag, says }) => {
     const path = temporaryFile('worker.yaml', text);
@@ -421,7 +421,7 @@ describe('a configuration', () => {
     {
       what: 'the role is os:reader',
       reply: { status: 7, says: 'not authorized' },
-      says: /this role may not read the configuration, which takes os:admin \(not authorized\)/,
+      says: /this role may not read the configuration, which needs os:admin \(not authorized\)/,
     },
     { what: 'there is none', reply: { status: 5, says: 'does not exist' }, says: /it has no configuration/ },
     { what: 'the call is not known', reply: UNIMPLEMENTED, says: /it does not know the call/ },
@@ -446,7 +446,7 @@ describe('a configuration', () => {
     expect({ code, result }).toEqual({ code: 2, result: 'unknown' });
     expect(said).toEqual([
       'ok version: 127.0.0.1 runs Talos v1.13.2',
-      `ok ${path}: 127.0.0.1 runs Talos 1.13, which knows all that stands there`,
+      `ok ${path}: 127.0.0.1 runs Talos 1.13, which supports every field in it`,
       expect.stringMatching(says),
     ]);
   });
@@ -466,16 +466,16 @@ describe('a configuration', () => {
     const at = await endpoint(configured(LIVE));
     expect((await asked(context([at]), '-f', patch)).said.at(-1)).toMatch(/^skipped .*it is a patch/);
     const nobody = await asked(context([await closedPort()]), '-f', patch);
-    expect(nobody.said).toEqual([expect.stringMatching(/^skipped .*there is no node that could be asked/)]);
+    expect(nobody.said).toEqual([expect.stringMatching(/^skipped .*no node can be asked/)]);
     const old = await asked(context([await endpoint(versionOnly('v1.1.0'))]), '-f', patch);
-    expect(old.said.at(-1)).toMatch(/nothing is known of Talos v1\.1\.0: taintkeeper knows 1\.3 to 1\.15/);
+    expect(old.said.at(-1)).toMatch(/taintkeeper does not know Talos v1\.1\.0: it knows 1\.3 to 1\.15/);
     const newer = await asked(
       context([await endpoint(configured(LIVE, 'v1.16.0'))]),
       '-f',
       temporaryFile('w.yaml', LIVE),
     );
     expect(newer.said.slice(1)).toEqual([
-      expect.stringMatching(/^note .*runs Talos 1\.16, newer than 1\.15: what is new in it is not judged/),
+      expect.stringMatching(/^note .*runs Talos 1\.16, newer than 1\.15: taintkeeper does not know its new fields/),
       expect.stringMatching(/nothing to apply/),
     ]);
   });
@@ -502,7 +502,7 @@ it('reads the bytes of Talos itself', async () => {
   const { said } = await asked(context([await endpoint(api)]), '-f', path);
   expect(said).toEqual([
     'ok version: 127.0.0.1 runs Talos v1.13.2',
-    expect.stringMatching(/which knows all that stands there$/),
+    expect.stringMatching(/which supports every field in it$/),
     expect.stringMatching(/it changes cluster, without a reboot /),
   ]);
   const inMaintenance: Api = (method) => (method === VERSION_RESOURCE ? hex(RECORDED.resource) : UNIMPLEMENTED);

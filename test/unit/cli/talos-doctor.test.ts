@@ -112,7 +112,7 @@ describe('a certificate is to blame', () => {
     ]);
     // There is no other context to choose.
     expect(checks.find(({ state }) => state === 'problem')?.remedy).toMatch(
-      /^make a talosconfig anew .*: talosctl gen config --with-secrets secrets\.yaml --output-types talosconfig /,
+      /^create a new talosconfig .*: talosctl gen config --with-secrets secrets\.yaml --output-types talosconfig /,
     );
   });
 
@@ -122,7 +122,7 @@ describe('a certificate is to blame', () => {
     const two = parse(talosconfig([at], ca, client)) as { contexts: object };
     const { checks } = await diagnosed(stringify({ ...two, contexts: { ...two.contexts, staging: {} } }));
     expect(checks.find(({ state }) => state === 'problem')?.remedy).toMatch(
-      /^if another context is that of this cluster \(staging\), choose it: talosctl config context NAME; or make a /,
+      /^if another context is that of this cluster \(staging\), choose it: talosctl config context NAME; or create a new /,
     );
   });
 
@@ -196,7 +196,8 @@ describe('a clock is to blame', () => {
     const both = await Promise.all([1, 2].map(async () => startApid(await servingPair(ca, early), ca)));
     const { problems } = await diagnosed(talosconfig(both, ca, client));
     expect(problems).toHaveLength(2);
-    for (const problem of problems) expect(problem).toContain("this machine's clock is behind: all of them say so");
+    for (const problem of problems)
+      expect(problem).toContain("this machine's clock is behind: the certificates of all nodes show it");
   });
 });
 
@@ -209,7 +210,7 @@ describe('the clock of this machine is ahead, so that the client certificate loo
 
   it.each([
     { nodes: 1, says: 'by it, the client certificate is not valid either' },
-    { nodes: 2, says: 'all of them say so' },
+    { nodes: 2, says: 'the certificates of all nodes show it' },
   ])('which the certificates of $nodes nodes show', async ({ nodes, says }) => {
     const all = await Promise.all(Array.from({ length: nodes }, async () => startApid(await servingPair(ca), ca)));
     setClock(400);
@@ -269,7 +270,7 @@ describe('what the server says by TLS', needsOpenssl, () => {
     const { result, problems } = await diagnosed(talosconfig([at], ca, client));
     expect(result).toBe('certificate');
     expect(problems).toEqual([
-      expect.stringMatching(/clocks: it takes the client certificate for expired, .*: the node's clock is ahead$/),
+      expect.stringMatching(/clocks: it treats the client certificate as expired, .*: the node's clock is ahead$/),
     ]);
   });
 

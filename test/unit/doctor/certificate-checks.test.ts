@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parseCertificates } from '../../../src/certs/bundle.ts';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
-import type { Dialled } from '../../../src/doctor/dial.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, unknown } from '../../../src/doctor/reading.ts';
+import type { Dialled } from '../../../src/doctor/facts/dial.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known, unknown } from '../../../src/doctor/facts/reading.ts';
 import { issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
@@ -430,9 +430,9 @@ describe('who repairs a caBundle', () => {
   const lacking = (resource: string) =>
     known({
       user: 'u',
-      asked: 50,
-      lacking: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
-      missingRights: [],
+      reviewed: 50,
+      missingNeeded: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
+      missingOptional: [],
     });
 
   it.each<{ why: string; facts: Partial<Facts>; remedy: RegExp; problems?: string[] }>([
@@ -592,7 +592,7 @@ describe('the remedy of an expired certificate needs no leader', () => {
   it('of a certificate for another name is a restart, because `certs rotate` refuses such a Secret', () => {
     const facts = wellFacts(misnamed, { replicas: served(greeted(misnamed)), secret: filesOf(misnamed) });
     expect(run(['certificate names'], facts)[0]?.remedy).toContain(
-      `If so, a replica that starts issues a new one: ${restart}`,
+      `If it is: a replica that starts issues a new one: ${restart}`,
     );
   });
 });

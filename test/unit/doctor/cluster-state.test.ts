@@ -3,7 +3,7 @@ import { checkFailedCalls } from '../../../src/doctor/checks/failed-calls.ts';
 import { checkIgnoredDaemonSets } from '../../../src/doctor/checks/ignored-daemon-sets.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
 import { checkVersions } from '../../../src/doctor/checks/versions.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { daemonSet, healthyFacts, node, taintPolicy, tolerationPolicy } from './facts.ts';
 
 describe('the leader', () => {
@@ -41,18 +41,18 @@ describe('failed calls', () => {
   const start = '# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1.7953056e+09\n';
 
   it.each([
-    { what: 'none', text: start, state: 'ok', evidence: /none.* since 2026-11-22T/ },
+    { what: 'none', text: start, state: 'ok', evidence: /no failed call since 2026-11-22T/ },
     {
       what: 'denials are what policies are for',
       text: sample('rejection_count', `error_type="no_error",${ours},rejection_code="403",type="validating"`, '7'),
       state: 'ok',
-      evidence: /7 refused by policies/,
+      evidence: /refusals by policies: 7$/,
     },
     {
       what: 'of others',
       text: sample('fail_open_count', 'name="check.example.com",type="validating"', '9'),
       state: 'ok',
-      evidence: /none/,
+      evidence: /no failed call/,
     },
     {
       what: 'of ours',
@@ -66,7 +66,7 @@ describe('failed calls', () => {
         ),
       state: 'note',
       evidence:
-        /5 passed without an answer \(report 3, restore 2\); 1 refused because the webhook could not be called \(protect 1\)/,
+        /: 5 requests passed without an answer \(report 3, restore 2\); 1 request was refused because the webhook could not be called \(protect 1\)/,
     },
   ])('$what', ({ text, state, evidence }) => {
     const results = checkFailedCalls(healthyFacts({ metrics: known(text) }));
@@ -85,11 +85,11 @@ describe('versions', () => {
       version: 'v1.34.2',
       kubelet: 'v1.35.0',
       state: 'note',
-      evidence: /1 kubelet too far from API server 1\.34, such as v1\.35\.0 on n1/,
+      evidence: /^1 kubelet is too far from API server 1\.34, such as v1\.35\.0 on n1/,
     },
     { version: 'v1.36.3', kubelet: 'v1.32.9', state: 'note', evidence: /v1\.32\.9 on n1/ },
     { version: 'v1.36.3', kubelet: '', state: 'ok', evidence: /API server/ },
-    { version: 'devel', kubelet: 'v1.36.3', state: 'skipped', evidence: /calls its version devel/ },
+    { version: 'devel', kubelet: 'v1.36.3', state: 'skipped', evidence: /reports version devel/ },
   ])('$version with kubelet "$kubelet": $state', ({ version, kubelet: theirs, state, evidence }) => {
     const results = checkVersions(healthyFacts({ version: known(version), nodes: known([kubelet(theirs)]) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
@@ -101,7 +101,12 @@ describe('ignored DaemonSets', () => {
   const policies = known([taintPolicy('t', {}), tolerationPolicy('p', { namespaces: ['kube-system'] })]);
   it.each([
     { what: 'none', sets: [daemonSet('kube-system/a')], state: 'ok', evidence: /none/ },
-    { what: 'one that no policy is for', sets: [daemonSet('other/a', ignored)], state: 'ok', evidence: /none/ },
+    {
+      what: 'one that no policy is for',
+      sets: [daemonSet('other/a', ignored)],
+      state: 'ok',
+      evidence: /none/,
+    },
     { what: 'one', sets: [daemonSet('kube-system/a', ignored)], state: 'note', evidence: /ignore: kube-system\/a$/ },
   ])('$what', ({ sets, state, evidence }) => {
     const results = checkIgnoredDaemonSets(healthyFacts({ policies, daemonSets: known(sets) }));

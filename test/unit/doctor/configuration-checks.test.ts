@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import {
   daemonSet,
   healthyFacts,
@@ -29,8 +29,8 @@ const DEAD_LEASE = known({
 });
 const LACKING = known({
   user: 'system:serviceaccount:taintkeeper:taintkeeper',
-  asked: 50,
-  lacking: [
+  reviewed: 50,
+  missingNeeded: [
     {
       group: 'coordination.k8s.io',
       resource: 'leases',
@@ -39,9 +39,9 @@ const LACKING = known({
       verb: 'update',
     },
   ],
-  missingRights: [],
+  missingOptional: [],
 });
-const NOT_PERMITTED = known({ user: 'u', asked: 50, lacking: [], missingRights: ['deletePods' as const] });
+const NOT_PERMITTED = known({ user: 'u', reviewed: 50, missingNeeded: [], missingOptional: ['deletePods' as const] });
 const RECOVERY = policyObject(
   'RecoveryPolicy',
   'reboots',

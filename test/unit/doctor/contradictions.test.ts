@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkContradictions } from '../../../src/doctor/checks/contradictions.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { healthyFacts, node, taintPolicy, unseen } from './facts.ts';
 
 const present = (value: string | undefined, more: object = {}) => ({

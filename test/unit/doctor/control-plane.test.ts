@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkControlPlane } from '../../../src/doctor/checks/control-plane.ts';
-import { gatherCluster } from '../../../src/doctor/cluster-facts.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { gatherCluster } from '../../../src/doctor/facts/cluster-facts.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 import { healthyFacts, INSTALLATION, node, unseen } from './facts.ts';
 
@@ -28,7 +28,7 @@ it('has a problem where a Node of kubeadm came back as a worker', () => {
     {
       state: 'problem',
       evidence:
-        'cp-2 runs an API server and lacks label node-role.kubernetes.io/control-plane, so other pods can be scheduled there: was its Node deleted?',
+        'cp-2 runs an API server and lacks label node-role.kubernetes.io/control-plane, so other pods can be scheduled there: its Node may have been deleted',
       remedy: 'on a control-plane node: kubeadm init phase mark-control-plane --node-name cp-2',
     },
   ]);
@@ -39,7 +39,8 @@ it('has only something to know where another program set the node up: it may not
   expect(check(nodes, [{ node: 'cp-1', kubeadm: false }])).toEqual([
     {
       state: 'note',
-      evidence: 'cp-1 runs an API server and lacks label node-role.kubernetes.io/control-plane: was its Node deleted?',
+      evidence:
+        'cp-1 runs an API server and lacks label node-role.kubernetes.io/control-plane: its Node may have been deleted',
       remedy:
         'if the other control-plane nodes have it: kubectl label node cp-1 node-role.kubernetes.io/control-plane=',
     },

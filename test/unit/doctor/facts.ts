@@ -2,17 +2,17 @@ import { X509Certificate } from 'node:crypto';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import type { Webhook } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
-import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import type { CheckName, CheckResult } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import type { Dialled } from '../../../src/doctor/dial.ts';
-import type { DoctorNode } from '../../../src/doctor/doctor-node.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import type { Installation } from '../../../src/doctor/installation.ts';
-import type { PodView } from '../../../src/doctor/pod-view.ts';
-import { known, type Reading } from '../../../src/doctor/reading.ts';
-import type { RegisteredWebhook } from '../../../src/doctor/registered-webhooks.ts';
-import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
+import { OWN_CERTIFICATES } from '../../../src/doctor/facts/certificate-source.ts';
+import type { Dialled } from '../../../src/doctor/facts/dial.ts';
+import type { DoctorNode } from '../../../src/doctor/facts/doctor-node.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import type { Installation } from '../../../src/doctor/facts/installation.ts';
+import type { PodView } from '../../../src/doctor/facts/pod-view.ts';
+import { known, type Reading } from '../../../src/doctor/facts/reading.ts';
+import type { RegisteredWebhook } from '../../../src/doctor/facts/registered-webhooks.ts';
+import type { ReplicaFacts } from '../../../src/doctor/facts/replica-facts.ts';
 import { runChecks } from '../../../src/doctor/run-checks.ts';
 import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
@@ -112,7 +112,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     deployment: { name: 'taintkeeper', replicas: 2, selector: labels, labels, certificates: OWN_CERTIFICATES },
   };
   return {
-    search: { asked: {}, found: [installation], unconfirmed: [], chosen: installation, blind: undefined },
+    search: { choice: {}, found: [installation], unconfirmed: [], chosen: installation, blind: undefined },
     installation,
     serverName: SERVER_NAME,
     apiServerUrl: 'https://10.0.0.1:6443',
@@ -145,7 +145,12 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodePools: known({ apis: [], pools: [] }),
     metadataProtection: known(storedProtection()),
     configurations: known([]),
-    rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], missingRights: [] }),
+    rights: known({
+      user: 'system:serviceaccount:taintkeeper:taintkeeper',
+      reviewed: 50,
+      missingNeeded: [],
+      missingOptional: [],
+    }),
     lease: known({
       holder: 'taintkeeper-0',
       renewed: true,

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import type { CheckName } from '../../../src/doctor/check.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, type Reading } from '../../../src/doctor/reading.ts';
-import type { LeaseWatch } from '../../../src/doctor/watch-lease.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known, type Reading } from '../../../src/doctor/facts/reading.ts';
+import type { LeaseWatch } from '../../../src/doctor/facts/watch-lease.ts';
 import { certificates, healthyFacts, INSTALLATION, unseen, webhook } from './facts.ts';
 
 const { ca } = await certificates();
@@ -57,8 +57,8 @@ it.each([
   { why: 'its pod was killed', lease: watched('taintkeeper-b_0b6f', false) },
   { why: 'it has stopped', lease: watched('', false) },
 ])('without a leader, the remedy is to wait, and then the logs of all replicas: $why', ({ lease }) => {
-  const { remedy } = checkLeader(healthyFacts({ installation: INSTALLATION, lease }));
-  expect(remedy).toBe(
+  const [found] = checkLeader(healthyFacts({ installation: INSTALLATION, lease }));
+  expect(found?.remedy).toBe(
     `after a crash, a new leader takes up to 17 s: run doctor again. If no replica leads then, their logs say why: ${OF_ALL} | grep -i lead`,
   );
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiServer } from '../../../src/doctor/api-servers.ts';
-import { OWN_CERTIFICATES } from '../../../src/doctor/certificate-source.ts';
 import { CERTIFICATE_CHECKS, type CheckState, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { diagnose } from '../../../src/doctor/diagnosis.ts';
-import { connectionFault } from '../../../src/doctor/dial.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import type { InstalledDeployment } from '../../../src/doctor/installation.ts';
-import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
-import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
-import type { Admission } from '../../../src/doctor/trial.ts';
+import type { ApiServer } from '../../../src/doctor/facts/api-servers.ts';
+import { OWN_CERTIFICATES } from '../../../src/doctor/facts/certificate-source.ts';
+import { connectionFault } from '../../../src/doctor/facts/dial.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import type { InstalledDeployment } from '../../../src/doctor/facts/installation.ts';
+import { known, type Reading, unknown } from '../../../src/doctor/facts/reading.ts';
+import type { ReplicaFacts } from '../../../src/doctor/facts/replica-facts.ts';
+import type { Admission } from '../../../src/doctor/facts/send-trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();
@@ -119,7 +119,7 @@ describe('the network', () => {
       facts: wellFacts(its, { installation: { ...INSTALLATION, namespace: 'other' } }),
       found: { Service: 'problem', endpoints: 'skipped' },
       says: /calls Service taintkeeper\/taintkeeper, not Service other\/taintkeeper/,
-      remedy: /^look there: taintkeeper doctor --namespace taintkeeper$/,
+      remedy: /^check that installation: taintkeeper doctor --namespace taintkeeper$/,
     },
     {
       why: 'a targetPort on which no replica listens',
@@ -374,7 +374,7 @@ describe('the network', () => {
       }),
       found: { 'round trip': 'problem' },
       remedy:
-        /^is the CNI's network to node n1 broken\? See kubectl logs --namespace kube-flannel kube-flannel-ds-7 --all-containers \(not Ready\); kubectl logs --namespace kube-system multus-9 --all-containers, and its pod on the control-plane node\. If the CNI works: open port 8443 from/,
+        /^check whether the CNI's network to node n1 works\. See kubectl logs --namespace kube-flannel kube-flannel-ds-7 --all-containers \(not Ready\); kubectl logs --namespace kube-system multus-9 --all-containers, and its pod on the control-plane node\. If the CNI works: open port 8443 from/,
     },
     {
       why: 'the same, and the replica does not answer this machine either',
@@ -388,7 +388,7 @@ describe('the network', () => {
       }),
       found: { 'round trip': 'problem' },
       remedy:
-        /^is the CNI's network to node n1 broken\? .* If the CNI works: it does not answer this machine either: does the process hang/,
+        /^check whether the CNI's network to node n1 works\. .* If the CNI works: it does not answer this machine either: check whether the process hangs/,
     },
     {
       why: 'the same, where pods may not be listed in all namespaces',
@@ -449,7 +449,7 @@ describe('the network', () => {
       why: 'a NetworkPolicy that lets only some connect',
       facts: wellFacts(its, { networkPolicies: policy([{ from: [{ podSelector: {} }] }]) }),
       found: { NetworkPolicies: 'note' },
-      says: /open for some only/,
+      says: /: only some clients may connect to port 8443; the API server must be one of them$/,
     },
     {
       why: 'kube-proxy: all replicas are well, and the Service is not reached',
@@ -584,7 +584,7 @@ describe('the network', () => {
           { state: 'ok' },
           {
             state: 'problem',
-            evidence: `${WHAT} (a dry run) passed through API server 10.0.0.2:6443, and taintkeeper, which answers 10.0.0.1:6443, said nothing: its calls fail and are ignored (failurePolicy)`,
+            evidence: `${WHAT} (a dry run) passed through API server 10.0.0.2:6443 without an answer from taintkeeper, which answers 10.0.0.1:6443: the calls fail, and failurePolicy lets the requests pass`,
             remedy: expect.stringContaining('kubectl logs --namespace kube-system kube-apiserver-NODE'),
           },
         ],
@@ -604,7 +604,7 @@ describe('the network', () => {
           },
           {
             state: 'note',
-            evidence: `API server 10.0.0.2:6443 was not asked: this machine does not reach it (${NO_ROUTE})`,
+            evidence: `API server 10.0.0.2:6443 was not called: this machine does not reach it (${NO_ROUTE})`,
             remedy: expect.stringContaining('run doctor in a pod'),
           },
         ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkNodeMetadata } from '../../../src/doctor/checks/node-metadata.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { healthyFacts, storedProtection } from './facts.ts';
 
 const [policy, binding] = storedProtection();
@@ -12,9 +12,9 @@ const exempting = {
 
 describe('the protection of nodes from writers of nodes/status', () => {
   it('is well where policy and binding are as they are shipped', () => {
-    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known([policy, binding]) }))).toMatchObject({
-      state: 'ok',
-    });
+    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known([policy, binding]) }))).toMatchObject([
+      { state: 'ok' },
+    ]);
   });
 
   it.each([
@@ -44,9 +44,8 @@ describe('the protection of nodes from writers of nodes/status', () => {
       says: 'Binding taintkeeper-node-metadata was changed',
     },
   ])('is problem where $what', ({ found, says }) => {
-    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known(found) }))).toMatchObject({
-      state: 'problem',
-      evidence: expect.stringContaining(says),
-    });
+    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known(found) }))).toMatchObject([
+      { state: 'problem', evidence: expect.stringContaining(says) },
+    ]);
   });
 });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { checkNodePools } from '../../../src/doctor/checks/node-pools.ts';
-import type { NodePoolFacts } from '../../../src/doctor/cluster-facts.ts';
-import type { Facts } from '../../../src/doctor/facts.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import type { NodePoolFacts } from '../../../src/doctor/facts/cluster-facts.ts';
+import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import type { NodePool } from '../../../src/node-pools/node-pool.ts';
 import { viewKarpenterPool } from '../../../src/objects/node-pool-object.ts';
 import { healthyFacts, INSTALLATION, node, taintPolicy, unseen } from './facts.ts';
@@ -16,7 +16,7 @@ const CLUSTER_API = { right: 'listMachineDeployments', version: 'v1beta2' } as c
 const CSI = { key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' };
 const PREFIXED = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/csi', effect: 'NoSchedule' };
 const inPool = node('n2', { 'karpenter.sh/nodepool': 'gpu' }, [CSI]);
-const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], missingRights: ['listNodePools'] as const });
+const NOT_PERMITTED = known({ user: 'u', reviewed: 1, missingNeeded: [], missingOptional: ['listNodePools'] as const });
 
 it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
   { what: 'no autoscaler', facts: {}, expected: [['ok', /neither NodePools of Karpenter nor/]] },
@@ -47,7 +47,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   {
     what: 'a policy in mode Audit',
     facts: { nodePools: pools(pool()), policies: known([taintPolicy('p', { mode: 'Audit' })]) },
-    expected: [['note', /come as soon as TaintPolicy p \(spec\.taints\[0\]\) is enforced/, /: kubectl patch/]],
+    expected: [['note', /get it as soon as TaintPolicy p \(spec\.taints\[0\]\) is enforced/, /: kubectl patch/]],
   },
   {
     what: 'an installation in mode Audit',
@@ -60,7 +60,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     expected: [
       [
         'note',
-        /some of its nodes may come with it: TaintPolicy p .*by node\.kubernetes\.io\/instance-type/,
+        /some of its nodes may get it: TaintPolicy p .*by node\.kubernetes\.io\/instance-type/,
         /a pool of its own/,
       ],
     ],

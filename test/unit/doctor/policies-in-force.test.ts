@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkPolicies } from '../../../src/doctor/checks/policies.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
 import { healthyFacts, node, policyObject, READY, taintPolicy, unseen } from './facts.ts';
 

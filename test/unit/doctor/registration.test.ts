@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { certificates, run, unseen, wellFacts } from './facts.ts';
 
 const its = await certificates();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { checkSelectors } from '../../../src/doctor/checks/selectors.ts';
-import { known } from '../../../src/doctor/reading.ts';
+import { known } from '../../../src/doctor/facts/reading.ts';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { readPolicy } from '../../e2e/policy-objects.ts';
 import { daemonSet, healthyFacts, node, policyObject, taintPolicy, tolerationPolicy } from './facts.ts';
