@@ -119,7 +119,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = running.inspect(now, installation.uid);
+    const found = running.inspect({ now, apiTime: client.now().getTime() }, installation.uid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.

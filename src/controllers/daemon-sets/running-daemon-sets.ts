@@ -11,7 +11,7 @@ import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.
 import { oncePer } from '../../runtime/once-per.ts';
 import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
-import { watchRollouts } from './rollout-watch.ts';
+import { type Times, watchRollouts } from './rollout-watch.ts';
 
 interface RunningDaemonSetsOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
@@ -32,7 +32,7 @@ interface RunningDaemonSets {
    * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
    * @param installation see {@link addedHere}
    */
-  inspect(now: number, installation: string | undefined): RunningDaemonSet[];
+  inspect(times: Times, installation: string | undefined): RunningDaemonSet[];
   /** Records that the DaemonSet was patched. @param installation as in {@link inspect} */
   patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
   /** The DaemonSets that the policy has patched, for its status. The status has room for the last ones, so those that only an annotation names come first. */
@@ -66,7 +66,7 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   }
 
   return {
-    inspect(now, installation) {
+    inspect(times, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()];
@@ -104,7 +104,7 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
-            rollout: rollouts.observe(entry.uid, value, unready, now),
+            rollout: rollouts.observe(entry.uid, value, unready, times),
           },
         ];
       });
