@@ -127,6 +127,7 @@ export function watchStartupPods(
 
   function end(node: string): void {
     queued.delete(node);
+    created.end(node);
     single.end(node);
     promote();
   }

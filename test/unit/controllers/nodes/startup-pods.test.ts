@@ -116,6 +116,50 @@ describe('the pods of new nodes', () => {
     await pods.stop();
   });
 
+  it('are listed after half a minute without one: an API server whose clock is behind made an older node count as new', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, onChange, pods, daemonSet, readyOn } = start();
+    const createdAt = Date.now() - 30_000;
+    api.put(pod('n1', true));
+    api.setBehind(60_000);
+    pods.watchNew([daemonSet]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(readyOn('n1', createdAt)).toEqual([]);
+    onChange.mockClear();
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect([onChange.mock.calls, readyOn('n1', createdAt)]).toEqual([[], []]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(onChange.mock.calls).toEqual([['n1']]);
+    expect(readyOn('n1', createdAt)).toBe('Unread');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(readyOn('n1', createdAt)).toEqual([true]);
+    expect(api.requests.at(-1)).toBe('STREAM /api/v1/pods?spec.nodeName=n1');
+    await pods.stop();
+  });
+
+  it('are listed also if only those of one of its DaemonSets are missing', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, onChange, pods, daemonSet, daemonSets, readyOn } = start();
+    const agent = daemonSetOf('agent', 0);
+    daemonSets.set('agent', agent);
+    const createdAt = Date.now() + LATER_MS;
+    const awaited = [CNI, { ...CNI, name: 'agent' }];
+    pods.watchNew([daemonSet, agent]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(['n1', 'n2'].map((node) => readyOn(node, createdAt, awaited))).toEqual([[], []]);
+    api.put(pod('n1', true));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(readyOn('n1', createdAt, awaited)).toEqual([true]);
+    // It no longer waits.
+    pods.end('n2');
+    onChange.mockClear();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(onChange.mock.calls).toEqual([['n1']]);
+    await pods.stop();
+  });
+
   it('are no longer watched once no policy names the DaemonSet', async () => {
     const { api, pods, daemonSet, readyOn } = start();
     pods.watchNew([daemonSet]);
