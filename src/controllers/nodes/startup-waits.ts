@@ -51,10 +51,11 @@ type NodeEntry = Entry<ClusterNode>;
 
 /** The nodes that wait with startup taints: what they wait for, and who is told. */
 export interface StartupWaits extends Controller {
-  /** What a taint of the node waits for: see {@link StartupFacts}. */
-  blockersOn(node: StoredNode): StartupFacts['blockers'];
-  /** Ends what is read for the node alone and its last step has not read. */
-  settled(node: string): void;
+  /**
+   * Takes a step of the node. What the step reads for the node alone is watched until a later step does not read it.
+   * @param step gets what a taint of the node waits for: see {@link StartupFacts}
+   */
+  duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
   /** Notes what the node waits for now, and reports taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
   /** Ends what is read for the node alone: it was deleted. */
@@ -78,9 +79,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const waitingNodes = trackWaitingNodes(kept, report, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
-  /** The nodes whose last step read pods, or a CSINode: an unreadable DaemonSet, for example, is waited for without pods. */
-  const readingPods = new Set<string>();
-  const readingCsiNode = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
@@ -91,22 +89,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const csiNodes = watchCsiNodes(run, client, (node) => {
     if (asking.has(node)) check(node);
   });
-  const watches: StartupWatches = {
-    daemonSets,
-    pods: {
-      on(node, awaited) {
-        readingPods.add(node.name);
-        return pods.on(node, awaited);
-      },
-    },
-    csiNodes: {
-      on(node) {
-        readingCsiNode.add(node);
-        return csiNodes.on(node);
-      },
-    },
-    rights,
-  };
   daemonSets.synced.then(
     () => {
       retainPods();
@@ -136,20 +118,22 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }, signal);
 
   return {
-    blockersOn(node) {
-      forgetStep(node.name);
-      return ({ parts }, startup) => {
-        asking.add(node.name);
+    duringStep(node, step) {
+      const { name } = node;
+      asking.delete(name);
+      const { watches, reads } = noteReads();
+      const result = step(({ parts }, startup) => {
+        asking.add(name);
         return startupBlockers(parts, node, sourcesOf(node, watches), startup);
-      };
+      });
+      // An unreadable DaemonSet, for example, is waited for without pods.
+      if (!reads.has('pods')) pods.end(name);
+      if (!reads.has('csiNode')) csiNodes.end(name);
+      return result;
     },
     observe: waitingNodes.observe,
-    settled(node) {
-      if (!readingPods.has(node)) pods.end(node);
-      if (!readingCsiNode.has(node)) csiNodes.end(node);
-    },
     forget(node) {
-      forgetStep(node);
+      asking.delete(node);
       pods.forget(node);
       csiNodes.end(node);
     },
@@ -161,9 +145,26 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
-  /** What the node asked and read in its last step no longer counts. */
-  function forgetStep(node: string): void {
-    for (const nodes of [asking, readingPods, readingCsiNode]) nodes.delete(node);
+  /** The watches, and which of those for a node alone are read by them. */
+  function noteReads() {
+    const reads = new Set<'pods' | 'csiNode'>();
+    const watches: StartupWatches = {
+      daemonSets,
+      pods: {
+        on(node, awaited) {
+          reads.add('pods');
+          return pods.on(node, awaited);
+        },
+      },
+      csiNodes: {
+        on(node) {
+          reads.add('csiNode');
+          return csiNodes.on(node);
+        },
+      },
+      rights,
+    };
+    return { watches, reads };
   }
 
   function checkAsking(): void {
