@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ApiError } from '../../cluster/client/api-error.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
@@ -20,9 +19,9 @@ import { problemsOf, type ReportedProblem } from '../reports.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
 import type { PerNode } from './per-node.ts';
-import { trackRefusals } from './refusals.ts';
-import { reportOnNode } from './report-on-node.ts';
-import { policiesOf, reportStartupChanges, type StartupChanges } from './startup-changes.ts';
+import { recordOnNode } from './record-on-node.ts';
+import { type Refusal, trackRefusals } from './refusals.ts';
+import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
 import { type StartupWatches, sourcesOf } from './startup-sources.ts';
 import { MAX_NODE_TEXT, trackWaitingNodes } from './waiting-nodes.ts';
@@ -56,16 +55,16 @@ export interface StartupWaits extends Controller {
    * @param step gets what a taint of the node waits for: see {@link StartupFacts}
    */
   duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
-  /** Notes what the node waits for now, and reports taints that are overdue. */
+  /** Notes what the node waits for now, and records taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
   /** Ends what is read for the node alone: it was deleted. */
   forget(node: string): void;
-  /** Reports changes that were written. */
-  written(entry: NodeEntry, changes: StartupChanges): void;
+  /** Records changes that were written. */
+  recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
-  refused(node: string, changes: StartupChanges, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
+  setRefusal(node: string, changes: StartupChanges, refusal: Refusal): void;
   /** @param inConflict the policies whose startup taints are left to another writer */
-  notRefused(node: string, inConflict: readonly string[]): void;
+  clearRefusal(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   problems(): readonly ReportedProblem[];
@@ -74,9 +73,9 @@ export interface StartupWaits extends Controller {
 export function startStartupWaits(run: Run, options: StartupWaitsOptions): StartupWaits {
   const { client, service, daemonSets, policies, rights, recordEvent, kept, check, onChange } = options;
   const { signal } = run;
-  const report = reportOnNode(recordEvent, run.log);
+  const record = recordOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
-  const waitingNodes = trackWaitingNodes(kept, report, onChange);
+  const waitingNodes = trackWaitingNodes(kept, record, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
@@ -137,9 +136,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       pods.forget(node);
       csiNodes.end(node);
     },
-    written: (entry, changes) => reportStartupChanges(report, entry, changes),
-    refused: (node, changes, error) => refusals.set(node, policiesOf(changes), error),
-    notRefused: refusals.end,
+    recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
+    setRefusal: (node, changes, refusal) => refusals.set(node, policiesOf(changes), refusal),
+    clearRefusal: refusals.clear,
     startupOn: waitingNodes.textOn,
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
