@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { ADVICE_PATH } from '../controllers/webhooks/desired-webhooks.ts';
+import { WARNING_PATH } from '../controllers/webhooks/desired-webhooks.ts';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -108,7 +108,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     ...(onJudged ? { onJudged } : {}),
     ...(onCreation ? { onCreation } : {}),
   });
-  if (options.advise) admission.post(ADVICE_PATH, adviceRoute(options.advise));
+  if (options.advise) admission.post(WARNING_PATH, adviceRoute(options.advise));
   const { server } = admission;
   const connections = followConnections(server, connectionLimits(listeners.port, log));
   server.on('secureConnection', (connection) => current.add(connection));

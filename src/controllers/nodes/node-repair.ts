@@ -9,7 +9,7 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import type { Source } from '../../runtime/source.ts';
-import { type ExistingNodes, isNews, type Reading, type WatchedDaemonSets } from '../cluster-watches.ts';
+import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
@@ -32,8 +32,8 @@ export interface NodeRepairOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly nodes: ExistingNodes & Pick<Reading, 'synced'>;
-  readonly daemonSets: WatchedDaemonSets & Reading;
+  readonly nodes: ExistingNodes & Pick<SyncState, 'synced'>;
+  readonly daemonSets: WatchedDaemonSets & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;

@@ -12,7 +12,7 @@ import { shorten } from '../../kubernetes/text.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
-import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
+import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import { problemsOf, type ReportedProblem } from '../reports.ts';
@@ -30,7 +30,7 @@ export interface StartupWaitsOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly daemonSets: WatchedDaemonSets & Reading;
+  readonly daemonSets: WatchedDaemonSets & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;

@@ -73,16 +73,16 @@ export function desiredWebhooks(
 }
 
 /** The user who applies a policy waits at most this long. A replica that does not lead has to read the nodes first. */
-const ADVICE_TIMEOUT_SECONDS = 2;
+const WARNING_TIMEOUT_SECONDS = 2;
 
 /** The name of {@link warningWebhook}. */
 export const WARNING_WEBHOOK = 'advise.taintkeeper.dev';
 
 /** The path of {@link warningWebhook}. */
-export const ADVICE_PATH = '/advise';
+export const WARNING_PATH = '/advise';
 
 /** A write that does not change the spec needs no warning: the leader writes the status frequently. Nor does the end of a policy without nodes that wait. */
-const NEEDS_ADVICE = `request.operation == 'CREATE' || (request.operation == 'DELETE'
+const NEEDS_WARNING = `request.operation == 'CREATE' || (request.operation == 'DELETE'
   ? has(oldObject.status) && has(oldObject.status.waiting) && oldObject.status.waiting > 0
   : object.spec != oldObject.spec)`;
 
@@ -91,13 +91,13 @@ export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>):
   return webhook(
     {
       name: WARNING_WEBHOOK,
-      path: ADVICE_PATH,
+      path: WARNING_PATH,
       resource: 'taintpolicies',
       operations: ['CREATE', 'UPDATE', 'DELETE'],
-      matchConditions: [{ name: 'needs-advice', expression: NEEDS_ADVICE }],
+      matchConditions: [{ name: 'needs-advice', expression: NEEDS_WARNING }],
       failurePolicy: 'Ignore',
       sideEffects: 'None',
     },
-    { ...options, timeoutSeconds: ADVICE_TIMEOUT_SECONDS },
+    { ...options, timeoutSeconds: WARNING_TIMEOUT_SECONDS },
   );
 }
