@@ -112,9 +112,9 @@ export function watchNewDaemonSetPods(
   onChange: (node?: string) => void,
 ): NewDaemonSetPods {
   const watches = podWatches(run, client, NEW_RESOURCE, daemonSets, onChange);
-  /** Since when a node has had no pod of a DaemonSet, by performance.now(), in the order of time. */
+  /** When a pod was first missing on a node, by performance.now(), in the order of time. It may be there now. */
   const missingSince = new Map<string, number>();
-  /** The nodes of which a pod may have been missed. */
+  /** The nodes whose missing pods may have been missed. */
   const doubted = new Set<string>();
   const checks = startController(run, 'startup-missing-pods', doubtMissing);
   return {
@@ -130,9 +130,8 @@ export function watchNewDaemonSetPods(
         found.push(onNode);
         isMissing ||= typeof onNode !== 'string' && !onNode.value.some(({ owner }) => owner === daemonSet.uid);
       }
-      if (!isMissing) end(name);
-      else if (doubted.has(name)) return undefined;
-      else if (!missingSince.has(name)) {
+      if (isMissing && doubted.has(name)) return undefined;
+      if (isMissing && !missingSince.has(name)) {
         missingSince.set(name, performance.now());
         checks.trigger(MISSED_AFTER_MS);
       }

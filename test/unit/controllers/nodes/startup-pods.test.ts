@@ -160,6 +160,32 @@ describe('the pods of new nodes', () => {
     await pods.stop();
   });
 
+  it('are listed also if another taint of the node waits for a DaemonSet whose pod is known', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, pods, daemonSet, daemonSets, readyOn } = start();
+    const agent = daemonSetOf('agent', 0);
+    daemonSets.set('agent', agent);
+    const createdAt = Date.now() + LATER_MS;
+    const step = () => ['agent', 'cni'].map((name) => readyOn('n1', createdAt, [{ ...CNI, name }]));
+    api.put(pod('n1', true));
+    pods.watchNew([daemonSet, agent]);
+    await vi.advanceTimersByTimeAsync(0);
+    const { metadata } = pod('n1');
+    const [owner] = metadata.ownerReferences;
+    const ownerReferences = [{ ...owner, name: 'agent', uid: 'agent-uid' }];
+    api.put({ ...pod('n1'), metadata: { ...metadata, name: 'agent-n1', labels: { app: 'agent' }, ownerReferences } });
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(step()).toEqual([[false], []]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(step()).toEqual([[false], []]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(step()).toEqual([[false], 'Unread']);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(step()[1]).toContain(true);
+    await pods.stop();
+  });
+
   it('are no longer watched once no policy names the DaemonSet', async () => {
     const { api, pods, daemonSet, readyOn } = start();
     pods.watchNew([daemonSet]);
