@@ -11,13 +11,13 @@ const CNI = { namespace: 'kube-system', name: 'cni' };
 const nodes = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
 const BY_DAEMON_SET = '/api/v1/namespaces/kube-system/pods?app=cni';
 
-const pod = (node: string, ready = false) => ({
+const pod = (node: string, ready = false, daemonSet = 'cni') => ({
   metadata: {
     namespace: 'kube-system',
-    name: `cni-${node}`,
-    labels: { app: 'cni' },
+    name: `${daemonSet}-${node}`,
+    labels: { app: daemonSet },
     creationTimestamp: '2026-11-22T12:00:00Z',
-    ownerReferences: [{ controller: true, kind: 'DaemonSet', name: 'cni', uid: 'cni-uid' }],
+    ownerReferences: [{ controller: true, kind: 'DaemonSet', name: daemonSet, uid: `${daemonSet}-uid` }],
   },
   spec: { nodeName: node },
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
@@ -171,10 +171,7 @@ describe('the pods of new nodes', () => {
     api.put(pod('n1', true));
     pods.watchNew([daemonSet, agent]);
     await vi.advanceTimersByTimeAsync(0);
-    const { metadata } = pod('n1');
-    const [owner] = metadata.ownerReferences;
-    const ownerReferences = [{ ...owner, name: 'agent', uid: 'agent-uid' }];
-    api.put({ ...pod('n1'), metadata: { ...metadata, name: 'agent-n1', labels: { app: 'agent' }, ownerReferences } });
+    api.put(pod('n1', false, 'agent'));
     await vi.advanceTimersByTimeAsync(20_000);
     expect(step()).toEqual([[false], []]);
     await vi.advanceTimersByTimeAsync(20_000);
