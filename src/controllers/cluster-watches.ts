@@ -25,7 +25,7 @@ export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDa
 }
 
 /** How much of a kind has been read. Each controller waits only for what it reads: the right to list the other kind may be missing. */
-export interface Reading {
+export interface SyncState {
   /** Resolves when all objects are known. Rejects if the watch is stopped before. */
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
@@ -39,8 +39,8 @@ export interface Reading {
 
 /** Watches of the nodes and DaemonSets of the cluster. */
 export interface ClusterSources {
-  readonly nodes: ExistingNodes & Reading;
-  readonly daemonSets: WatchedDaemonSets & Reading;
+  readonly nodes: ExistingNodes & SyncState;
+  readonly daemonSets: WatchedDaemonSets & SyncState;
   /** Resolves when all nodes and DaemonSets are known. Rejects if the watches are stopped before. */
   readonly synced: Promise<unknown>;
 }

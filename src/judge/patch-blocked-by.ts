@@ -40,7 +40,7 @@ export type PatchBlockedBy =
 /** What the leader knows of one DaemonSet. */
 export interface PatchCandidate {
   /** The missing tolerations. */
-  readonly lacks: readonly unknown[];
+  readonly missing: readonly unknown[];
   /** Whether another writer removed one of them after the leader had added it. */
   readonly isUndone: boolean;
   readonly tooManyTolerations: boolean;
@@ -61,10 +61,10 @@ export interface PatchConditions {
  * @returns undefined if it is due
  */
 export function patchBlockedBy(
-  { lacks, isUndone, tooManyTolerations, rollout }: PatchCandidate,
+  { missing, isUndone, tooManyTolerations, rollout }: PatchCandidate,
   { isRefused, isRollingOut, isPermitted }: PatchConditions,
 ): PatchBlockedBy | undefined {
-  if (lacks.length === 0) return 'NothingMissing';
+  if (missing.length === 0) return 'NothingMissing';
   if (isUndone) return 'RemovedAgain';
   if (tooManyTolerations) return 'TooManyTolerations';
   if (rollout.stalled) return 'Stalled';

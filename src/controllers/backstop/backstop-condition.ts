@@ -49,73 +49,45 @@ export function stateOfFault(error: unknown): BackstopState {
 
 /** The state as a condition: Ready of a TolerationRestriction, Backstop of the other kinds. */
 export function nativeCondition(state: BackstopState, kind: NativelyExpressible['kind']): NativeState {
+  const message = messageOf(state, kind);
+  return state.what === 'InForce'
+    ? { status: 'True', reason: state.what, message }
+    : { status: 'False', reason: state.what, message };
+}
+
+function messageOf(state: BackstopState, kind: NativelyExpressible['kind']): string {
   switch (state.what) {
     case 'InForce': {
       const unchecked = state.isChecked ? '' : '; the API server has not yet type-checked them';
-      return {
-        status: 'True',
-        reason: state.what,
-        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits, kind)}`,
-      };
+      return `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits, kind)}`;
     }
     case 'TypeChecking':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: `the API server warns: ${list(state.warnings)}. That is a fault of taintkeeper: please report it`,
-      };
+      return `the API server warns: ${list(state.warnings)}. That is a fault of taintkeeper: please report it`;
     case 'NothingNative':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}; ${removal(kind)}change these fields`,
-      };
+      return `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}; ${removal(kind)}change these fields`;
     case 'NotPermitted':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: missingRightText('nativePolicies', NATIVE_ASKED_BY[kind]),
-      };
+      return missingRightText('nativePolicies', NATIVE_ASKED_BY[kind]);
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
       // Bindings first: without them, policies do nothing.
       const resources = [...new Set(state.natives.map(({ kind }) => NATIVE_RESOURCES[kind]))].sort().reverse();
-      return {
-        status: 'False',
-        reason: state.what,
-        message:
-          `taintkeeper may no longer write native policies. These stay in force as last written, whatever changes in the ${kind}: ` +
-          `${names.join(', ')}. To let taintkeeper update or remove them: ${howToGrant('nativePolicies')}. To remove the native ` +
-          `policies of all policies: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`,
-      };
+      return (
+        `taintkeeper may no longer write native policies. These stay in force as last written, whatever changes in the ${kind}: ` +
+        `${names.join(', ')}. To let taintkeeper update or remove them: ${howToGrant('nativePolicies')}. To remove the native ` +
+        `policies of all policies: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`
+      );
     }
     case 'Unsupported':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: 'the API server has no ValidatingAdmissionPolicy in version v1: Kubernetes 1.30 or newer is needed',
-      };
+      return 'the API server has no ValidatingAdmissionPolicy in version v1: Kubernetes 1.30 or newer is needed';
     case 'NotOurs':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: `${state.object} exists and is not taintkeeper's: delete it, and taintkeeper creates it within a minute`,
-      };
+      return `${state.object} exists and is not taintkeeper's: delete it, and taintkeeper creates it within a minute`;
     case 'Conflict':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: `another writer changes ${state.object}: see its managedFields. taintkeeper restores it within a minute`,
-      };
+      return `another writer changes ${state.object}: see its managedFields. taintkeeper restores it within a minute`;
     case 'NotTranslated':
     case 'Refused':
-      return { status: 'False', reason: state.what, message: printable(state.message) };
+      return printable(state.message);
     case 'Forbidden':
-      return {
-        status: 'False',
-        reason: state.what,
-        message: `${printable(state.message)}: compare the ClusterRole with that of the manifests`,
-      };
+      return `${printable(state.message)}: compare the ClusterRole with that of the manifests`;
   }
 }
 

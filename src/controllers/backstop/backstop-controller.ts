@@ -120,7 +120,7 @@ export function backstop(
         states = run.states;
         isApplied = true;
         if (run.fault) throw run.fault;
-        return asking.length + run.waits.length === 0 ? undefined : nextLookMs(run);
+        return asking.length + run.waits.length === 0 ? undefined : nextCheckMs(run);
       } catch (error) {
         // A leader that may not list them has not written any. What an earlier one left stays reported.
         if (isForbidden(error) && asking.length === 0) {
@@ -179,7 +179,7 @@ export function backstop(
     return audit && policy.kind !== 'RecoveryPolicy' ? inAudit(policy) : policy;
   }
 
-  function nextLookMs({ states, hasWritten, waits }: NativeRun): number {
+  function nextCheckMs({ states, hasWritten, waits }: NativeRun): number {
     if (hasWritten) checks.reset();
     const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
     return Math.min(CHECK_AGAIN_MS, ...waits, isChecked ? CHECK_AGAIN_MS : checks.next());

@@ -10,17 +10,10 @@ import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import {
-  daemonSetEvents,
-  daemonSetWriter,
-  listLacks,
-  policiesOf,
-  type RunningDaemonSet,
-  titleOf,
-  type Written,
-} from './daemon-set-writer.ts';
+import { daemonSetWriter, type Written } from './daemon-set-writer.ts';
 import { earlierProblems } from './earlier-problems.ts';
 import { daemonSetProblems } from './patch-problems.ts';
+import { daemonSetEvents, listMissing, policiesOf, type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
 import { runningDaemonSets } from './running-daemon-sets.ts';
 
 const NAME = 'daemon-set-patching';
@@ -54,6 +47,15 @@ export interface DaemonSetPatching extends Controller {
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
+interface WrittenPatch {
+  readonly state: 'Written';
+  readonly daemonSet: RunningDaemonSet;
+  readonly resourceVersion: string;
+}
+
+/** What blocks the patch of each DaemonSet; undefined if nothing does. */
+type Blockers = ReadonlyMap<RunningDaemonSet, PatchBlockedBy | undefined>;
+
 /**
  * Appends the tolerations that policies with `existing: Patch` require to existing DaemonSets. It patches one DaemonSet at a time, and only while
  * all DaemonSets that were patched before, by this or an earlier leader, are healthy. A patch without an answer counts as one until it can no longer
@@ -84,10 +86,11 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const otherWriters = new Map<string, string>();
   /** Refused patches, by the uid of the DaemonSet. The same patch is tried again at `until`. */
   const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
-  /** The last patch, until the cache has its result. */
-  let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
-  /** A patch that was sent, until it is known to have arrived, or that it cannot. */
-  let sent: { readonly daemonSet: RunningDaemonSet; readonly mayArriveUntil: number } | undefined;
+  /** The last patch: sent until it is known to have arrived, or that it cannot, and then written until the cache has its result. */
+  let patch:
+    | { readonly state: 'Sent'; readonly daemonSet: RunningDaemonSet; readonly mayArriveUntil: number }
+    | WrittenPatch
+    | undefined;
 
   const reconciler = startController(run, NAME, reconcile, {
     pauseMs: PAUSE_MS,
@@ -108,24 +111,56 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
-    if (sent) {
-      const outcome = await writer.outcome(sent.daemonSet);
-      if (outcome !== 'unchanged') conclude(sent.daemonSet, outcome);
-      else if (performance.now() >= sent.mayArriveUntil) sent = undefined;
-    }
-    // The cache is older than the last patch. It emits nothing if it cannot read the new version.
-    if (isAwaited()) return PAUSE_MS;
+    await settlePatch();
+    // The cache is older than the patch. It emits nothing if it cannot read the new version.
+    if (patch?.state === 'Written') return PAUSE_MS;
 
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = running.inspect(now, installation.uid);
+    const found = await inspect(now, installation.uid);
+    const blockedBy = blockersOf(found, now);
+    report(blockedBy, now - began < EARLIER_MS);
+    metrics.swept(NAME, Date.now());
+    const next = found.find((daemonSet) => blockedBy.get(daemonSet) === undefined);
+    if (next) await patchNext(next);
+    return next || patch ? PAUSE_MS : nextCheckMs(found, now);
+  }
+
+  /** Finds out whether the last patch has arrived, and whether the cache has its result. */
+  async function settlePatch(): Promise<void> {
+    if (patch?.state === 'Sent') {
+      const outcome = await writer.outcome(patch.daemonSet);
+      if (outcome !== 'unchanged') conclude(patch.daemonSet, outcome);
+      else if (performance.now() >= patch.mayArriveUntil) patch = undefined;
+    }
+    if (patch?.state === 'Written' && !isAwaited(patch)) patch = undefined;
+  }
+
+  /** Whether the cache does not have the patch yet. */
+  function isAwaited({ daemonSet, resourceVersion }: WrittenPatch): boolean {
+    const { name, namespace, uid } = daemonSet.entry;
+    const entry = daemonSets.get(name, namespace);
+    return (
+      entry?.uid === uid &&
+      !daemonSets.isStale(name, namespace) &&
+      (compareResourceVersions(entry.resourceVersion, resourceVersion) ?? 0) < 0
+    );
+  }
+
+  async function inspect(now: number, uid: string | undefined): Promise<RunningDaemonSet[]> {
+    const found = running.inspect({ now, apiTime: client.now().getTime() }, uid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.
-    for (const [uid, { added }] of refusals) if (missing.get(uid) !== added) refusals.delete(uid);
-    const isRollingOut = sent !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
-    const blockedBy = new Map(
+    for (const [refused, { added }] of refusals) if (missing.get(refused) !== added) refusals.delete(refused);
+    return found;
+  }
+
+  /** What blocks the patch of each DaemonSet. */
+  function blockersOf(found: readonly RunningDaemonSet[], now: number): Blockers {
+    const isRollingOut = patch !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
+    return new Map(
       found.map((daemonSet) => [
         daemonSet,
         patchBlockedBy(daemonSet, {
@@ -135,15 +170,14 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
         }),
       ]),
     );
-    const next = found.find((daemonSet) => blockedBy.get(daemonSet) === undefined);
-    report(blockedBy, now - began < EARLIER_MS);
-    metrics.swept(NAME, Date.now());
-    if (next) {
-      sent = { daemonSet: next, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
-      conclude(next, await writer.patch(next));
-      return PAUSE_MS;
-    }
-    if (sent) return PAUSE_MS;
+  }
+
+  async function patchNext(daemonSet: RunningDaemonSet): Promise<void> {
+    patch = { state: 'Sent', daemonSet, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
+    conclude(daemonSet, await writer.patch(daemonSet));
+  }
+
+  function nextCheckMs(found: readonly RunningDaemonSet[], now: number): number | undefined {
     const waits = [
       ...found.map(({ rollout }) => rollout.changesInMs),
       ...Array.from(refusals.values(), ({ until }) => until - now),
@@ -151,22 +185,9 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** Whether the cache does not have the last patch yet. */
-  function isAwaited(): boolean {
-    if (!written) return false;
-    const { name, namespace, uid } = written.daemonSet.entry;
-    const entry = daemonSets.get(name, namespace);
-    const awaited =
-      entry?.uid === uid &&
-      !daemonSets.isStale(name, namespace) &&
-      (compareResourceVersions(entry.resourceVersion, written.resourceVersion) ?? 0) < 0;
-    if (!awaited) written = undefined;
-    return awaited;
-  }
-
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
     const isRefused = typeof outcome === 'object' && 'refused' in outcome;
-    if (!isRefused || !outcome.mayArrive) sent = undefined;
+    if (!isRefused || !outcome.mayArrive) patch = undefined;
     if (outcome === 'changed') return;
     if (isRefused) {
       refusals.set(daemonSet.entry.uid, {
@@ -177,13 +198,13 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
       return;
     }
     refusals.delete(daemonSet.entry.uid);
-    written = { daemonSet, resourceVersion: outcome.resourceVersion };
-    running.patched(daemonSet, installation?.uid);
+    patch = { state: 'Written', daemonSet, resourceVersion: outcome.resourceVersion };
+    running.recordPatched(daemonSet, installation?.uid);
     const policies = policiesOf(daemonSet);
     for (const policy of policies) metrics.repaired('DaemonSet', policy);
-    log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
+    log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listMissing(daemonSet)}; its pods are replaced`);
     const wording = { type: 'Normal', reason: 'TolerationAdded', action: 'AddToleration' } as const;
-    const note = (policy: string) => `added toleration ${listLacks(daemonSet, policy)} while it ran`;
+    const note = (policy: string) => `added toleration ${listMissing(daemonSet, policy)} while it ran`;
     for (const event of daemonSetEvents(daemonSet, policies, wording, note)) recordEvent(event);
   }
 
@@ -197,7 +218,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   }
 
   /** @param mayRepeat whether the earlier leader may have reported a problem */
-  function report(blockedBy: ReadonlyMap<RunningDaemonSet, PatchBlockedBy | undefined>, mayRepeat: boolean): void {
+  function report(blockedBy: Blockers, mayRepeat: boolean): void {
     const next = daemonSetProblems({
       blockedBy,
       stalledMs: STALLED_MS,
@@ -226,8 +247,8 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
 }
 
 /** The tolerations that a patch adds, for comparison. */
-function missingIn({ lacks }: RunningDaemonSet): string {
-  return JSON.stringify(lacks.map(({ subject }) => subject));
+function missingIn({ missing }: RunningDaemonSet): string {
+  return JSON.stringify(missing.map(({ subject }) => subject));
 }
 
 function textOf({ kind, policy, message }: ReportedProblem): string {

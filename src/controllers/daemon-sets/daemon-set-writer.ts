@@ -1,10 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
-import { listSubjects, type Violation } from '../../judge/decision.ts';
-import { daemonSetReference } from '../../kubernetes/event.ts';
 import { TOLERATIONS } from '../../objects/daemon-set-object.ts';
 import {
   describeOwner,
@@ -13,60 +9,7 @@ import {
   lastOtherWriter,
   type ManagedFields,
 } from '../../objects/managed-fields.ts';
-import { eventsOnBoth } from '../../policy/policy-events.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
-import type { RolloutStatus } from './rollout-watch.ts';
-
-/** A DaemonSet that lacks tolerations, or that was patched. */
-export interface RunningDaemonSet {
-  readonly entry: Entry<ClusterDaemonSet>;
-  /** The missing tolerations. */
-  readonly lacks: readonly Violation[];
-  /** Whether another writer removed one of them after taintkeeper had added it. */
-  readonly isUndone: boolean;
-  /** Whether it has so many tolerations that none is added. */
-  readonly tooManyTolerations: boolean;
-  /** Whether taintkeeper has ever patched it. */
-  readonly patched: boolean;
-  /** The annotations of a patch that adds the missing tolerations. */
-  readonly record: Readonly<Record<string, string>>;
-  /** The desired list of tolerations. */
-  readonly tolerations: readonly object[];
-  readonly rollout: RolloutStatus;
-}
-
-export function titleOf({ entry }: RunningDaemonSet): string {
-  return `DaemonSet ${entry.namespace}/${entry.name}`;
-}
-
-export function policiesOf({ lacks }: RunningDaemonSet): string[] {
-  return [...new Set(lacks.map(({ policy }) => policy))];
-}
-
-/** The tolerations that are missing for one policy, or for all. */
-export function listLacks({ lacks }: RunningDaemonSet, policy?: string): string {
-  return listSubjects(lacks.filter((one) => policy === undefined || one.policy === policy));
-}
-
-/** An Event on the DaemonSet and one on the policy, for each policy. */
-export function daemonSetEvents(
-  daemonSet: RunningDaemonSet,
-  policies: readonly string[],
-  wording: Pick<RecordedEvent, 'type' | 'reason' | 'action'>,
-  note: (policy: string) => string,
-): RecordedEvent[] {
-  const regarding = daemonSetReference(daemonSet.entry);
-  return policies.flatMap((name) => {
-    const text = note(name);
-    return eventsOnBoth(
-      regarding,
-      { kind: 'TolerationPolicy', name },
-      wording,
-      text,
-      `TolerationPolicy ${name}: ${text}`,
-    );
-  });
-}
+import type { RunningDaemonSet } from './running-daemon-set.ts';
 
 /** The API server also answers so while a webhook is unavailable, which may last. */
 const INTERNAL_ERROR = 500;

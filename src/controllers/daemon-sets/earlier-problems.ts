@@ -1,7 +1,7 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { conditionOf } from '../../policy/policy-status.ts';
-import { titleOf } from './daemon-set-writer.ts';
 import type { DaemonSetProblem } from './patch-problems.ts';
+import { titleOf } from './running-daemon-set.ts';
 
 /** The problems that an earlier leader has reported. */
 export interface EarlierProblems {

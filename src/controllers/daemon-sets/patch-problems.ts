@@ -2,7 +2,7 @@ import { ADDED_ANNOTATION } from '../../judge/added-tolerations.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../../judge/daemon-set-view.ts';
 import { isAwaitingPatch, type PatchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { StalledProblem } from '../reports.ts';
-import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
+import { listMissing, policiesOf, type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
 
 export interface DaemonSetProblem extends StalledProblem {
   /** Of the condition and of the Events. */
@@ -24,8 +24,6 @@ interface ProblemFacts {
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
 
-type Report = (policies: readonly string[], note: (policy: string) => string, more: string) => void;
-
 /** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
   const { stalledMs } = facts;
@@ -35,7 +33,7 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
   return daemonSets.flatMap(([daemonSet, blockedBy]) => {
     const found: DaemonSetProblem[] = [];
-    tell(daemonSet, blockedBy, (policies, note, more) => {
+    addProblems(daemonSet, blockedBy, (policies, note, more) => {
       for (const policy of new Set(policies)) {
         const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
         found.push({
@@ -51,35 +49,39 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
     return found;
   });
 
-  function tell(daemonSet: RunningDaemonSet, blockedBy: PatchBlockedBy | undefined, report: Report): void {
+  function addProblems(
+    daemonSet: RunningDaemonSet,
+    blockedBy: PatchBlockedBy | undefined,
+    add: (policies: readonly string[], note: (policy: string) => string, more: string) => void,
+  ): void {
     const { rollout, patched } = daemonSet;
     if (blockedBy === 'RemovedAgain') {
       const note = (policy: string) =>
-        `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
-      report(policiesOf(daemonSet), note, ` (${facts.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
+        `got toleration ${listMissing(daemonSet, policy)}, and it was removed again: it is not added any more`;
+      add(policiesOf(daemonSet), note, ` (${facts.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
     if (blockedBy === 'TooManyTolerations') {
       const note = (policy: string) =>
-        `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: it has more than ${MAX_TOLERATIONS} tolerations`;
-      report(policiesOf(daemonSet), note, `. ${TOO_MANY_ADVICE}`);
+        `lacks toleration ${listMissing(daemonSet, policy)} and is not patched: it has more than ${MAX_TOLERATIONS} tolerations`;
+      add(policiesOf(daemonSet), note, `. ${TOO_MANY_ADVICE}`);
     }
     if (patched && rollout.stalled) {
       // After the rollout, failing pods are a problem only if another DaemonSet waits.
       const own = rollout.rolledOut ? [] : facts.patchedBy(daemonSet);
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
-      report([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
+      add([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
     }
     if (!isAwaitingPatch(blockedBy)) return;
     const refusal = facts.refusal(daemonSet);
     if (refusal !== undefined) {
       const note = (policy: string) =>
-        `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
-      report(policiesOf(daemonSet), note, `: ${refusal}`);
+        `lacks toleration ${listMissing(daemonSet, policy)} and the API server refuses the patch`;
+      add(policiesOf(daemonSet), note, `: ${refusal}`);
     }
     if (!patched && blockedBy === 'Stalled') {
       const note = (policy: string) =>
-        `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
-      report(policiesOf(daemonSet), note, '');
+        `lacks toleration ${listMissing(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
+      add(policiesOf(daemonSet), note, '');
     }
   }
 }

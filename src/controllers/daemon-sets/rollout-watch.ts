@@ -19,12 +19,17 @@ export interface RolloutStatus {
   readonly changesInMs: number;
 }
 
+/** One moment by two clocks, in milliseconds. */
+export interface Times {
+  /** On a monotonic clock. */
+  readonly now: number;
+  /** By the clock of the API server, since the epoch: it wrote when a DaemonSet was patched. */
+  readonly apiTime: number;
+}
+
 export interface RolloutWatch {
-  /**
-   * @param unready all nodes that are not Ready, by name
-   * @param now on a monotonic clock, in milliseconds
-   */
-  observe(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStatus;
+  /** @param unready all nodes that are not Ready, by name */
+  observe(uid: string, daemonSet: Rolling, unready: Unready, times: Times): RolloutStatus;
   /** Forgets all other DaemonSets. */
   retain(uids: ReadonlySet<string>): void;
 }
@@ -48,8 +53,9 @@ interface History {
 export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stalledMs: number }): RolloutWatch {
   const histories = new Map<string, History>();
   return {
-    observe(uid, daemonSet, unready, now) {
-      const history = continued(histories.get(uid), daemonSet, unready, now);
+    observe(uid, daemonSet, unready, times) {
+      const { now } = times;
+      const history = continued(histories.get(uid), daemonSet, unready, times);
       const { healthySince, progressAt, provenAt, rolledOut } = history;
       const stable = healthySince !== undefined && now - healthySince >= stableMs;
       // The time without progress begins when a stable DaemonSet fails.
@@ -73,10 +79,11 @@ export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stall
   };
 }
 
-function continued(before: History | undefined, daemonSet: Rolling, unready: Unready, now: number): History {
+function continued(before: History | undefined, daemonSet: Rolling, unready: Unready, times: Times): History {
+  const { now } = times;
   const { generation, status } = daemonSet;
   const { observedGeneration, desired, updated, unavailable } = status;
-  const { provenAt, isExcused } = before ? followed(before, generation, now) : takenOver(daemonSet, now);
+  const { provenAt, isExcused } = before ? followed(before, generation, now) : takenOver(daemonSet, times);
   // New pods that break the network make nodes not Ready. Until the DaemonSet is stable, only nodes that were not Ready before the rollout are
   // excused.
   const excused = now < provenAt ? new Map([...unready].filter(([, node]) => isExcused(node))) : unready;
@@ -102,7 +109,7 @@ function followed(before: History, generation: number, now: number): Suspicion {
 }
 
 /** An earlier leader may have patched the DaemonSet, and only the objects say when. */
-function takenOver({ patchedAt = 0 }: Rolling, now: number): Suspicion {
-  const provenAt = now + patchedAt + PROVEN_AFTER_MS - Date.now();
+function takenOver({ patchedAt = 0 }: Rolling, { now, apiTime }: Times): Suspicion {
+  const provenAt = now + patchedAt + PROVEN_AFTER_MS - apiTime;
   return { provenAt, isExcused: ({ unreadySince = 0 }) => unreadySince < patchedAt };
 }

@@ -10,8 +10,8 @@ import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-se
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
-import { type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
-import { watchRollouts } from './rollout-watch.ts';
+import { type Times, watchRollouts } from './rollout-watch.ts';
+import { type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
 
 interface RunningDaemonSetsOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
@@ -32,15 +32,15 @@ interface RunningDaemonSets {
    * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
    * @param installation see {@link addedHere}
    */
-  inspect(now: number, installation: string | undefined): RunningDaemonSet[];
+  inspect(times: Times, installation: string | undefined): RunningDaemonSet[];
   /** Records that the DaemonSet was patched. @param installation as in {@link inspect} */
-  patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
+  recordPatched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
   /** The DaemonSets that the policy has patched, for its status. The status has room for the last ones, so those that only an annotation names come first. */
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
 /** The tolerations that were added to a DaemonSet for one policy. */
-interface Given {
+interface Added {
   readonly to: PatchedDaemonSet;
   /** Its place in the order in which they were added. */
   readonly place: number;
@@ -58,108 +58,117 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   const { namespace, nodes, daemonSets, compiled, stableMs, stalledMs } = options;
   const rollouts = watchRollouts({ stableMs, stalledMs });
   /** By the uid of the DaemonSet, and then by the policy. */
-  const given = new Map<string, Map<string, Given>>();
+  const additions = new Map<string, Map<string, Added>>();
   let places = 0;
   for (const { kind, name, status } of options.policies()) {
     if (kind !== 'TolerationPolicy') continue;
-    for (const to of (status as PolicyStatus | undefined)?.patched ?? []) record(name, { to });
+    for (const to of (status as PolicyStatus | undefined)?.patched ?? []) put(name, { to });
   }
 
   return {
-    inspect(now, installation) {
+    inspect(times, installation) {
       const policies = compiled();
+      const entries = entriesWithoutExempt();
+      const claims = new Map(entries.map((entry) => [entry, claimsOf(entry.value, policies)]));
+      recordClaims(claims, installation);
       const unready = unreadyNodes(nodes);
-      const entries = [...daemonSets.entries()];
-      const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
-      for (const uid of given.keys()) {
-        // When the owner opts in again, the tolerations are added again.
-        if (!exemptions.has(uid) || exemptions.get(uid) === 'Excluded') given.delete(uid);
-      }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
-        if (exemptions.get(entry.uid) !== undefined) return [];
-        const { value } = entry;
-        const claims = claimsOf(value, policies);
-        const here = new Set(addedHere(value.annotations, installation));
-        const known = new Set(givenTo(entry.uid, installation));
-        // A leader that was killed may have left its status unwritten.
-        for (const [policy, texts] of claims) {
-          give(
-            entry,
-            policy,
-            texts.filter((text) => here.has(text) && !known.has(text)),
-            installation,
-            { isClaim: true },
-          );
-        }
+        const { uid, value } = entry;
         const decision = judgeRunningDaemonSet(value, policies);
-        const added = new Set(givenTo(entry.uid, installation));
-        const patched = added.size > 0 || claims.size > 0;
-        if (decision.violations.length === 0 && !patched) return [];
+        const missing = decision.violations;
+        const added = new Set(addedTo(uid, installation));
+        const patched = added.size > 0 || (claims.get(entry)?.size ?? 0) > 0;
+        if (missing.length === 0 && !patched) return [];
         return [
           {
             entry,
-            lacks: decision.violations,
-            isUndone: decision.violations.some(({ subject }) => added.has(subject)),
+            missing,
+            isUndone: missing.some(({ subject }) => added.has(subject)),
             tooManyTolerations: hasTooManyTolerations(value),
             patched,
-            record: recordOfAdded(value, decision.violations, installation),
+            record: recordOfAdded(value, missing, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
-            rollout: rollouts.observe(entry.uid, value, unready, now),
+            rollout: rollouts.observe(uid, value, unready, times),
           },
         ];
       });
       rollouts.retain(new Set(found.map(({ entry }) => entry.uid)));
       return found.sort((a, b) => (titleOf(a) < titleOf(b) ? -1 : 1));
     },
-    patched({ entry, lacks }, installation) {
-      for (const policy of new Set(lacks.map((one) => one.policy))) {
-        give(
+    recordPatched({ entry, missing }, installation) {
+      for (const policy of new Set(missing.map((one) => one.policy))) {
+        recordAdded(
           entry,
           policy,
-          lacks.filter((one) => one.policy === policy).map(({ subject }) => subject),
+          missing.filter((one) => one.policy === policy).map(({ subject }) => subject),
           installation,
         );
       }
     },
     patchedBy(policy) {
-      const own = [...given.values()].flatMap((byPolicy) => byPolicy.get(policy) ?? []);
-      const isLate = ({ isClaim }: Given) => Number(isClaim === undefined);
+      const own = [...additions.values()].flatMap((byPolicy) => byPolicy.get(policy) ?? []);
+      const isLate = ({ isClaim }: Added) => Number(isClaim === undefined);
       return own.sort((a, b) => isLate(a) - isLate(b) || a.place - b.place).map(({ to }) => to);
     },
   };
+
+  /** When the owner of an excluded DaemonSet opts in again, the tolerations are added again. */
+  function entriesWithoutExempt(): Entry<ClusterDaemonSet>[] {
+    const entries = [...daemonSets.entries()];
+    const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
+    for (const uid of additions.keys()) {
+      if (!exemptions.has(uid) || exemptions.get(uid) === 'Excluded') additions.delete(uid);
+    }
+    return entries.filter(({ uid }) => exemptions.get(uid) === undefined);
+  }
+
+  /** A leader that was killed may have left its status unwritten. */
+  function recordClaims(
+    claims: ReadonlyMap<Entry<ClusterDaemonSet>, ReadonlyMap<string, readonly string[]>>,
+    installation: string | undefined,
+  ): void {
+    for (const [entry, byPolicy] of claims) {
+      const here = new Set(addedHere(entry.value.annotations, installation));
+      const known = new Set(addedTo(entry.uid, installation));
+      for (const [policy, texts] of byPolicy) {
+        const unrecorded = texts.filter((text) => here.has(text) && !known.has(text));
+        recordAdded(entry, policy, unrecorded, installation, { isClaim: true });
+      }
+    }
+  }
 
   function exemptionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
     return exemptionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
   }
 
-  function give(
+  function recordAdded(
     entry: Entry<ClusterDaemonSet>,
     policy: string,
     texts: readonly string[],
     installation: string | undefined,
-    how: Pick<Given, 'isClaim'> = {},
+    how: Pick<Added, 'isClaim'> = {},
   ) {
     if (texts.length === 0) return;
     const { namespace, name, uid } = entry;
-    const known = given.get(uid)?.get(policy);
+    const known = additions.get(uid)?.get(policy);
     const before = known?.to;
     const isOther = before !== undefined && !isOf(before, installation);
     const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
-    record(policy, {
+    put(policy, {
       to: { namespace, name, uid, tolerations, ...(installation === undefined ? {} : { installation }) },
       ...(known && !known.isClaim ? {} : how),
     });
   }
 
   /** The latest is the last one in the status. */
-  function record(policy: string, one: Omit<Given, 'place'>) {
-    const byPolicy = given.get(one.to.uid) ?? new Map<string, Given>();
-    given.set(one.to.uid, byPolicy.set(policy, { ...one, place: places++ }));
+  function put(policy: string, one: Omit<Added, 'place'>) {
+    const byPolicy = additions.get(one.to.uid) ?? new Map<string, Added>();
+    additions.set(one.to.uid, byPolicy.set(policy, { ...one, place: places++ }));
   }
 
   /** For any policy. */
-  function givenTo(uid: string, installation: string | undefined): string[] {
-    const found = [...(given.get(uid)?.values() ?? [])];
+  function addedTo(uid: string, installation: string | undefined): string[] {
+    const found = [...(additions.get(uid)?.values() ?? [])];
     return found.flatMap(({ to }) => (isOf(to, installation) ? to.tolerations : []));
   }
 }

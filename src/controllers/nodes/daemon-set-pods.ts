@@ -10,7 +10,7 @@ import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { type DaemonSets, isNews } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
+import { type Run, startController } from '../controller.ts';
 import { foundIn, watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */
@@ -36,8 +36,12 @@ export interface DaemonSetPods {
 
 /** The pods of DaemonSets that were created or changed since their watches began. */
 export interface NewDaemonSetPods {
-  /** The pods of the DaemonSets that were created for a node. Undefined if one of the watches may have missed some. */
+  /**
+   * The pods of the DaemonSets that were created for a node. Undefined if one of the watches may have missed some. Call {@link end} when the node no
+   * longer waits.
+   */
   on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
+  end(node: string): void;
   /** Watches the pods of these DaemonSets, and no others. */
   watch(awaited: readonly Entry<ClusterDaemonSet>[]): void;
   stop(): Promise<void>;
@@ -52,6 +56,12 @@ const NEW_RESOURCE = 'startup-new-pods';
  * a pod may have been created a little before its Node.
  */
 const MARGIN_MS = 5_000;
+
+/**
+ * For how long a node may have no pod of a DaemonSet until the watches may have missed it, in milliseconds. The DaemonSet controller creates the pod
+ * within seconds. API servers' clocks may differ by more than {@link MARGIN_MS}: the pod is then older than the watch, and may not change any more.
+ */
+const MISSED_AFTER_MS = 30_000;
 
 /**
  * The most pods of a DaemonSet that are kept of those that changed. In a cluster with more nodes, a rollout changes more. The watch begins anew then, and
@@ -102,24 +112,56 @@ export function watchNewDaemonSetPods(
   onChange: (node?: string) => void,
 ): NewDaemonSetPods {
   const watches = podWatches(run, client, NEW_RESOURCE, daemonSets, onChange);
+  /** When a pod was first missing on a node, by performance.now(), in the order of time. It may be there now. */
+  const missingSince = new Map<string, number>();
+  /** The nodes whose missing pods may have been missed. */
+  const doubted = new Set<string>();
+  const checks = startController(run, 'startup-missing-pods', doubtMissing);
   return {
     on({ name, createdAt = 0 }, awaited) {
       const found: Found<readonly DaemonPodOnNode[]>[] = [];
+      let isMissing = false;
       for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);
         if (!daemonSet) continue;
         const watch = watches.get(daemonSet.uid);
         if (watch?.since === undefined || createdAt < watch.since + MARGIN_MS) return undefined;
-        found.push(watch.on(name));
+        const onNode = watch.on(name);
+        found.push(onNode);
+        isMissing ||= typeof onNode !== 'string' && !onNode.value.some(({ owner }) => owner === daemonSet.uid);
+      }
+      if (isMissing && doubted.has(name)) return undefined;
+      if (isMissing && !missingSince.has(name)) {
+        missingSince.set(name, performance.now());
+        checks.trigger(MISSED_AFTER_MS);
       }
       return allFound(found);
     },
+    end,
     watch(awaited) {
       watches.retain(new Set(awaited.map(({ uid }) => uid)));
       for (const daemonSet of awaited) if (!watches.get(daemonSet.uid)) begin(daemonSet);
     },
-    stop: watches.stop,
+    stop: async () => void (await Promise.all([checks.stop(), watches.stop()])),
   };
+
+  function end(node: string): void {
+    missingSince.delete(node);
+    doubted.delete(node);
+  }
+
+  /** @returns in how many milliseconds the next node may be doubted */
+  async function doubtMissing(): Promise<number | undefined> {
+    const now = performance.now();
+    for (const [node, since] of missingSince) {
+      const leftMs = since + MISSED_AFTER_MS - now;
+      if (leftMs > 0) return leftMs;
+      missingSince.delete(node);
+      doubted.add(node);
+      onChange(node);
+    }
+    return undefined;
+  }
 
   function begin(daemonSet: Entry<ClusterDaemonSet>): void {
     const watch = watches.begin(daemonSet, {

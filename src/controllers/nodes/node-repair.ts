@@ -9,13 +9,14 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import type { Source } from '../../runtime/source.ts';
-import { type ExistingNodes, isNews, type Reading, type WatchedDaemonSets } from '../cluster-watches.ts';
+import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
-import { type NodeReports, trackNodeReports } from './node-reports.ts';
+import { type NodeEvents, trackNodeEvents } from './node-events.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { perNode } from './per-node.ts';
+import type { Refusal } from './refusals.ts';
 import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
 import { policiesOf } from './startup-changes.ts';
@@ -31,8 +32,8 @@ export interface NodeRepairOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly nodes: ExistingNodes & Pick<Reading, 'synced'>;
-  readonly daemonSets: WatchedDaemonSets & Reading;
+  readonly nodes: ExistingNodes & Pick<SyncState, 'synced'>;
+  readonly daemonSets: WatchedDaemonSets & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -53,7 +54,7 @@ interface Parts {
   readonly startup: StartupWaits;
   readonly writer: NodeWriter;
   readonly problems: RepairProblems;
-  readonly nodeReports: NodeReports;
+  readonly nodeEvents: NodeEvents;
 }
 
 /**
@@ -69,8 +70,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const startup = startStartupWaits(run, { ...options, kept, check: queue.restart, onChange: () => changes.next() });
   const steps = rememberedSteps({ client, policies, startup, kept, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, kept, signal);
-  const nodeReports = trackNodeReports({ kept, problems, recordEvent, metrics, log });
-  const parts: Parts = { steps, startup, writer, problems, nodeReports };
+  const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });
+  const parts: Parts = { steps, startup, writer, problems, nodeEvents };
   const sweep = startController(run, 'node-sweep', sweepNodes);
   const changes = reports.add('nodes', { problems: () => [...problems.list(), ...startup.problems()] });
   /** Whether the policies have changed since the last sweep. */
@@ -94,7 +95,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     if (change.type === 'deleted') {
       // At once: the next event may be of another Node of that name.
       forget(name);
-      // A repair that is in progress may report something of it.
+      // A repair that is in progress may record something of it.
       queue.restart(name);
     } else if (isNews(change)) {
       steps.observe(change);
@@ -109,9 +110,9 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
   function check(entry: NodeEntry, add: (node: string) => void): void {
     const { name } = entry;
-    const step = steps.stepOf(entry);
-    // What was reported may have ended, also by a repair in progress.
-    if (needsWorker(step) || isReported(name, parts) || queue.isInProgress(name)) add(name);
+    const step = steps.evaluate(entry);
+    // What was recorded may have ended, also by a repair in progress.
+    if (needsWorker(step) || hasProblems(name, parts) || queue.isInProgress(name)) add(name);
     else if (step.nextInMs !== undefined) queue.add(name, step.nextInMs);
   }
 
@@ -151,40 +152,40 @@ function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolea
   return drift.losses.length + startup.waiting.length + conflicting.length > 0 || desired !== undefined;
 }
 
-function isReported(name: string, { nodeReports, problems, startup }: Parts): boolean {
-  return nodeReports.has(name) || problems.has(name) || startup.startupOn(name) !== undefined;
+function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
+  return nodeEvents.has(name) || problems.has(name) || startup.startupOn(name) !== undefined;
 }
 
 /**
- * Writes what the Node needs, and reports what it lacks after that.
+ * Writes what the Node needs, and records what it lacks after that.
  * @returns in how many milliseconds the Node is to be checked again; undefined for never
  */
 async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefined> {
-  const { steps, startup, writer, problems, nodeReports } = parts;
+  const { steps, startup, writer, problems, nodeEvents } = parts;
   const { name } = entry;
   const outdatedForMs = writer.outdatedForMs(entry);
   // The watch nearly always shows the newer version before.
   if (outdatedForMs !== undefined) return outdatedForMs;
   // The Node may have changed since it was queued.
-  const step = steps.stepOf(entry);
+  const step = steps.evaluate(entry);
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     // In a conflict, the refusal may name the webhook that undoes the writes.
     const inConflict = step.drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
-    problems.notRefused(
+    problems.clearRefusal(
       name,
       inConflict.map(({ policy }) => policy.name),
     );
-    startup.notRefused(
+    startup.clearRefusal(
       name,
       step.conflicting.flatMap(({ policies }) => policies),
     );
   }
-  problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
-  await problems.inConflict(name, step.memory.conflicts);
-  nodeReports.staying(entry, step.drift.losses);
-  nodeReports.conflicting(entry, step.conflicting);
+  problems.setWouldEvict(name, entry.value.taints, step.drift.losses);
+  await problems.setConflicts(name, step.memory.conflicts);
+  nodeEvents.recordBlocked(entry, step.drift.losses);
+  nodeEvents.recordConflicting(entry, step.conflicting);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
 }
 
@@ -194,32 +195,32 @@ async function write(
   step: NodeStep,
   parts: Parts,
 ): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
-  const { steps, startup, writer, nodeReports } = parts;
+  const { steps, startup, writer, nodeEvents } = parts;
   const { desired, ended } = step;
   const { name } = entry;
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
   const written = await writer.write(entry, desired).catch((error) => {
-    if (isFinal(error)) refused(name, changes, error, parts);
+    if (isFinal(error)) setRefusal(name, changes, { kind: 'Refused', error }, parts);
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step, undone?.startup.again.map(({ taint }) => taint) ?? []);
-  nodeReports.written(entry, { set: stored.set, ended });
-  startup.written(entry, stored.startup);
+  nodeEvents.recordWritten(entry, { set: stored.set, ended });
+  startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
-  refused(name, undone, undone.error, parts);
+  setRefusal(name, undone, undone.refusal, parts);
   return 'Undone';
 }
 
-function refused(
+function setRefusal(
   name: string,
   { set, startup: changes }: TaintChanges,
-  error: Parameters<RepairProblems['refused']>[2],
+  refusal: Refusal,
   { problems, startup }: Parts,
 ): void {
-  problems.refused(name, set, error);
-  if (policiesOf(changes).length > 0) startup.refused(name, changes, error);
+  problems.setRefusal(name, set, refusal);
+  if (policiesOf(changes).length > 0) startup.setRefusal(name, changes, refusal);
 }

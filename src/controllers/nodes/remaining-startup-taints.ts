@@ -10,7 +10,7 @@ import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import { otherWriterOf } from './other-writers.ts';
-import { reportOnNode } from './report-on-node.ts';
+import { recordOnNode } from './record-on-node.ts';
 
 export interface RemainingStartupTaintsOptions {
   readonly client: ApiClient;
@@ -26,9 +26,9 @@ const CONCURRENCY = 2;
 export function startRemainingStartupTaints(run: Run, options: RemainingStartupTaintsOptions): Controller {
   const { client, nodes, policies, recordEvent } = options;
   const { signal } = run;
-  const report = reportOnNode(recordEvent, run.log);
-  /** The taints that were reported, by the name of the node. */
-  const reported = new Map<string, string>();
+  const record = recordOnNode(recordEvent, run.log);
+  /** The taints that were recorded, by the name of the node. */
+  const recorded = new Map<string, string>();
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {
     if (isNews(change)) addChanged(queue, change, change.entry.name);
@@ -46,17 +46,17 @@ export function startRemainingStartupTaints(run: Run, options: RemainingStartupT
     const taints =
       node && since !== undefined ? startupTaintsOn(node.value, policies.snapshot().compiled.taintPolicies) : [];
     if (!node || since === undefined || taints.length === 0) {
-      reported.delete(name);
+      recorded.delete(name);
       return undefined;
     }
     const forMs = client.now().getTime() - since;
     if (forMs <= STARTUP_TAINT_LIMIT_MS) return STARTUP_TAINT_LIMIT_MS - forMs + 1;
     const what = `${node.uid} ${taints.map(formatTaint).join(' ')}`;
-    if (reported.get(name) === what) return undefined;
+    if (recorded.get(name) === what) return undefined;
     const writer = await otherWriterOf(client, name);
-    reported.set(name, what);
+    recorded.set(name, what);
     const note = `${remainingText(taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`;
-    report(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'ReportTaint', note });
+    record(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'ReportTaint', note });
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ const BOOT_WRITES_MS = 200;
 export interface RememberedStepsOptions {
   readonly client: Pick<ApiClient, 'now'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete'>;
-  readonly startup: Pick<StartupWaits, 'blockersOn' | 'settled'>;
+  readonly startup: Pick<StartupWaits, 'duringStep'>;
   readonly kept: PerNode;
   /** Called when the boot of a node may be written that had to wait for its turn. */
   readonly onTurn: (node: string) => void;
@@ -25,9 +25,9 @@ export interface RememberedStepsOptions {
 
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
 export interface RememberedSteps {
-  /** What the Node needs now. */
-  stepOf(entry: Entry<ClusterNode>): NodeStep;
-  /** Call it with each change, before {@link stepOf}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
+  /** What the Node needs now. Keeps what the leader knows of it after the step, and queues the node for the turn of its boot if it needs one. */
+  evaluate(entry: Entry<ClusterNode>): NodeStep;
+  /** Call it with each change, before {@link evaluate}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
   /** @param unstored the taints that are set again after a reboot, and that the API server did not store */
   written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
@@ -51,21 +51,22 @@ export function rememberedSteps({
   const rebooting = new Set<string>();
 
   return {
-    stepOf({ name, value: node }) {
+    evaluate({ name, value: node }) {
       let asksForTurn = false;
-      const step = nodeStep(node, memories.get(name), {
-        policies: policies.snapshot().compiled.taintPolicies,
-        blockers: startup.blockersOn(node),
-        isComplete: policies.isComplete('TaintPolicy'),
-        now: performance.now(),
-        apiTime: client.now().getTime(),
-        bootDueInMs(kind) {
-          asksForTurn = true;
-          return kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name);
-        },
-      });
+      const step = startup.duringStep(node, (blockers) =>
+        nodeStep(node, memories.get(name), {
+          policies: policies.snapshot().compiled.taintPolicies,
+          blockers,
+          isComplete: policies.isComplete('TaintPolicy'),
+          now: performance.now(),
+          apiTime: client.now().getTime(),
+          bootDueInMs(kind) {
+            asksForTurn = true;
+            return kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name);
+          },
+        }),
+      );
       if (!asksForTurn) forgetBoot(name);
-      startup.settled(name);
       keep(name, step.memory);
       return step;
     },

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ApiError } from '../../cluster/client/api-error.ts';
 import { taintCommand } from '../../judge/blocked.ts';
 import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
 import type { Loss } from '../../judge/node-drift.ts';
@@ -8,7 +7,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/ta
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
 import type { PerNode } from './per-node.ts';
-import { trackRefusals } from './refusals.ts';
+import { type Refusal, trackRefusals } from './refusals.ts';
 
 /** Why the leader does not repair nodes, for the status of policies. */
 export interface RepairProblems {
@@ -16,21 +15,21 @@ export interface RepairProblems {
    * Sets the present conflicts of a node, and reads which writer removes the taints of new ones.
    * @throws ApiError
    */
-  inConflict(node: string, conflicts: NodeMemory['conflicts']): Promise<void>;
+  setConflicts(node: string, conflicts: NodeMemory['conflicts']): Promise<void>;
   /**
    * Sets which taints the leader leaves to a user, because they would evict pods of the node.
    * @param carried the taints of the node
    */
-  withoutEvicting(node: string, carried: readonly Taint[], losses: readonly Loss[]): void;
+  setWouldEvict(node: string, carried: readonly Taint[], losses: readonly Loss[]): void;
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that sets these taints, or did not store them. */
-  refused(node: string, set: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
+  setRefusal(node: string, set: readonly Loss[], refusal: Refusal): void;
   /**
    * The node was written, or needs nothing.
    * @param inConflict the policies whose taints are left to another writer
    */
-  notRefused(node: string, inConflict: readonly string[]): void;
+  clearRefusal(node: string, inConflict: readonly string[]): void;
   /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
   has(node: string): boolean;
   list(): readonly ReportedProblem[];
@@ -53,7 +52,7 @@ export function trackRepairProblems(options: {
   const evicting = kept.map<Concern>();
 
   return {
-    async inConflict(node, found) {
+    async setConflicts(node, found) {
       const known = conflicts.get(node);
       if (isSame(known, found)) return;
       const named: [string, KnownConflict][] = [];
@@ -66,7 +65,7 @@ export function trackRepairProblems(options: {
       else conflicts.delete(node);
       onChange();
     },
-    withoutEvicting(node, carried, losses) {
+    setWouldEvict(node, carried, losses) {
       const concern = evictingConcern(node, carried, losses);
       if (isDeepStrictEqual(evicting.get(node), concern)) return;
       if (concern) evicting.set(node, concern);
@@ -74,14 +73,14 @@ export function trackRepairProblems(options: {
       onChange();
     },
     otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
-    refused(node, set, error) {
+    setRefusal(node, set, refusal) {
       refusals.set(
         node,
         set.map(({ policy }) => policy.name),
-        error,
+        refusal,
       );
     },
-    notRefused: refusals.end,
+    clearRefusal: refusals.clear,
     has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
     list: () => [
       ...problemsOf(

@@ -2,7 +2,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import type { StartupStep } from '../../judge/startup/startup-step.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import type { ReportOnNode } from './report-on-node.ts';
+import type { RecordOnNode } from './record-on-node.ts';
 
 /** The startup taints that one write adds, removes, and gives an entry of the annotation allow-removal. */
 export type StartupChanges = Pick<StartupStep, 'late' | 'again' | 'removable' | 'allowing'>;
@@ -12,23 +12,23 @@ export function policiesOf({ late, again, removable, allowing }: StartupChanges)
   return [...late, ...again, ...removable, ...allowing].flatMap(({ policies }) => policies);
 }
 
-/** Reports changes that were written. */
-export function reportStartupChanges(
-  report: ReportOnNode,
+/** Records changes that were written. */
+export function recordStartupChanges(
+  record: RecordOnNode,
   node: Entry<ClusterNode>,
   { late, again, removable }: StartupChanges,
 ): void {
   for (const { taint } of late) {
     const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
-    report(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
+    record(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
   }
   for (const { taint } of again) {
     const note = `added startup taint ${formatTaint(taint)} again: the node has rebooted`;
-    report(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
+    record(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
   }
   for (const { taint, reason, isOverdue } of removable) {
     const note = `removed startup taint ${formatTaint(taint)}: ${reason}`;
     const type = isOverdue ? 'Warning' : 'Normal';
-    report(node, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
+    record(node, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
   }
 }

@@ -4,7 +4,7 @@ import type { Found } from '../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { DaemonSets } from '../cluster-watches.ts';
-import { type Run, startController } from '../controller.ts';
+import type { Run } from '../controller.ts';
 import {
   type DaemonSetPods,
   type NewDaemonSetPods,
@@ -12,7 +12,7 @@ import {
   watchDaemonSetPods,
   watchNewDaemonSetPods,
 } from './daemon-set-pods.ts';
-import { watchByNode } from './watches-by-node.ts';
+import { watchInTurn } from './own-watch-turns.ts';
 
 /** The pods on the nodes that wait. */
 export interface StartupPods {
@@ -38,11 +38,6 @@ export interface StartupPods {
  */
 const EARLIER_PODS_MS = 300_000;
 
-/** For how long a node keeps its own watch while others are queued, in milliseconds, once its pods were read. Some nodes are never ready. */
-const TURN_MS = 30_000;
-/** How often turns end while nodes are queued. */
-const TURN_CHECK_MS = 10_000;
-
 /**
  * The pods of a new node come by watches that its DaemonSets have already. The pods of another node that waits are watched for it alone: the cost follows
  * these nodes, and not the size of the cluster. While too many such nodes wait, the others share watches of the DaemonSets that they wait for. If these would
@@ -57,7 +52,7 @@ export function watchStartupPods(
 ): StartupPods {
   const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
-  const single = watchByNode<DaemonPodOnNode>(run, {
+  const own = watchInTurn<DaemonPodOnNode>(run, {
     client,
     resource: 'startup-pods',
     path: '/api/v1/pods',
@@ -67,19 +62,14 @@ export function watchStartupPods(
     endShared: () => shared.retain(() => []),
   });
 
-  /** The nodes that get watches of their own in turn. A node stays here until it has one, or needs none. */
-  const queued = new Set<string>();
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
-  const turns = startController(run, 'startup-turns', endTurns);
 
   return {
     on(node, awaited) {
       const found = find(node, awaited);
-      if (found === undefined) {
-        queued.add(node.name);
-        turns.trigger(TURN_CHECK_MS);
-      } else if (queued.delete(node.name)) promote();
+      if (found === undefined) own.queue(node.name);
+      else own.leave(node.name);
       return found ?? 'Unread';
     },
     end,
@@ -96,23 +86,30 @@ export function watchStartupPods(
     },
     retain: shared.retain,
     watchNew: created.watch,
-    stop: async () => void (await Promise.all([turns.stop(), created.stop(), single.stop(), shared.stop()])),
+    stop: async () => void (await Promise.all([created.stop(), own.stop(), shared.stop()])),
   };
 
-  /** Undefined if the node has to wait for a watch of its own. */
+  /**
+   * The cheapest watches come first: those of new pods, which exist already, then a watch of the node's own, then watches that nodes share. Undefined if
+   * the node has to be queued for a watch of its own.
+   */
   function find(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
     const { name } = node;
-    const isNew = !wasDeletedLately(name) && !single.has(name);
-    const found = (isNew ? created.on(node, awaited) : undefined) ?? ownOn(name);
+    const found = createdOn(node, awaited) ?? own.on(name) ?? sharedOn(node, awaited);
     if (found !== undefined) return found;
-    const sharedPods = shared.on(node, awaited);
-    if (sharedPods !== undefined) {
-      single.share(name);
-      return sharedPods;
-    }
     // It can no longer share watches, but others may have ended theirs.
-    single.end(name);
-    return ownOn(name);
+    own.unshare(name);
+    return own.on(name);
+  }
+
+  function createdOn(node: PodsOf, awaited: readonly ReadyDaemonSet[]) {
+    return wasDeletedLately(node.name) || own.has(node.name) ? undefined : created.on(node, awaited);
+  }
+
+  function sharedOn(node: PodsOf, awaited: readonly ReadyDaemonSet[]) {
+    const found = shared.on(node, awaited);
+    if (found !== undefined) own.share(node.name);
+    return found;
   }
 
   function wasDeletedLately(node: string): boolean {
@@ -120,37 +117,8 @@ export function watchStartupPods(
     return at !== undefined && performance.now() - at < EARLIER_PODS_MS;
   }
 
-  function ownOn(node: string): Found<readonly DaemonPodOnNode[]> | undefined {
-    const isNext = queued.has(node) ? nextNodes().includes(node) : single.free() > queued.size;
-    return single.has(node) || isNext ? single.on(node) : undefined;
-  }
-
   function end(node: string): void {
-    queued.delete(node);
-    single.end(node);
-    promote();
-  }
-
-  /** @returns in how many milliseconds the next turns may end */
-  async function endTurns(): Promise<number | undefined> {
-    if (queued.size === 0) return undefined;
-    const needed = Math.max(0, queued.size - single.free());
-    for (const node of single.readFor(TURN_MS).slice(0, needed)) {
-      single.end(node);
-      queued.add(node);
-    }
-    promote();
-    return TURN_CHECK_MS;
-  }
-
-  function promote(): void {
-    for (const node of nextNodes()) onChange(node);
-  }
-
-  /** The nodes that the free watches are for: the first ones that are queued. */
-  function nextNodes(): string[] {
-    const free = single.free();
-    // Each step of a node that does not wait asks for them, and thousands may be queued.
-    return free === 0 ? [] : [...queued].slice(0, free);
+    created.end(node);
+    own.end(node);
   }
 }

@@ -2,7 +2,7 @@ import type { StoredNode } from '../../judge/node-view.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
 import type { OptionalRight } from '../../policy/asked-rights.ts';
-import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
+import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { CsiNodes } from './csi-nodes.ts';
 import type { StartupPods } from './startup-pods.ts';
@@ -11,7 +11,7 @@ import { foundIn } from './watch-group.ts';
 /** The watches that `readyWhen` depends on. */
 export interface StartupWatches {
   readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries' | 'unreadable'> &
-    Pick<Reading, 'isSynced' | 'isRefused'>;
+    Pick<SyncState, 'isSynced' | 'isRefused'>;
   readonly pods: Pick<StartupPods, 'on'>;
   readonly csiNodes: Pick<CsiNodes, 'on'>;
   readonly rights: Pick<Rights, 'permits'>;

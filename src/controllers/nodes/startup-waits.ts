@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ApiError } from '../../cluster/client/api-error.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
@@ -13,16 +12,16 @@ import { shorten } from '../../kubernetes/text.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
-import type { Reading, WatchedDaemonSets } from '../cluster-watches.ts';
+import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import { problemsOf, type ReportedProblem } from '../reports.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
 import type { PerNode } from './per-node.ts';
-import { trackRefusals } from './refusals.ts';
-import { reportOnNode } from './report-on-node.ts';
-import { policiesOf, reportStartupChanges, type StartupChanges } from './startup-changes.ts';
+import { recordOnNode } from './record-on-node.ts';
+import { type Refusal, trackRefusals } from './refusals.ts';
+import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
 import { type StartupWatches, sourcesOf } from './startup-sources.ts';
 import { MAX_NODE_TEXT, trackWaitingNodes } from './waiting-nodes.ts';
@@ -31,7 +30,7 @@ export interface StartupWaitsOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly daemonSets: WatchedDaemonSets & Reading;
+  readonly daemonSets: WatchedDaemonSets & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -51,20 +50,21 @@ type NodeEntry = Entry<ClusterNode>;
 
 /** The nodes that wait with startup taints: what they wait for, and who is told. */
 export interface StartupWaits extends Controller {
-  /** What a taint of the node waits for: see {@link StartupFacts}. */
-  blockersOn(node: StoredNode): StartupFacts['blockers'];
-  /** Ends what is read for the node alone and its last step has not read. */
-  settled(node: string): void;
-  /** Notes what the node waits for now, and reports taints that are overdue. */
+  /**
+   * Takes a step of the node. What the step reads for the node alone is watched until a later step does not read it.
+   * @param step gets what a taint of the node waits for: see {@link StartupFacts}
+   */
+  duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
+  /** Notes what the node waits for now, and records taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
   /** Ends what is read for the node alone: it was deleted. */
   forget(node: string): void;
-  /** Reports changes that were written. */
-  written(entry: NodeEntry, changes: StartupChanges): void;
+  /** Records changes that were written. */
+  recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
-  refused(node: string, changes: StartupChanges, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
+  setRefusal(node: string, changes: StartupChanges, refusal: Refusal): void;
   /** @param inConflict the policies whose startup taints are left to another writer */
-  notRefused(node: string, inConflict: readonly string[]): void;
+  clearRefusal(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   problems(): readonly ReportedProblem[];
@@ -73,14 +73,11 @@ export interface StartupWaits extends Controller {
 export function startStartupWaits(run: Run, options: StartupWaitsOptions): StartupWaits {
   const { client, service, daemonSets, policies, rights, recordEvent, kept, check, onChange } = options;
   const { signal } = run;
-  const report = reportOnNode(recordEvent, run.log);
+  const record = recordOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
-  const waitingNodes = trackWaitingNodes(kept, report, onChange);
+  const waitingNodes = trackWaitingNodes(kept, record, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
-  /** The nodes whose last step read pods, or a CSINode: an unreadable DaemonSet, for example, is waited for without pods. */
-  const readingPods = new Set<string>();
-  const readingCsiNode = new Set<string>();
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
@@ -91,22 +88,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const csiNodes = watchCsiNodes(run, client, (node) => {
     if (asking.has(node)) check(node);
   });
-  const watches: StartupWatches = {
-    daemonSets,
-    pods: {
-      on(node, awaited) {
-        readingPods.add(node.name);
-        return pods.on(node, awaited);
-      },
-    },
-    csiNodes: {
-      on(node) {
-        readingCsiNode.add(node);
-        return csiNodes.on(node);
-      },
-    },
-    rights,
-  };
   daemonSets.synced.then(
     () => {
       retainPods();
@@ -136,34 +117,53 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   }, signal);
 
   return {
-    blockersOn(node) {
-      forgetStep(node.name);
-      return ({ parts }, startup) => {
-        asking.add(node.name);
+    duringStep(node, step) {
+      const { name } = node;
+      asking.delete(name);
+      const { watches, reads } = noteReads();
+      const result = step(({ parts }, startup) => {
+        asking.add(name);
         return startupBlockers(parts, node, sourcesOf(node, watches), startup);
-      };
+      });
+      // An unreadable DaemonSet, for example, is waited for without pods.
+      if (!reads.has('pods')) pods.end(name);
+      if (!reads.has('csiNode')) csiNodes.end(name);
+      return result;
     },
     observe: waitingNodes.observe,
-    settled(node) {
-      if (!readingPods.has(node)) pods.end(node);
-      if (!readingCsiNode.has(node)) csiNodes.end(node);
-    },
     forget(node) {
-      forgetStep(node);
+      asking.delete(node);
       pods.forget(node);
       csiNodes.end(node);
     },
-    written: (entry, changes) => reportStartupChanges(report, entry, changes),
-    refused: (node, changes, error) => refusals.set(node, policiesOf(changes), error),
-    notRefused: refusals.end,
+    recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
+    setRefusal: (node, changes, refusal) => refusals.set(node, policiesOf(changes), refusal),
+    clearRefusal: refusals.clear,
     startupOn: waitingNodes.textOn,
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
-  /** What the node asked and read in its last step no longer counts. */
-  function forgetStep(node: string): void {
-    for (const nodes of [asking, readingPods, readingCsiNode]) nodes.delete(node);
+  /** The watches, and which of those for a node alone are read by them. */
+  function noteReads() {
+    const reads = new Set<'pods' | 'csiNode'>();
+    const watches: StartupWatches = {
+      daemonSets,
+      pods: {
+        on(node, awaited) {
+          reads.add('pods');
+          return pods.on(node, awaited);
+        },
+      },
+      csiNodes: {
+        on(node) {
+          reads.add('csiNode');
+          return csiNodes.on(node);
+        },
+      },
+      rights,
+    };
+    return { watches, reads };
   }
 
   function checkAsking(): void {

@@ -7,14 +7,14 @@ import { identity } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { Concern } from '../reports.ts';
 import type { PerNode } from './per-node.ts';
-import type { ReportOnNode } from './report-on-node.ts';
+import type { RecordOnNode } from './record-on-node.ts';
 
 /** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
 export const MAX_NODE_TEXT = 600;
 
 /** What each node waits for with its startup taints, by its last step. */
 export interface WaitingNodes {
-  /** Notes what the node waits for now, and reports taints that are overdue, each once. */
+  /** Notes what the node waits for now, and records taints that are overdue, each once. */
   observe(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
   /** What the startup taints of the node wait for, in words. */
   textOn(node: string): string | undefined;
@@ -26,20 +26,20 @@ export interface WaitingNodes {
 interface Wait {
   readonly uid: string;
   readonly waiting: readonly WaitingTaint[];
-  /** The identities of taints that were reported as overdue. */
-  readonly reported: ReadonlySet<string>;
+  /** The identities of taints that were recorded as overdue. */
+  readonly recorded: ReadonlySet<string>;
 }
 
 /** @param onChange called when {@link WaitingNodes.textOn} or {@link WaitingNodes.overdue} has changed */
-export function trackWaitingNodes(kept: PerNode, report: ReportOnNode, onChange: () => void): WaitingNodes {
+export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange: () => void): WaitingNodes {
   const waits = kept.map<Wait>();
   return {
     observe(node, { waiting }) {
       const { name, uid } = node;
       const last = waits.get(name);
-      const reported = reportOverdue(report, node, waiting, last?.uid === uid ? last.reported : new Set());
+      const recorded = recordOverdue(record, node, waiting, last?.uid === uid ? last.recorded : new Set());
       if (waiting.length === 0) waits.delete(name);
-      else waits.set(name, { uid, waiting, reported });
+      else waits.set(name, { uid, waiting, recorded });
       const shown = (taints: readonly WaitingTaint[]) => [textOf(taints), overdueOn(name, taints)];
       if (!isDeepStrictEqual(shown(last?.waiting ?? []), shown(waiting))) onChange();
     },
@@ -49,29 +49,29 @@ export function trackWaitingNodes(kept: PerNode, report: ReportOnNode, onChange:
 }
 
 /**
- * Reports the overdue taints that were not reported before.
+ * Records the overdue taints that were not recorded before.
  * @param before the identities of those that were
- * @returns the identities of all that have been reported now
+ * @returns the identities of all that have been recorded now
  */
-function reportOverdue(
-  report: ReportOnNode,
+function recordOverdue(
+  record: RecordOnNode,
   node: Entry<ClusterNode>,
   waiting: readonly WaitingTaint[],
   before: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const reported = new Set(before);
+  const recorded = new Set(before);
   for (const overdue of waiting.filter(({ isOverdue }) => isOverdue)) {
     const { taint, progressDeadlineMs } = overdue.requirement;
-    if (reported.has(identity(taint))) continue;
-    reported.add(identity(taint));
+    if (recorded.has(identity(taint))) continue;
+    recorded.add(identity(taint));
     const note = [
       waitingText(overdue),
       `the progress deadline of ${progressDeadlineMs / 1000} s has passed`,
       ...overdueAdvice(overdue.requirement),
     ].join('; ');
-    report(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'StartupTaint', note });
+    record(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'StartupTaint', note });
   }
-  return reported;
+  return recorded;
 }
 
 function textOf(waiting: readonly WaitingTaint[]): string | undefined {

@@ -21,6 +21,8 @@ export interface WatchesByNodeOptions<T> {
   readonly project: (object: unknown) => T;
   /** Called with the name of a node whose objects have changed, or have been read. */
   readonly onChange: (node: string) => void;
+  /** Called before {@link onChange} when the objects of a node have been read by a watch of its own. */
+  readonly onRead?: (node: string) => void;
   /** Called when no node shares a watch any more. */
   readonly endShared: () => void;
 }
@@ -29,14 +31,13 @@ export interface WatchesByNodeOptions<T> {
 export interface WatchesByNode<T> {
   /** The objects of the node. Starts to watch them, until {@link end}. Undefined if too many nodes are watched, or if the node shares a watch. */
   on(node: string): Found<readonly T[]> | undefined;
-  /** The node shares a watch, until {@link end}. */
+  /** The node shares a watch, until {@link unshare} or {@link end}. */
   share(node: string): void;
+  unshare(node: string): void;
   /** Whether the node has a watch of its own. */
   has(node: string): boolean;
   /** How many more nodes can have watches of their own. */
   free(): number;
-  /** The nodes whose objects have been read for so many milliseconds by watches of their own, the oldest watch first. */
-  readFor(ms: number): string[];
   end(node: string): void;
   /** The nodes that share a watch. */
   readonly sharing: ReadonlySet<string>;
@@ -44,11 +45,9 @@ export interface WatchesByNode<T> {
 }
 
 export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): WatchesByNode<T> {
-  const { client, resource, path, fieldSelector, project, onChange, endShared } = options;
+  const { client, resource, path, fieldSelector, project, onChange, onRead, endShared } = options;
   const group = watchGroup<T>(run, client, resource);
   const sharing = new Set<string>();
-  /** Since when the objects of nodes are known by watches of their own, in the order of time, by performance.now(). */
-  const readSince = new Map<string, number>();
 
   return {
     on(node) {
@@ -60,18 +59,18 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
     share: (node) => void sharing.add(node),
     has: (node) => group.get(node) !== undefined,
     free,
-    readFor(ms) {
-      const latest = performance.now() - ms;
-      return [...readSince].filter(([, since]) => since <= latest).map(([node]) => node);
-    },
+    unshare,
     end(node) {
       group.end(node);
-      readSince.delete(node);
-      if (sharing.delete(node) && sharing.size === 0) endShared();
+      unshare(node);
     },
     sharing,
     stop: group.stop,
   };
+
+  function unshare(node: string): void {
+    if (sharing.delete(node) && sharing.size === 0) endShared();
+  }
 
   function watchOf(node: string): GroupedWatch<T> | undefined {
     return group.get(node) ?? (free() > 0 ? begin(node) : undefined);
@@ -96,7 +95,7 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
       },
       onRefusal: () => onChange(node),
       onSynced() {
-        readSince.set(node, performance.now());
+        onRead?.(node);
         onChange(node);
       },
     });

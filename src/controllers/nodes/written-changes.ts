@@ -1,7 +1,7 @@
-import type { ApiError } from '../../cluster/client/api-error.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import type { Refusal } from './refusals.ts';
 import type { StartupChanges } from './startup-changes.ts';
 
 /** The changes of taints that one write makes. */
@@ -14,8 +14,8 @@ export interface TaintChanges {
 /** The outcome of a write. */
 export interface WrittenChanges {
   readonly stored: TaintChanges;
-  /** What the API server did not store: mutating webhooks are called, too. Undefined for nothing. */
-  readonly undone: (TaintChanges & { readonly error: Pick<ApiError, 'status' | 'reason' | 'message'> }) | undefined;
+  /** What the API server did not store, and why: mutating webhooks are called, too. Undefined for nothing. */
+  readonly undone: (TaintChanges & { readonly refusal: Refusal }) | undefined;
 }
 
 export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
@@ -47,7 +47,7 @@ export function writtenChanges(
     'to list them: kubectl get mutatingwebhookconfigurations; kubectl get mutatingadmissionpolicies';
   return {
     stored: partOf(changes, (taint) => !isUndone(taint)),
-    undone: { ...undone, error: { status: 200, reason: 'Undone', message } },
+    undone: { ...undone, refusal: { kind: 'Undone', message } },
   };
 }
 

@@ -50,8 +50,7 @@ interface RecoverablePod {
   readonly policy: CompiledRecoveryPolicy;
   /** The DaemonSet and the node: earlier attempts at the same place count. */
   readonly place: string;
-  /** The uid of the pod. */
-  readonly what: string;
+  readonly podUid: string;
 }
 
 /** Checks the Failed pods of a DaemonSet (`NAMESPACE/NAME`). Returns in how many milliseconds to check again; undefined: only after a change. */
@@ -84,15 +83,15 @@ export function recoverPods(options: RecoverPodsOptions) {
 
     /** @returns in how many milliseconds to check again */
     async function recover(recoverable: RecoverablePod): Promise<(number | undefined)[]> {
-      const { pod, policy, place, what } = recoverable;
+      const { pod, policy, place, podUid } = recoverable;
       // The cache does not show yet that it was deleted.
-      if (history.isDone(place, what)) return [];
+      if (history.isDone(place, podUid)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
       const decision = judgeFailedPod(
         policy,
         timings,
-        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what) },
+        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, podUid) },
         now,
       );
       switch (decision.action) {
@@ -113,19 +112,19 @@ export function recoverPods(options: RecoverPodsOptions) {
     }
 
     async function free(recoverable: RecoverablePod): Promise<number | undefined> {
-      const { pod, policy, place, what } = recoverable;
-      history.tried(place, what, performance.now());
+      const { pod, policy, place, podUid } = recoverable;
+      history.tried(place, podUid, performance.now());
       try {
         if (!(await deletePod(client, pod.entry))) {
-          history.refused(place, what);
+          history.refused(place, podUid);
           return OUTDATED_PAUSE_MS;
         }
       } catch (error) {
         // Without an answer, or after an error of the server, the pod may have been deleted.
-        if (error instanceof ApiError && error.status < 500) history.refused(place, what);
+        if (error instanceof ApiError && error.status < 500) history.refused(place, podUid);
         throw error;
       }
-      history.done(place, what);
+      history.done(place, podUid);
       metrics.recovered(policy.name);
       report(recoverable, 'Freed');
       return undefined;
@@ -153,7 +152,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     }
     pod.since ??= performance.now();
     if (!policy) return undefined;
-    return { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, what: uid };
+    return { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, podUid: uid };
   }
 
   /** Computed once for all pods of a DaemonSet, unless it changes: there may be a pod on each of 5,000 nodes. */

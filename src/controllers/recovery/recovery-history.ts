@@ -1,8 +1,7 @@
 import { failedAtOnce, type RecoveryAttempt } from '../../recovery/recovery.ts';
 
 interface KnownAttempt extends RecoveryAttempt {
-  /** The uid of the pod. */
-  readonly what: string;
+  readonly podUid: string;
   failedAgain: boolean;
   /** The API server has confirmed the deletion. Otherwise it may or may not have happened. */
   done: boolean;
@@ -15,14 +14,14 @@ interface KnownAttempt extends RecoveryAttempt {
  */
 export interface RecoveryHistory {
   /** Call it before the attempt, which counts even if there is no answer. Several attempts with the same pod count once. */
-  tried(place: string, what: string, now: number): void;
+  tried(place: string, podUid: string, now: number): void;
   /** The pod was deleted. */
-  done(place: string, what: string): void;
+  done(place: string, podUid: string): void;
   /** The API server has refused the attempt, which does not count. An earlier one without an answer counts: it may be the cause. */
-  refused(place: string, what: string): void;
-  isDone(place: string, what: string): boolean;
+  refused(place: string, podUid: string): void;
+  isDone(place: string, podUid: string): boolean;
   /** The attempts at this place with other pods. */
-  before(place: string, what: string): readonly RecoveryAttempt[];
+  before(place: string, podUid: string): readonly RecoveryAttempt[];
   /** Notes that a pod failed at once after an attempt. */
   failedAgain(place: string, failedAt: number, stuckMs: number): void;
   /** Forgets older attempts. */
@@ -32,26 +31,26 @@ export interface RecoveryHistory {
 export function createRecoveryHistory(): RecoveryHistory {
   const places = new Map<string, KnownAttempt[]>();
   const at = (place: string) => places.get(place) ?? [];
-  const others = (place: string, what: string) => at(place).filter((attempt) => attempt.what !== what);
-  const find = (place: string, what: string) => at(place).find((attempt) => attempt.what === what);
+  const others = (place: string, podUid: string) => at(place).filter((attempt) => attempt.podUid !== podUid);
+  const find = (place: string, podUid: string) => at(place).find((attempt) => attempt.podUid === podUid);
   return {
-    tried(place, what, now) {
-      const unanswered = find(place, what);
+    tried(place, podUid, now) {
+      const unanswered = find(place, podUid);
       const earlier = unanswered?.unanswered ?? unanswered;
       places.set(place, [
-        ...others(place, what),
-        { what, at: now, failedAgain: false, done: false, unanswered: earlier },
+        ...others(place, podUid),
+        { podUid, at: now, failedAgain: false, done: false, unanswered: earlier },
       ]);
     },
-    done(place, what) {
-      const attempt = find(place, what);
+    done(place, podUid) {
+      const attempt = find(place, podUid);
       if (attempt) attempt.done = true;
     },
-    refused(place, what) {
-      const earlier = find(place, what)?.unanswered;
-      places.set(place, [...others(place, what), ...(earlier ? [earlier] : [])]);
+    refused(place, podUid) {
+      const earlier = find(place, podUid)?.unanswered;
+      places.set(place, [...others(place, podUid), ...(earlier ? [earlier] : [])]);
     },
-    isDone: (place, what) => find(place, what)?.done === true,
+    isDone: (place, podUid) => find(place, podUid)?.done === true,
     before: others,
     failedAgain(place, failedAt, stuckMs) {
       for (const attempt of at(place)) attempt.failedAgain = failedAtOnce(attempt, failedAt, stuckMs);

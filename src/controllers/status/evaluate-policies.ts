@@ -43,6 +43,8 @@ export interface EvaluationInput {
   readonly audit: boolean;
   /** All violators that the last evaluation found, by the uid of the policy. */
   readonly violators: ReadonlyMap<string, readonly string[]>;
+  /** When conditions change that change now. */
+  readonly now: Date;
 }
 
 /** The policies, compared with the cluster. */
@@ -84,7 +86,7 @@ export function comparedKinds(
 
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { isRead, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators } = input;
+  const { isRead, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
   const byName = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
@@ -97,18 +99,18 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     const own = ownOf(policy);
     return comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined).every(isRead);
   });
-  const left = new Set(
+  const notEvaluated = new Set(
     input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
   );
   const selected = await nodesByPolicy(taintPolicies, nodes);
   const selectedBy = (policy: CompiledTaintPolicy) => selected.get(policy) ?? [];
   const keys = keysOf(nodes);
   const problems = [
-    ...input.objects.flatMap(ignoring),
+    ...input.objects.flatMap(ignoredFieldProblems),
     ...reports.problems(),
-    ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
-    ...contradictions(taintPolicies, selectedBy).flatMap(contradicting),
-  ].filter(({ kind, policy }) => !left.has(`${kind}/${policy}`));
+    ...taintPolicies.flatMap((policy) => misspelledKeyProblems(policy, keys)),
+    ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
+  ].filter(({ kind, policy }) => !notEvaluated.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
   const letOthersRun = longLoop();
   for (const policy of objects) {
@@ -135,7 +137,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
       ],
       patched: policy.kind === 'TolerationPolicy' ? patchedBy(policy.name) : [],
       findings,
-      now: new Date(),
+      now,
     });
     policies.push({ policy, status, violators: findings?.violators ?? [] });
   }
@@ -174,13 +176,13 @@ async function nodesByPolicy(
   return selected;
 }
 
-function ignoring({ kind, name, inForce }: PolicyObject): ReportedProblem[] {
+function ignoredFieldProblems({ kind, name, inForce }: PolicyObject): ReportedProblem[] {
   if (!inForce || inForce.ignored.length === 0) return [];
   return [{ kind, policy: name, reason: UNKNOWN_FIELDS, message: ignoredText(inForce.ignored) }];
 }
 
 /** A problem of both policies: either may be the wrong one. */
-function contradicting(contradiction: Disagreement): ReportedProblem[] {
+function contradictionProblems(contradiction: Disagreement): ReportedProblem[] {
   const message = contradictionText(contradiction);
   return [contradiction.first, contradiction.second].map(({ policy: { kind, name } }) => ({
     kind,
@@ -190,7 +192,7 @@ function contradicting(contradiction: Disagreement): ReportedProblem[] {
   }));
 }
 
-function misspelled(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
+function misspelledKeyProblems(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
   return misspelledKeys(policy, keys).map((message) => ({
     kind: policy.kind,
     policy: policy.name,

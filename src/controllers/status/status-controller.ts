@@ -5,7 +5,7 @@ import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-pa
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
-import type { Reading, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
+import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
@@ -15,8 +15,8 @@ export interface PolicyStatusOptions {
   readonly client: ApiClient;
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
-  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & Reading;
-  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & Reading;
+  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & SyncState;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -81,6 +81,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       patchedBy,
       audit,
       violators,
+      now: new Date(),
     });
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
     count(evaluation);

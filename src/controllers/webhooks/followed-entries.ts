@@ -21,7 +21,7 @@ export interface FollowedEntries {
 
 /** @param audit takes every policy to be in mode Audit */
 export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log: Logger): FollowedEntries {
-  let complaints = '';
+  let lastWarning = '';
   let needed = neededBy(latest());
   let notBefore = 0;
 
@@ -38,14 +38,15 @@ export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log
 
   function neededBy(from: PolicySnapshot): NeededEntries {
     const entries = webhookEntries(from.policies, { audit });
-    complain(entries);
+    warnOfWidened(entries);
     return { entries, from };
   }
 
-  function complain(entries: readonly WebhookEntry[]): void {
+  function warnOfWidened(entries: readonly WebhookEntry[]): void {
     const widened = entries.flatMap(({ name, widened }) => (widened ? [`${name} (${widened})`] : []));
-    const now = widened.join(', ');
-    if (now !== complaints && now !== '') log.warn(`webhooks that are called more often than necessary: ${now}`);
-    complaints = now;
+    const warning = widened.join(', ');
+    if (warning !== lastWarning && warning !== '')
+      log.warn(`webhooks that are called more often than necessary: ${warning}`);
+    lastWarning = warning;
   }
 }

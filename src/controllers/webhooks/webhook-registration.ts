@@ -68,7 +68,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
       const reason = 'ServiceNotReachable';
       const unverified = why === undefined ? [] : reported('Ready', { status: 'True', reason, message });
       if (!policy.inForce || writer.isRegistered(versionInForce(policy) ?? '')) return unverified;
-      const fault = unread ?? writer.complaint();
+      const fault = unread ?? writer.problem();
       if (fault === undefined) return 'pending';
       const notRegistered = `the webhook is not registered for the policy: ${fault}`;
       return reported('Ready', { status: 'False', reason: 'NotRegistered', message: notRegistered });

@@ -65,7 +65,7 @@ export interface WebhookWriter {
   /** Whether the API server calls the webhooks for this version of a policy, by the configurations as last read and written. */
   isRegistered(version: string): boolean;
   /** Why the API server may not call all webhooks after the last run. Undefined if it calls them. */
-  complaint(): string | undefined;
+  problem(): string | undefined;
   /** Why the webhook was registered without a call over its Service, or undefined once such a call was answered. */
   unverified(): string | undefined;
   /** Calls the webhook over its Service, if it was registered without such a call. Throws nothing. */
@@ -76,7 +76,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   const { client, service, bundle, stored, log } = options;
   const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
   const registered = registeredVersions();
-  let complaint: string | undefined;
+  let problem: string | undefined;
   let unverified: string | undefined;
   let ownership: Ownership | undefined;
 
@@ -95,7 +95,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       try {
         await stored.read();
       } catch (error) {
-        complaint = (error as Error).message;
+        problem = (error as Error).message;
         throw error;
       }
       // Each time: a new installation creates another ClusterRole of that name.
@@ -122,12 +122,12 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
         });
       }
       const [fault] = faults;
-      complaint = fault?.message ?? differences[0];
+      problem = fault?.message ?? differences[0];
       if (fault) throw fault;
       return Math.min(CHECK_AGAIN_MS, ...waits);
     },
     isRegistered: registered.has,
-    complaint: () => complaint,
+    problem: () => problem,
     unverified: () => unverified,
     async verify() {
       if (unverified === undefined) return;

@@ -3,7 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import type { Controller, Run } from '../../../src/controllers/controller.ts';
-import { startPoolReview } from '../../../src/controllers/nodes/pool-review.ts';
+import { startPoolReview } from '../../../src/controllers/node-pools/pool-review.ts';
 import { createReports } from '../../../src/controllers/reports.ts';
 import { startPolicyStatus } from '../../../src/controllers/status/status-controller.ts';
 import { createSubject } from '../../../src/runtime/source.ts';

@@ -1,8 +1,8 @@
-import type { Reading } from '../../../src/controllers/cluster-watches.ts';
+import type { SyncState } from '../../../src/controllers/cluster-watches.ts';
 import { createSubject } from '../../../src/runtime/source.ts';
 
 /** A kind of which everything is known. */
-export const ALL_READ: Reading = {
+export const ALL_READ: SyncState = {
   synced: Promise.resolve(),
   isSynced: () => true,
   isRefused: () => false,

@@ -115,7 +115,9 @@ export function startRunningCluster(compiled: () => PolicySet) {
     change(key, edit);
   }
 
+  let apiTime = () => new Date();
   const client = {
+    now: () => apiTime(),
     async request(method: string, path: string, { body }: { body?: Patch['body'] } = {}) {
       if (path.endsWith('/selfsubjectreviews')) return { status: { userInfo: { uid: INSTALLATION } } };
       const [, namespace, name] = /namespaces\/([^/]+)\/daemonsets\/([^/]+)$/.exec(path) ?? [];
@@ -211,6 +213,10 @@ export function startRunningCluster(compiled: () => PolicySet) {
     permit(may: boolean | undefined) {
       permitted = may;
       rightChanges.next();
+    },
+    /** The clock of the API server, from now on. */
+    setApiTime(time: () => Date) {
+      apiTime = time;
     },
     /** From now on, the cache keeps the DaemonSet as it is. */
     makeUnreadable: (key: string) => void unreadable.add(key),

@@ -38,7 +38,7 @@ const PATCH_CASES: readonly PatchCase[] = [
   { why: 'it is due', blockedBy: undefined, isAwaiting: true },
   {
     why: 'it has all tolerations, and is not healthy',
-    of: { lacks: [], rollout: { stable: false, stalled: true } },
+    of: { missing: [], rollout: { stable: false, stalled: true } },
     blockedBy: 'NothingMissing',
     isAwaiting: false,
   },
@@ -85,7 +85,7 @@ const PATCH_CASES: readonly PatchCase[] = [
 ];
 
 const DUE: PatchCandidate = {
-  lacks: ['gpu:NoSchedule'],
+  missing: ['gpu:NoSchedule'],
   isUndone: false,
   tooManyTolerations: false,
   rollout: { stable: true, stalled: false },

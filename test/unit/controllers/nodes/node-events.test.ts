@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
+import { eventsOfLoss } from '../../../../src/controllers/nodes/node-events.ts';
 import type { BlockedBy, Loss } from '../../../../src/judge/node-drift.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { driftOf, nodeOf, type Policies, rule } from '../../judge/node-drifts.ts';

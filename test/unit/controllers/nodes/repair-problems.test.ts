@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
+import type { Refusal } from '../../../../src/controllers/nodes/refusals.ts';
 import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-problems.ts';
 import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import type { Loss } from '../../../../src/judge/node-drift.ts';
@@ -27,10 +28,10 @@ function track(managers: readonly string[] = ['nodectl']) {
 
 it('the other writer of a taint in conflict is read once, and named in every policy that misses it', async () => {
   const { problems, request, onChange } = track();
-  await problems.inConflict('n1', conflictsOf(['dedicated'], 'a'));
+  await problems.setConflicts('n1', conflictsOf(['dedicated'], 'a'));
   expect(problems.otherWriterOf('n1', gpu)).toBe('field manager "nodectl" (Update)');
   expect(onChange).toHaveBeenCalledTimes(1);
-  for (let time = 0; time < 2; time++) await problems.inConflict('n1', conflictsOf(['dedicated'], 'a', 'b'));
+  for (let time = 0; time < 2; time++) await problems.setConflicts('n1', conflictsOf(['dedicated'], 'a', 'b'));
   expect(request.mock.calls).toEqual([['GET', '/api/v1/nodes/n1', {}]]);
   expect(onChange).toHaveBeenCalledTimes(2);
 
@@ -45,7 +46,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
 it('a message names only so many taints, and no writer where none is known', async () => {
   const { problems } = track([]);
   const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
-  await problems.inConflict('n1', conflictsOf(keys, 'p'));
+  await problems.setConflicts('n1', conflictsOf(keys, 'p'));
   expect(problems.otherWriterOf('n1', { ...gpu, key: 'k0' })).toBeUndefined();
   const [{ message = '' } = {}] = problems.list();
   expect(message).toMatch(/: taint k0=gpu:NoSchedule of node n1, .*k3=gpu:NoSchedule of node n1, and 16 more$/);
@@ -62,7 +63,7 @@ it('taints that would evict pods are reported by each policy, with the commands 
     evicting('b', { taint: { key: 'also', value: 'x', effect: 'NoExecute' } }),
     evicting('c', { blockedBy: 'Conflict' }),
   ];
-  for (let time = 0; time < 2; time++) problems.withoutEvicting('n1', [gpu], losses);
+  for (let time = 0; time < 2; time++) problems.setWouldEvict('n1', [gpu], losses);
   expect(onChange).toHaveBeenCalledTimes(1);
   expect(problems.has('n1')).toBe(true);
   const message = (command: string) =>
@@ -74,12 +75,12 @@ it('taints that would evict pods are reported by each policy, with the commands 
     })),
   );
 
-  problems.withoutEvicting('n1', [{ ...taint, value: 'y' }], [evicting('a')]);
+  problems.setWouldEvict('n1', [{ ...taint, value: 'y' }], [evicting('a')]);
   expect(problems.list().map((one) => one.message)).toEqual([message('--overwrite node n1 out:NoExecute')]);
 
-  problems.withoutEvicting('n1', [gpu], []);
+  problems.setWouldEvict('n1', [gpu], []);
   expect({ has: problems.has('n1'), list: problems.list() }).toEqual({ has: false, list: [] });
-  problems.withoutEvicting('n1', [gpu], losses);
+  problems.setWouldEvict('n1', [gpu], losses);
   kept.forget('n1');
   expect(problems.list()).toEqual([]);
   expect(onChange).toHaveBeenCalledTimes(4);
@@ -87,10 +88,10 @@ it('taints that would evict pods are reported by each policy, with the commands 
 
 it('a conflict that ends is no problem any more', async () => {
   const { problems, onChange } = track();
-  await problems.inConflict('n1', conflictsOf(['dedicated'], 'p'));
+  await problems.setConflicts('n1', conflictsOf(['dedicated'], 'p'));
   expect(problems.has('n1')).toBe(true);
   onChange.mockClear();
-  await problems.inConflict('n1', new Map());
+  await problems.setConflicts('n1', new Map());
   expect(problems.list()).toEqual([]);
   expect(problems.has('n1')).toBe(false);
   expect(problems.otherWriterOf('n1', gpu)).toBeUndefined();
@@ -100,22 +101,25 @@ it('a conflict that ends is no problem any more', async () => {
 it('a refusal ends with a write of what was refused, also while the taints of another policy are left to another writer', () => {
   const { problems } = track();
   const lossOf = (policy: string) => ({ policy: { name: policy } }) as unknown as Loss;
-  const refusal = { status: 403, reason: 'Forbidden', message: 'not allowed' };
-  problems.refused('n1', [lossOf('q')], refusal);
-  problems.notRefused('n1', ['q']);
+  const refusal = { kind: 'Refused', error: { status: 403, reason: 'Forbidden', message: 'not allowed' } } as const;
+  problems.setRefusal('n1', [lossOf('q')], refusal);
+  problems.clearRefusal('n1', ['q']);
   expect(problems.list()).toMatchObject([{ policy: 'q', reason: 'RepairRefused' }]);
-  problems.notRefused('n1', ['p']);
+  problems.clearRefusal('n1', ['p']);
   expect(problems.list()).toEqual([]);
 });
 
 it('what a webhook undoes is named as it is now, and an equal refusal by its first message', () => {
   const { problems } = track();
   const loss = { policy: { name: 'p' } } as unknown as Loss;
-  const messagesOf = (reason: string) =>
+  const messagesOf = (refusalOf: (message: string) => Refusal) =>
     ['first', 'second'].map((message) => {
-      problems.refused('n1', [loss], { status: 200, reason, message });
+      problems.setRefusal('n1', [loss], refusalOf(message));
       return problems.list()[0]?.message;
     });
-  expect(messagesOf('Forbidden')).toEqual(Array(2).fill('missing taints cannot be set: first'));
-  expect(messagesOf('Undone')).toEqual(['first', 'second'].map((text) => `missing taints cannot be set: ${text}`));
+  const refused = (message: string) =>
+    ({ kind: 'Refused', error: { status: 403, reason: 'Forbidden', message } }) as const;
+  expect(messagesOf(refused)).toEqual(Array(2).fill('missing taints cannot be set: first'));
+  const undone = (message: string) => ({ kind: 'Undone', message }) as const;
+  expect(messagesOf(undone)).toEqual(['first', 'second'].map((text) => `missing taints cannot be set: ${text}`));
 });

@@ -11,13 +11,13 @@ const CNI = { namespace: 'kube-system', name: 'cni' };
 const nodes = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
 const BY_DAEMON_SET = '/api/v1/namespaces/kube-system/pods?app=cni';
 
-const pod = (node: string, ready = false) => ({
+const pod = (node: string, ready = false, daemonSet = 'cni') => ({
   metadata: {
     namespace: 'kube-system',
-    name: `cni-${node}`,
-    labels: { app: 'cni' },
+    name: `${daemonSet}-${node}`,
+    labels: { app: daemonSet },
     creationTimestamp: '2026-11-22T12:00:00Z',
-    ownerReferences: [{ controller: true, kind: 'DaemonSet', name: 'cni', uid: 'cni-uid' }],
+    ownerReferences: [{ controller: true, kind: 'DaemonSet', name: daemonSet, uid: `${daemonSet}-uid` }],
   },
   spec: { nodeName: node },
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
@@ -113,6 +113,73 @@ describe('the pods of new nodes', () => {
     now.mockReturnValue(300_000);
     // One that waits since then keeps its watch.
     expect(['n1', 'n2'].map((node) => readyOn(node, createdAt))).toEqual([[true], []]);
+    await pods.stop();
+  });
+
+  it('are listed after half a minute without one: an API server whose clock is behind made an older node count as new', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, onChange, pods, daemonSet, readyOn } = start();
+    const createdAt = Date.now() - 30_000;
+    api.put(pod('n1', true));
+    api.setBehind(60_000);
+    pods.watchNew([daemonSet]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(readyOn('n1', createdAt)).toEqual([]);
+    onChange.mockClear();
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect([onChange.mock.calls, readyOn('n1', createdAt)]).toEqual([[], []]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(onChange.mock.calls).toEqual([['n1']]);
+    expect(readyOn('n1', createdAt)).toBe('Unread');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(readyOn('n1', createdAt)).toEqual([true]);
+    expect(api.requests.at(-1)).toBe('STREAM /api/v1/pods?spec.nodeName=n1');
+    await pods.stop();
+  });
+
+  it('are listed also if only those of one of its DaemonSets are missing', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, onChange, pods, daemonSet, daemonSets, readyOn } = start();
+    const agent = daemonSetOf('agent', 0);
+    daemonSets.set('agent', agent);
+    const createdAt = Date.now() + LATER_MS;
+    const awaited = [CNI, { ...CNI, name: 'agent' }];
+    pods.watchNew([daemonSet, agent]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(['n1', 'n2'].map((node) => readyOn(node, createdAt, awaited))).toEqual([[], []]);
+    api.put(pod('n1', true));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(readyOn('n1', createdAt, awaited)).toEqual([true]);
+    // It no longer waits.
+    pods.end('n2');
+    onChange.mockClear();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(onChange.mock.calls).toEqual([['n1']]);
+    await pods.stop();
+  });
+
+  it('are listed also if another taint of the node waits for a DaemonSet whose pod is known', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { api, pods, daemonSet, daemonSets, readyOn } = start();
+    const agent = daemonSetOf('agent', 0);
+    daemonSets.set('agent', agent);
+    const createdAt = Date.now() + LATER_MS;
+    const step = () => ['agent', 'cni'].map((name) => readyOn('n1', createdAt, [{ ...CNI, name }]));
+    api.put(pod('n1', true));
+    pods.watchNew([daemonSet, agent]);
+    await vi.advanceTimersByTimeAsync(0);
+    api.put(pod('n1', false, 'agent'));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(step()).toEqual([[false], []]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(step()).toEqual([[false], []]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(step()).toEqual([[false], 'Unread']);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(step()[1]).toContain(true);
     await pods.stop();
   });
 

@@ -33,12 +33,13 @@ export function watchedObjects() {
   const requests: string[] = [];
   let refusal: number | undefined;
   let version = 1;
+  let behindMs = 0;
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
   const run: Run = { signal: stopping.signal, metrics: createMetrics('test'), log: captureLog().log };
 
   const client: Pick<ApiClient, 'request' | 'lines' | 'now'> = {
-    now: () => new Date(),
+    now: () => new Date(Date.now() - behindMs),
     async request<T>(method: string, path: string, { query = {} }: { readonly query?: Query | undefined } = {}) {
       requests.push(`LIST ${path}?${selectorOf(query)}`);
       if (refusal !== undefined) throw new ApiError(method, path, refusal, 'no', '');
@@ -92,6 +93,10 @@ export function watchedObjects() {
     requests,
     /** How many watches are open. */
     watching: () => watches.size,
+    /** From now on, the clock of the API server is behind by so many milliseconds. */
+    setBehind(ms: number) {
+      behindMs = ms;
+    },
     /** The status of all requests from now on; undefined: as it is. */
     refuse(status: number | undefined) {
       refusal = status;

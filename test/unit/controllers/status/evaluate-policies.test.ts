@@ -50,6 +50,7 @@ async function evaluated(cluster: Cluster, report: Report, isRead: (source: Comp
     patchedBy: () => [],
     audit: false,
     violators: new Map(),
+    now: new Date(),
   });
   return {
     statuses: new Map(policies.map(({ policy: { kind, name }, status }) => [`${kind} ${name}`, status])),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { poolReview } from '../../../../src/controllers/nodes/pool-review.ts';
+import { poolReview } from '../../../../src/controllers/node-pools/pool-review.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
@@ -9,7 +9,7 @@ import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
-import { nodeEntry } from './node-entries.ts';
+import { nodeEntry } from '../nodes/node-entries.ts';
 
 const PRESENT = rule('Restore', { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' });
 const NODE_POOLS = '/apis/karpenter.sh/v1/nodepools';

@@ -12,14 +12,14 @@ import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { PerNode } from './per-node.ts';
+import { recordOnNode } from './record-on-node.ts';
 import type { RepairProblems } from './repair-problems.ts';
-import { reportOnNode } from './report-on-node.ts';
 import type { TaintChanges } from './written-changes.ts';
 
 /** Entries of an annotation that an Event names. */
 const MAX_NAMED = 8;
 
-export interface NodeReportsOptions {
+export interface NodeEventsOptions {
   readonly kept: PerNode;
   readonly problems: Pick<RepairProblems, 'otherWriterOf'>;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -27,26 +27,26 @@ export interface NodeReportsOptions {
   readonly log: Logger;
 }
 
-/** Reports the repair of nodes: Events, log lines and counters. */
-export interface NodeReports {
-  /** Whether a problem of the node was reported that may have ended. */
+/** Records the repair of nodes: Events, log lines and counters. */
+export interface NodeEvents {
+  /** Whether a problem of the node was recorded that may have ended. */
   has(name: string): boolean;
-  /** Reports once for each loss why the taint is not set. */
-  staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
-  /** Reports once which startup taints the leader leaves to another writer. */
-  conflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
-  /** Reports the taints that a write has set, and the entries that it has deleted. */
-  written(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'ended'>): void;
+  /** Records once for each loss why the taint is not set. */
+  recordBlocked(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
+  /** Records once which startup taints the leader leaves to another writer. */
+  recordConflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
+  /** Records the taints that a write has set, and the entries that it has deleted. */
+  recordWritten(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'ended'>): void;
 }
 
-export function trackNodeReports({ kept, problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
-  /** The losses that were reported, by the name of the node. */
-  const reported = kept.map<ReadonlySet<string>>();
+export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: NodeEventsOptions): NodeEvents {
+  /** The losses that were recorded, by the name of the node. */
+  const recorded = kept.map<ReadonlySet<string>>();
   /** The same for startup taints that are left to another writer. */
-  const reportedConflicts = kept.map<ReadonlySet<string>>();
-  const report = reportOnNode(recordEvent, log);
+  const recordedConflicts = kept.map<ReadonlySet<string>>();
+  const record = recordOnNode(recordEvent, log);
   /** @returns what the Event on the Node says */
-  const reportLoss = (entry: Entry<ClusterNode>, loss: Loss): string => {
+  const recordLoss = (entry: Entry<ClusterNode>, loss: Loss): string => {
     const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
     const [onNode, onPolicy] = eventsOfLoss(nodeReference(entry), loss, otherWriter, otherValue(entry, loss));
     for (const event of [onNode, onPolicy]) recordEvent(event);
@@ -54,20 +54,20 @@ export function trackNodeReports({ kept, problems, recordEvent, metrics, log }: 
   };
 
   return {
-    has: (name) => reported.has(name) || reportedConflicts.has(name),
-    staying(entry, losses) {
-      const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined);
-      const before = reported.get(entry.name);
+    has: (name) => recorded.has(name) || recordedConflicts.has(name),
+    recordBlocked(entry, losses) {
+      const blocked = losses.filter(({ blockedBy }) => blockedBy !== undefined);
+      const before = recorded.get(entry.name);
       const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
-      for (const loss of staying) {
+      for (const loss of blocked) {
         if (before?.has(keyOf(loss))) continue;
         // The number of Events is limited: if many nodes lose taints, only the log has all of them.
-        log.warn(`Node ${entry.name}: ${reportLoss(entry, loss)}`);
+        log.warn(`Node ${entry.name}: ${recordLoss(entry, loss)}`);
       }
-      if (staying.length === 0) reported.delete(entry.name);
-      else reported.set(entry.name, new Set(staying.map(keyOf)));
+      if (blocked.length === 0) recorded.delete(entry.name);
+      else recorded.set(entry.name, new Set(blocked.map(keyOf)));
     },
-    conflicting(entry, conflicting) {
+    recordConflicting(entry, conflicting) {
       const notes = conflicting.map(({ taint, change }) => {
         if (change === 'setAgain') {
           return `pauses setting startup taint ${formatTaint(taint)} again: the boot ID of the node changes repeatedly`;
@@ -77,23 +77,23 @@ export function trackNodeReports({ kept, problems, recordEvent, metrics, log }: 
         const by = otherWriter === undefined ? '' : `, last by ${otherWriter}`;
         return `pauses ${pausing} startup taint ${formatTaint(taint)}: another writer ${opposing} it repeatedly${by}`;
       });
-      const before = reportedConflicts.get(entry.name);
+      const before = recordedConflicts.get(entry.name);
       for (const note of notes.filter((one) => !before?.has(one))) {
-        report(entry, { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note });
+        record(entry, { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note });
       }
-      if (notes.length === 0) reportedConflicts.delete(entry.name);
-      else reportedConflicts.set(entry.name, new Set(notes));
+      if (notes.length === 0) recordedConflicts.delete(entry.name);
+      else recordedConflicts.set(entry.name, new Set(notes));
     },
-    written(entry, { set, ended }) {
+    recordWritten(entry, { set, ended }) {
       for (const text of new Set(set.map(({ taint }) => formatTaint(taint)))) {
         log.info(`set taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(set.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
-      for (const loss of set) reportLoss(entry, loss);
+      for (const loss of set) recordLoss(entry, loss);
       if (ended.length === 0) return;
       const named = atMost(MAX_NAMED, ended.map(formatTaint)).join(', ');
       const note = `deleted entries of annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): the node has carried taints of these keys and effects for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`;
-      report(entry, { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note });
+      record(entry, { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note });
     },
   };
 }

@@ -2,13 +2,13 @@ import type { Logger } from 'pino';
 import { nodeReference } from '../../kubernetes/event.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 
-/** Reports something about a Node: an Event on it, and a line of the log. */
-export type ReportOnNode = (
+/** Records something about a Node: an Event on it, and a line of the log. */
+export type RecordOnNode = (
   node: { readonly name: string; readonly uid: string },
   event: Omit<RecordedEvent, 'regarding' | 'reviewed'>,
 ) => void;
 
-export function reportOnNode(recordEvent: (event: RecordedEvent) => void, log: Logger): ReportOnNode {
+export function recordOnNode(recordEvent: (event: RecordedEvent) => void, log: Logger): RecordOnNode {
   return (node, event) => {
     recordEvent({ regarding: nodeReference(node), ...event });
     log[event.type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${event.note}`);
