@@ -5,7 +5,7 @@ import { selfCheckReview } from '../cluster/installation/self-check-review.ts';
 import { type CniPod, listCniPodsOn } from '../cluster/nodes/node-pods.ts';
 import { openTunnel } from '../cluster/port-forward/tunnel.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
-import { openOrAborted } from '../runtime/pause.ts';
+import { openOrAborted } from '../runtime/abort.ts';
 import type { Check } from '../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';

@@ -6,7 +6,7 @@ import { viewPolicy } from '../../src/cluster/policies/policy-object.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
-import { orAborted } from '../../src/runtime/pause.ts';
+import { orAborted } from '../../src/runtime/abort.ts';
 import { createSubject } from '../../src/runtime/source.ts';
 import { captureLog } from './captured-log.ts';
 

@@ -6,7 +6,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isNotFound } from '../client/api-error.ts';
 import { findObject } from '../client/find-object.ts';
 import { listObjects } from '../watch/list-pages.ts';
-import type { ServiceRef } from './service-endpoint.ts';
+import type { ServiceRef } from './service-ref.ts';
 
 export function viewReplica(object: unknown): ReplicaPod {
   const pod = object as PodObject;

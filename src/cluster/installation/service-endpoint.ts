@@ -6,13 +6,7 @@ import { checkServerIdentity } from '../../certs/inspect.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { selfCheckReview } from './self-check-review.ts';
-
-/** The Service by which the API server calls the webhook. */
-export interface ServiceRef {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-}
+import { type ServiceRef, serverName } from './service-ref.ts';
 
 interface ServiceObject {
   readonly spec?: { readonly type?: string; readonly externalName?: string; readonly clusterIP?: string };
@@ -24,11 +18,6 @@ const CALL_TIMEOUT_MS = 3_000;
 /** The Service's address accepted no connection. The cause may be the network of this process, and not the Service. */
 export class ServiceUnreachableError extends Error {
   override name = 'ServiceUnreachableError';
-}
-
-/** The server name of the API server in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
-export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
-  return `${name}.${namespace}.svc`;
 }
 
 /**

@@ -1,18 +1,14 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
+import { startDeadline } from '../../runtime/deadline.ts';
 import { followFault } from '../../runtime/fault-log.ts';
-import { pause, startDeadline } from '../../runtime/pause.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isForbidden, isNotServed } from '../client/api-error.ts';
-import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
+import { createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
-import {
-  changedObject,
-  endsInitialEvents,
-  isExpired,
-  refusesInitialEvents,
-  takeEvent,
-  watchFault,
-} from './watch-events.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { changedObject, endsInitialEvents, isExpired, refusesInitialEvents, takeEvent } from './watch-events.ts';
+import { watchFault } from './watch-fault.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */

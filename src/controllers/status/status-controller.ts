@@ -4,7 +4,7 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-paths.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
-import { orAborted } from '../../runtime/pause.ts';
+import { orAborted } from '../../runtime/abort.ts';
 import type { Reading, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';

@@ -1,5 +1,5 @@
 import type { ConfigurationPhase, Webhook } from '../../cluster/admission-registration/webhook-configurations.ts';
-import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 
