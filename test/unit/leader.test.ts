@@ -36,7 +36,7 @@ function unanswered(signal: AbortSignal) {
     policies: {
       ...none,
       isComplete: () => true,
-      undefinedKinds: () => [],
+      kindsWithoutDefinition: () => [],
       unread: () => [],
       staleSince: () => undefined,
       snapshot: () => snapshot,

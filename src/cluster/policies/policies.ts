@@ -9,7 +9,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import type { Change, Entry } from '../watch/cached-objects.ts';
 import { listObjects } from '../watch/list-pages.ts';
 import { watchResource } from '../watch/watch-cache.ts';
-import { definitionOf, undefinedKinds } from './policy-definitions.ts';
+import { definitionOf, kindsWithoutDefinition } from './policy-definitions.ts';
 import {
   type PolicyInForce,
   type PolicyObject,
@@ -18,7 +18,7 @@ import {
   versionOf,
   viewPolicy,
 } from './policy-object.ts';
-import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from './policy-paths.ts';
+import { POLICY_KINDS, policiesPath } from './policy-paths.ts';
 
 /**
  * The current policies of these kinds.
@@ -28,9 +28,7 @@ export async function listPolicies(
   client: ApiClient,
   kinds: readonly PolicyKind[] = POLICY_KINDS,
 ): Promise<PolicyObject[]> {
-  const lists = kinds.map((kind) =>
-    listObjects(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object)),
-  );
+  const lists = kinds.map((kind) => listObjects(client, policiesPath(kind), (object) => viewPolicy(kind, object)));
   return (await Promise.all(lists)).flat();
 }
 
@@ -57,7 +55,7 @@ export interface ClusterPolicies {
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
   /** The kinds without a CustomResourceDefinition. They have no policies. */
-  undefinedKinds(): readonly PolicyKind[];
+  kindsWithoutDefinition(): readonly PolicyKind[];
   /** The kinds that could not be read yet, and why. */
   unread(): readonly { readonly kind: PolicyKind; readonly problem: string }[];
   /** Whether the kind is watched, and a usable spec of each policy of the kind is known. */
@@ -123,10 +121,10 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     changes,
     statusChanges,
     objects,
-    undefinedKinds: () => kinds.filter(({ isUndefined }) => isUndefined()).map(({ kind }) => kind),
+    kindsWithoutDefinition: () => kinds.filter(({ hasNoDefinition }) => hasNoDefinition()).map(({ kind }) => kind),
     unread: () =>
       kinds
-        .filter(({ cache, isUndefined }) => !cache.isSynced() && !isUndefined())
+        .filter(({ cache, hasNoDefinition }) => !cache.isSynced() && !hasNoDefinition())
         .map(({ kind, problem }) => ({ kind, problem: problem() })),
     stop() {
       stopping.abort();
@@ -136,11 +134,11 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
 
   function followKind(kind: PolicyKind) {
     let problem = 'not read yet';
-    let isUndefined = false;
+    let hasNoDefinition = false;
     let isChecking = false;
     const cache = watchResource({
       client,
-      path: `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`,
+      path: policiesPath(kind),
       project(object) {
         const policy = viewPolicy(kind, object, inForce.get((object as { metadata: { uid: string } }).metadata.uid));
         if (policy.inForce) inForce.set(policy.uid, policy.inForce);
@@ -162,8 +160,8 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     const none = Promise.withResolvers<void>();
     cache.synced.then(
       () => {
-        if (isUndefined) {
-          isUndefined = false;
+        if (hasNoDefinition) {
+          hasNoDefinition = false;
           log.info(`CustomResourceDefinition ${definitionOf(kind)} exists now`);
         }
         if (isListed) compile();
@@ -175,7 +173,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       cache,
       known: Promise.race([cache.synced, none.promise]),
       problem: () => problem,
-      isUndefined: () => isUndefined,
+      hasNoDefinition: () => hasNoDefinition,
     };
 
     /** Until the kind is read, or certainly has no definition. */
@@ -183,16 +181,16 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       if (isChecking || cache.isSynced()) return;
       isChecking = true;
       const { signal } = stopping;
-      while (!signal.aborted && !cache.isSynced() && !isUndefined) {
+      while (!signal.aborted && !cache.isSynced() && !hasNoDefinition) {
         try {
-          isUndefined = (await undefinedKinds(client)).includes(kind) && !cache.isSynced();
+          hasNoDefinition = (await kindsWithoutDefinition(client)).includes(kind) && !cache.isSynced();
         } catch (error) {
           log.debug(`cannot find out whether ${definitionOf(kind)} exists: ${messageOf(error)}`);
         }
-        if (!isUndefined) await pause(CHECK_DEFINITION_MS, signal);
+        if (!hasNoDefinition) await pause(CHECK_DEFINITION_MS, signal);
       }
       isChecking = false;
-      if (!isUndefined) return;
+      if (!hasNoDefinition) return;
       log.warn(`CustomResourceDefinition ${definitionOf(kind)} does not exist: no ${kind} is in force`);
       none.resolve();
     }

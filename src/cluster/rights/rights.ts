@@ -1,4 +1,5 @@
 import type { OptionalRight } from '../../policy/asked-rights.ts';
+import { POLICY_API_GROUP } from '../../policy/policy.ts';
 import { NATIVE_RESOURCES } from '../admission-registration/native-policies.ts';
 import { CONFIGURATIONS } from '../admission-registration/webhook-configurations.ts';
 import { POLICY_RESOURCES } from '../policies/policy-paths.ts';
@@ -41,20 +42,20 @@ const NATIVES = Object.values(NATIVE_RESOURCES);
 export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly NeededRule[]>> = {
   cluster: [
     {
-      group: 'taintkeeper.dev',
+      group: POLICY_API_GROUP,
       resources: POLICIES,
       verbs: ['get', 'list', 'watch'],
       why: 'taintkeeper enforces the policies.',
     },
     {
-      group: 'taintkeeper.dev',
+      group: POLICY_API_GROUP,
       resources: POLICIES,
       verbs: ['create'],
       only: 'defaultPolicies',
       why: 'The leader creates the default policies.',
     },
     {
-      group: 'taintkeeper.dev',
+      group: POLICY_API_GROUP,
       resources: POLICIES.map((resource) => `${resource}/status`),
       verbs: ['patch'],
       why: 'The leader writes into their status what they match, and whether they are in force.',

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-paths.ts';
+import { policiesPath } from '../../cluster/policies/policy-paths.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/abort.ts';
@@ -114,7 +114,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     try {
       const answer = await client.request<{ status?: unknown } | undefined>(
         'PATCH',
-        `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`,
+        `${policiesPath(kind)}/${name}/status`,
         {
           contentType: 'application/json-patch+json',
           body: [
