@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers';
 import { checkServerIdentity } from '../../certs/inspect.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { selfCheckReview } from './self-check-review.ts';
 import { type ServiceRef, serverName } from './service-ref.ts';
 
@@ -62,7 +63,7 @@ export async function callOverService(
 }
 
 async function serviceHost(client: ApiClient, { namespace, name }: ServiceRef): Promise<string> {
-  const { spec } = await client.request<ServiceObject>('GET', `/api/v1/namespaces/${namespace}/services/${name}`);
+  const { spec } = await client.request<ServiceObject>('GET', namespacedPath('/api/v1', namespace, 'services', name));
   if (spec?.type === 'ExternalName' && spec.externalName) return spec.externalName;
   if (spec?.clusterIP && spec.clusterIP !== 'None') return spec.clusterIP;
   throw new Error(`Service ${namespace}/${name} has no cluster IP: the API server cannot call a webhook through it`);

@@ -3,6 +3,7 @@ import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import { conditionOf, isFinished, isTerminating, type PodObject, podOwner } from '../../objects/pod-object.ts';
 import { type PlacedPod, type Placement, type PodState, placementOf } from '../../scheduling/placement.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { listObjects } from '../watch/list-pages.ts';
 
 /** What identifies the pods of a DaemonSet. */
@@ -21,7 +22,7 @@ const MAX_SELECTOR_LENGTH = 16_384;
  * @throws ApiError, with status 403 where pods may not be listed
  */
 export async function readPlacement(client: ApiClient, owner: DaemonPodOwner): Promise<Placement> {
-  const path = `/api/v1/namespaces/${owner.namespace}/pods`;
+  const path = namespacedPath('/api/v1', owner.namespace, 'pods');
   const labelSelector = formatSelector(owner.selector);
   const query = labelSelector.length > MAX_SELECTOR_LENGTH ? {} : { labelSelector };
   const pods = await listObjects(client, path, (pod) => viewPlacedPod(pod, owner.uid), query);
