@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { policiesPath } from '../../cluster/policies/policy-paths.ts';
 import { parseDocuments } from '../../files/documents.ts';
 import { policyAt } from '../../files/policy-files.ts';
@@ -31,7 +32,7 @@ interface ConfigMap {
  */
 export function startDefaultPolicies(run: Run, { client, namespace, configMap }: DefaultPoliciesOptions): Controller {
   const { log } = run;
-  const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
+  const path = namespacedPath('/api/v1', namespace, 'configmaps', configMap);
   /** The problems of entries that were logged: each is logged once. */
   let logged = new Set<string>();
   return startController(run, 'default-policies', reconcile);
