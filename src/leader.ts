@@ -4,7 +4,7 @@ import type { CertificateKeeper } from './certs/certificate-keeper.ts';
 import type { RegisteredWebhooks } from './cluster/admission-registration/webhook-configurations.ts';
 import type { CertificateSecret } from './cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
-import type { ServiceRef } from './cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from './cluster/installation/service-ref.ts';
 import type { ClusterPolicies } from './cluster/policies/policies.ts';
 import { startBackstop } from './controllers/backstop/backstop-controller.ts';
 import { startCertificateRotation } from './controllers/certificates/certificate-rotation.ts';

@@ -1,11 +1,14 @@
 import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
 import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
-import type { ObjectReference } from '../kubernetes/event.ts';
-import { valueAt } from '../kubernetes/json.ts';
 import { eventsOnBoth } from '../policy/policy-events.ts';
 import type { RecordedEvent } from '../policy/recorded-event.ts';
 import { type AdmissionRequest, shownUser } from './admission-review.ts';
 import type { Judgement } from './judge-request.ts';
+import { objectOf, uidOf } from './request-object.ts';
+
+/** What a policy guards on objects of the kind. */
+const GUARDED = { Node: 'Taint', DaemonSet: 'Toleration' } as const;
+type Guarded = (typeof GUARDED)[keyof typeof GUARDED];
 
 /** The parts of an Event that depend on the outcome. */
 interface Wording {
@@ -37,20 +40,19 @@ export function eventsOf(
   const reviewed = { ...object, uid };
   const confirmation = request.operation === 'CREATE' ? {} : { reviewed };
   const user = shownUser(request);
+  const what = GUARDED[kind];
   return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
-    const wording = wordingOf(first, kind);
+    const wording = wordingOf(first, what);
     const { said, byUser } = wording;
-    const what = kind === 'Node' ? 'taint' : 'toleration';
-    const note = `${said} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
+    const note = `${said} ${what.toLowerCase()} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
     const policy = { kind: first.policyKind, name: first.policy };
     return eventsOnBoth(reviewed, policy, wording, note).map((event) => ({ ...event, ...confirmation }));
   });
 }
 
-function wordingOf(violation: Violation, kind: 'Node' | 'DaemonSet'): Wording {
+function wordingOf(violation: Violation, what: Guarded): Wording {
   const { change, result, audit } = violation;
-  const what = kind === 'Node' ? 'Taint' : 'Toleration';
   return {
     type: isWarning(violation) ? 'Warning' : 'Normal',
     ...eventOf(violation, what),
@@ -60,7 +62,7 @@ function wordingOf(violation: Violation, kind: 'Node' | 'DaemonSet'): Wording {
   };
 }
 
-function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
+function actionOf(result: Result, what: Guarded): string {
   switch (result) {
     case 'Denied':
       return 'DenyRequest';
@@ -74,44 +76,4 @@ function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
     case 'Reported':
       return 'AllowRequest';
   }
-}
-
-/**
- * The object that an allowed request creates, if all goes well: the API server then asks other webhooks, and refuses the name of an existing
- * object. Undefined for other requests, for dry runs, and for an object whose name the API server generates.
- */
-export function objectToCreate(
-  request: AdmissionRequest,
-  { kind, decision }: Pick<Judgement, 'kind' | 'decision'>,
-): ObjectReference | undefined {
-  const { operation, dryRun } = request;
-  if (operation !== 'CREATE' || dryRun || kind === undefined || decision.action === 'deny') return undefined;
-  return objectOf(request, kind);
-}
-
-/** The object of the request, without its uid. Undefined if its name is not known. */
-function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): ObjectReference | undefined {
-  // A node has no namespace, whatever the review says.
-  const namespace = kind === 'Node' ? '' : request.namespace;
-  const name = nameOf(request);
-  if (!name || !(namespace || kind === 'Node')) return undefined;
-  return {
-    apiVersion: kind === 'Node' ? 'v1' : 'apps/v1',
-    kind,
-    name,
-    ...(namespace ? { namespace } : {}),
-  };
-}
-
-/** The name of the request's object. Empty if the API server still has to generate it. */
-export function nameOf({ name, object }: AdmissionRequest): string {
-  return name || text(valueAt(object, ['metadata', 'name']));
-}
-
-function uidOf(object: unknown): string {
-  return text(valueAt(object, ['metadata', 'uid']));
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -4,6 +4,7 @@ import type { ApiError } from '../cluster/client/api-error.ts';
 import { OWN_SECRET } from '../cluster/installation/own-names.ts';
 import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import { InputError } from '../files/text-files.ts';
+import { POLICY_API_GROUP } from '../policy/policy.ts';
 
 /** A rule of RBAC. */
 export interface RoleRule {
@@ -29,7 +30,7 @@ const core = rulesOf('');
 const apps = rulesOf('apps');
 const batch = rulesOf('batch');
 const storage = rulesOf('storage.k8s.io');
-const own = rulesOf('taintkeeper.dev');
+const own = rulesOf(POLICY_API_GROUP);
 
 const EVENTS: RoleRule = { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] };
 const CERTIFICATES = { apiGroups: [''], resources: ['secrets'], resourceNames: [OWN_SECRET] };

@@ -2,7 +2,7 @@ import type { Change, ObjectName } from '../cluster/watch/cached-objects.ts';
 import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/watch/cluster-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
-import { orAborted } from '../runtime/pause.ts';
+import { orAborted } from '../runtime/abort.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';
 

@@ -20,7 +20,8 @@ import {
   TolerationRestrictionSpecSchema,
 } from './toleration-restriction.ts';
 
-export const POLICY_API_VERSION = 'taintkeeper.dev/v1alpha1';
+export const POLICY_API_GROUP = 'taintkeeper.dev';
+export const POLICY_API_VERSION = `${POLICY_API_GROUP}/v1alpha1` as const;
 
 export interface TaintPolicy {
   readonly kind: 'TaintPolicy';

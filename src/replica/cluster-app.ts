@@ -7,7 +7,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { followCreations } from '../cluster/events/creations.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { OWN_SERVICE } from '../cluster/installation/own-names.ts';
-import { serverName } from '../cluster/installation/service-endpoint.ts';
+import { serverName } from '../cluster/installation/service-ref.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import { type Leadership, leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
 import { watchPolicies } from '../cluster/policies/policies.ts';

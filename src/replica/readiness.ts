@@ -81,12 +81,12 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
   const invalid = policies.objects().filter(({ result }) => !result.ok);
   const stale = staleSince && `, as of ${staleSince.toISOString()}: nothing was heard from the API server since`;
   const unusable = invalid.length > 0 && `; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`;
-  const missing = policies.undefinedKinds().map(definitionOf);
-  const undefinedText = missing.length > 0 && `; no CustomResourceDefinition ${missing.join(', ')}`;
+  const missing = policies.kindsWithoutDefinition().map(definitionOf);
+  const noDefinitionText = missing.length > 0 && `; no CustomResourceDefinition ${missing.join(', ')}`;
   return {
     name,
-    state: stale || unusable || undefinedText ? 'degraded' : 'ok',
-    detail: `${inForce}${stale || ''}${unusable || ''}${undefinedText || ''}`,
+    state: stale || unusable || noDefinitionText ? 'degraded' : 'ok',
+    detail: `${inForce}${stale || ''}${unusable || ''}${noDefinitionText || ''}`,
   };
 }
 

@@ -3,7 +3,7 @@ export function oncePer<Key extends object, Result>(make: (key: Key) => Result):
   const made = new WeakMap<Key, Result>();
   return (key) => {
     const known = made.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined || made.has(key)) return known as Result;
     const result = make(key);
     made.set(key, result);
     return result;

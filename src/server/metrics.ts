@@ -13,7 +13,7 @@ export interface AdmissionMetrics {
   /** @param seconds since the request was complete; undefined if its body was not read */
   requestAnswered(phase: Phase, result: RequestResult, seconds?: number): void;
   dryRunAnswered(phase: Phase): void;
-  /** @param count the number of requests that differ only in their object; 1 by default */
+  /** @param count the number of violations of the same policy and outcome; 1 by default */
   violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
   policiesLoaded(counts: Record<PolicyKind, number>): void;
   policiesRefused(): void;

@@ -6,7 +6,7 @@ import {
   nestedTooDeep,
 } from '../admission/admission-review.ts';
 import { type Judgement, judgeRequest } from '../admission/judge-request.ts';
-import { nameOf, objectToCreate } from '../admission/request-events.ts';
+import { nameOf, objectToCreate } from '../admission/request-object.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { groupViolations, type Phase } from '../judge/decision.ts';
 import { judgeTooLarge } from '../judge/request/too-large.ts';

@@ -458,8 +458,8 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
 
   it('who may do nothing learns what it was that could not be read', async () => {
     const nobody = await look({ name: 'nobody', groups: [] });
-    const { builtin: _, installation: __, version, nodePools, undefinedKinds, ...others } = nobody;
-    expect([version, undefinedKinds]).toMatchObject([{ ok: true }, { ok: true }]);
+    const { builtin: _, installation: __, version, nodePools, kindsWithoutDefinition, ...others } = nobody;
+    expect([version, kindsWithoutDefinition]).toMatchObject([{ ok: true }, { ok: true }]);
     // Whether their APIs are served, everybody may ask: none is here.
     expect(nodePools).toMatchObject({ ok: true, value: { apis: [] } });
     for (const reading of Object.values(others)) expect(reading).toMatchObject({ ok: false, status: 403 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { serverName } from '../../src/cluster/installation/service-endpoint.ts';
+import { serverName } from '../../src/cluster/installation/service-ref.ts';
 import type { CheckResult } from '../../src/doctor/check.ts';
 import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

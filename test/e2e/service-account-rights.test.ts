@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type GrantingValue, INSTALL, NAMESPACE, RIGHTS } from '../../scripts/chart.ts';
-import { ownUid } from '../../src/cluster/rights/rights.ts';
+import { ownUid } from '../../src/cluster/rights/access-review.ts';
 import { JSON_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, serviceAccount } from '../control-plane/users.ts';

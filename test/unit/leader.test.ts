@@ -6,7 +6,7 @@ import { viewPolicy } from '../../src/cluster/policies/policy-object.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
-import { orAborted } from '../../src/runtime/pause.ts';
+import { orAborted } from '../../src/runtime/abort.ts';
 import { createSubject } from '../../src/runtime/source.ts';
 import { captureLog } from './captured-log.ts';
 
@@ -36,7 +36,7 @@ function unanswered(signal: AbortSignal) {
     policies: {
       ...none,
       isComplete: () => true,
-      undefinedKinds: () => [],
+      kindsWithoutDefinition: () => [],
       unread: () => [],
       staleSince: () => undefined,
       snapshot: () => snapshot,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { SecretRef } from '../../cluster/certificates/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { OWN_SERVICE } from '../../cluster/installation/own-names.ts';
-import { serverName } from '../../cluster/installation/service-endpoint.ts';
+import { serverName } from '../../cluster/installation/service-ref.ts';
 import { atCluster, CLUSTER_OPTIONS, type ClusterOptions, namespaceFor } from '../cluster-options.ts';
 
 /** The certificates of one taintkeeper in a cluster. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import { patchIfUnchanged } from '../../cluster/client/conditional-patch.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/text.ts';
@@ -160,5 +161,7 @@ async function rolledOut(
 const REST_STAYS = 'what comes after is left as it is';
 
 function pathOf({ resource, namespace, name }: Leftover): string {
-  return resource === 'nodes' ? `/api/v1/nodes/${name}` : `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+  return resource === 'nodes'
+    ? `/api/v1/nodes/${name}`
+    : namespacedPath('/apis/apps/v1', namespace, 'daemonsets', name);
 }

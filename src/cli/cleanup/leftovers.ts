@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
 import { listPolicies } from '../../cluster/policies/policies.ts';
-import { undefinedKinds } from '../../cluster/policies/policy-definitions.ts';
+import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import {
   type ClusterDaemonSet,
@@ -93,7 +93,7 @@ async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[]> {
   } catch (error) {
     if (!(isForbidden(error) || isNotServed(error))) throw error;
     // RBAC also refuses lists of kinds that are not served.
-    if ((await undefinedKinds(client)).includes('TaintPolicy')) return [];
+    if ((await kindsWithoutDefinition(client)).includes('TaintPolicy')) return [];
     if (!isForbidden(error)) throw error;
     throw missingRightError('cleanup', 'which startup taints are left', error);
   }

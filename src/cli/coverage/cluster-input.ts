@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
-import { type DaemonPodOwner, listDaemonPods } from '../../cluster/nodes/daemon-pods.ts';
+import { type DaemonPodOwner, readPlacement } from '../../cluster/nodes/daemon-pods.ts';
 import { listNodes } from '../../cluster/nodes/nodes.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policies/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -118,7 +118,7 @@ async function readPlacements(
   const work = async () => {
     for (const { daemonSet, owner } of waiting) {
       try {
-        placements.set(daemonSet, await listDaemonPods(client, owner));
+        placements.set(daemonSet, await readPlacement(client, owner));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         refused.set(owner.namespace, error.message);

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { WORKLOAD_KINDS, type Workload, type WorkloadKind } from '../../coverage/workload.ts';
 import type { SourceDocument } from '../../files/documents.ts';
@@ -43,7 +44,5 @@ export async function listWorkloads(
 /** The lists of a resource in these namespaces; in all of them if there are none, or patterns. */
 export function pathsOf(apiVersion: string, resource: string, namespaces: readonly string[]): string[] {
   if (namespaces.length === 0 || namespaces.some(isPattern)) return [`/apis/${apiVersion}/${resource}`];
-  return [...new Set(namespaces)].map(
-    (namespace) => `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${resource}`,
-  );
+  return [...new Set(namespaces)].map((namespace) => namespacedPath(`/apis/${apiVersion}`, namespace, resource));
 }

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { listDaemonPods, podStateOf } from '../../cluster/nodes/daemon-pods.ts';
+import { podStateOf, readPlacement } from '../../cluster/nodes/daemon-pods.ts';
 import { listNodes } from '../../cluster/nodes/nodes.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import { type DaemonSetExplanation, explainDaemonSet } from '../../explain/explain-daemon-set.ts';
@@ -27,7 +27,7 @@ export async function readDaemonSetExplanation(
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
     readDaemonFacts(client, { kind: 'DaemonSet', ...place }),
-    unlessForbidden(readPlacement(client, place, object), 'its pods were not read'),
+    unlessForbidden(placementOf(client, place, object), 'its pods were not read'),
   ]);
   const notes = [...facts.notes, ...pods.notes];
   return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.value });
@@ -71,7 +71,7 @@ async function readOwner(client: ApiClient, place: NamespacedName): Promise<Daem
 }
 
 /** Where the pods of a DaemonSet are. @throws ApiError */
-async function readPlacement(client: ApiClient, { namespace }: NamespacedName, object: unknown): Promise<Placement> {
+async function placementOf(client: ApiClient, { namespace }: NamespacedName, object: unknown): Promise<Placement> {
   const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
-  return listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
+  return readPlacement(client, { namespace, uid: metadata.uid, selector: spec.selector });
 }

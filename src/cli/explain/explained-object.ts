@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { runsInAudit } from '../../cluster/policies/policy-object.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { Facts, ToldEvent } from '../../explain/sections.ts';
@@ -38,7 +39,7 @@ async function readEvents(
   try {
     const { items } = await client.request<{ items: EventObject[] }>(
       'GET',
-      `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`,
+      namespacedPath('/apis/events.k8s.io/v1', namespace, 'events'),
       { query: { fieldSelector } },
     );
     const events = items.map(
@@ -82,15 +83,15 @@ export async function readObject(client: ApiClient, path: string, what: string):
   return object;
 }
 
-/** Of the API server, by the kind's word on the command line. */
-const RESOURCES = {
-  daemonset: '/apis/apps/v1/namespaces',
-  deployment: '/apis/apps/v1/namespaces',
-  statefulset: '/apis/apps/v1/namespaces',
-  replicaset: '/apis/apps/v1/namespaces',
-  pod: '/api/v1/namespaces',
+/** The API of each kind, by its word on the command line. */
+const APIS = {
+  daemonset: '/apis/apps/v1',
+  deployment: '/apis/apps/v1',
+  statefulset: '/apis/apps/v1',
+  replicaset: '/apis/apps/v1',
+  pod: '/api/v1',
 } as const;
 
-export function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedName): string {
-  return `${RESOURCES[kind]}/${encodeURIComponent(namespace)}/${kind}s/${encodeURIComponent(name)}`;
+export function pathOf(kind: keyof typeof APIS, { namespace, name }: NamespacedName): string {
+  return namespacedPath(APIS[kind], namespace, `${kind}s`, name);
 }

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { listDaemonPodsOn } from '../../cluster/nodes/node-pods.ts';
+import { listPodReadinessOn } from '../../cluster/nodes/node-pods.ts';
 import { keepDaemonSet } from '../../cluster/watch/cluster-objects.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
@@ -20,7 +20,7 @@ export async function readStartupSources(
   carried: readonly StartupRequirement[],
 ): Promise<StartupSources> {
   const named = new Map(carried.flatMap(({ parts }) => parts.daemonSets).map((one) => [daemonSetName(one), one]));
-  const pods = carried.some(({ parts }) => needDaemonSets(parts)) ? await listDaemonPodsOn(client, node) : [];
+  const pods = carried.some(({ parts }) => needDaemonSets(parts)) ? await listPodReadinessOn(client, node) : [];
   const needsCsiNode = carried.some(({ parts }) => parts.csiDrivers.length > 0);
   const csiNode = needsCsiNode ? await readCsiNode(client, node) : undefined;
   const existing = carried.some(({ parts }) => parts.allDaemonSets.length > 0)

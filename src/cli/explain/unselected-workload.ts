@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { podStateOf } from '../../cluster/nodes/daemon-pods.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
@@ -26,7 +27,7 @@ export async function refuseUnselected(
   const { spec } = object as { readonly spec: { readonly selector: LabelSelector } };
   const pods = await listObjects(
     client,
-    `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
+    namespacedPath('/api/v1', namespace, 'pods'),
     (pod) => ({
       name: `${namespace}/${(pod as { readonly metadata: { readonly name: string } }).metadata.name}`,
       isScheduled: podStateOf(pod).state === 'scheduled',

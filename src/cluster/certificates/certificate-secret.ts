@@ -5,6 +5,7 @@ import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isConflict, isOutdated } from '../client/api-error.ts';
 import { findObject } from '../client/find-object.ts';
+import { namespacedPath } from '../client/object-path.ts';
 
 /** The certificates of a Secret, and the version to replace. Without a version, there is no Secret. */
 export interface SecretState {
@@ -30,7 +31,7 @@ interface SecretObject {
 
 /** The path of the Secret's collection. */
 export function secretsPath({ namespace }: SecretRef): string {
-  return `/api/v1/namespaces/${namespace}/secrets`;
+  return namespacedPath('/api/v1', namespace, 'secrets');
 }
 
 /** Reads the certificates of a Secret of core/v1. Its other fields are ignored. */

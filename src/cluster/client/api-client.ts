@@ -1,41 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { clocksAgree, type HeardClock, hearClock } from '../../runtime/clock-jump.ts';
+import { type Deadline, limitSilence, startDeadline, TimeoutError } from '../../runtime/deadline.ts';
 import { messageOf } from '../../runtime/error-message.ts';
-import { type Deadline, limitSilence, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
+import { pause } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { importKubeConfig } from './client-node.ts';
+import { jsonLines } from './json-lines.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
+import { type ServerClock, serverClock } from './server-clock.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
-import { type ApiServerPlace, createTransport, jsonLines, type Transport } from './transport.ts';
-
-/** The time by the clock of a server, if it is known. */
-export interface ServerClock {
-  /** The time by the server's clock, or by the local clock before an answer counts ({@link hearClock}). A `Date` header has whole seconds. */
-  now(): Date;
-  /** Reads the `Date` header of an answer (RFC 9110, 6.6.1). Other values change nothing. */
-  heard(date: string | undefined): void;
-  /** Whether the server's last answer agrees with the local clock. False before the first one. */
-  isConfirmed(): boolean;
-}
-
-/** Continues from the last received time by a monotonic clock: a change of the local clock has no effect. */
-export function serverClock(): ServerClock {
-  let heard: HeardClock = { believed: undefined, doubted: undefined };
-  const local = () => Date.now() - performance.now();
-  return {
-    now: () => new Date((heard.believed ?? local()) + performance.now()),
-    heard(date) {
-      const time = Date.parse(date ?? '');
-      if (Number.isNaN(time)) return;
-      heard = hearClock(heard, time - performance.now(), local());
-    },
-    isConfirmed() {
-      const last = heard.doubted ?? heard.believed;
-      return last !== undefined && clocksAgree(last, local());
-    },
-  };
-}
+import { type ApiServerPlace, createTransport, type Transport } from './transport.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** The API server sends the head of a watch as soon as it accepts it. */

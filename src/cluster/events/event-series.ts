@@ -96,9 +96,10 @@ interface Keys {
 }
 
 export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventTimings): EventSeriesStore {
-  /** Each series is in one of these places. `quiet` has the one that was written first at its head. */
+  /** Each series is in one of these places, or is the chosen one. That one also counts, so each queue has one place less. */
   const own = createFairMap<EventSeries>(MAX_PENDING - 1);
   const ofReviews = createFairMap<EventSeries>(MAX_PENDING - 1);
+  /** The one that was written first is at its head. */
   const quiet = new Map<string, EventSeries & { expiresAt?: number }>();
   /** The one that waits for its turn, or is being written. */
   let chosen: EventSeries | undefined;
@@ -110,17 +111,17 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   const lastTurns = new Map([own, ofReviews].map((queue) => [queue, 0]));
 
   const queueOf = ({ origin }: EntrySource) => (origin === OWN ? own : ofReviews);
-  const pending = () => [...own.values(), ...ofReviews.values()];
+  const queued = () => [...own.values(), ...ofReviews.values()];
 
   /** @returns how many events were discarded to make room */
-  function wait(series: EventSeries, source: EntrySource): number {
+  function enqueue(series: EventSeries, source: EntrySource): number {
     const { key = '' } = keys.get(series) ?? {};
     const evicted = queueOf(source).set(key, series, source);
-    return evicted ? forget(evicted) : 0;
+    return evicted ? remove(evicted) : 0;
   }
 
-  /** Counts up an existing series. @returns undefined if there is none, else as {@link wait} */
-  function grow(key: string, source: EntrySource): number | undefined {
+  /** Counts up an existing series. @returns undefined if there is none, else as {@link enqueue} */
+  function countUp(key: string, source: EntrySource): number | undefined {
     const isChosen = chosen !== undefined && keys.get(chosen)?.key === key;
     const known = isChosen ? chosen : (queueOf(source).get(key) ?? quiet.get(key));
     if (!known) return undefined;
@@ -128,10 +129,11 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
     known.lastAt = Date.now();
     if (isChosen) return 0;
     quiet.delete(key);
-    return wait(known, source);
+    return enqueue(known, source);
   }
 
-  function forget(series: EventSeries): number {
+  /** @returns how many of its events no Event shows */
+  function remove(series: EventSeries): number {
     const known = keys.get(series);
     if (!known) return 0;
     keys.delete(series);
@@ -150,7 +152,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   function removeExpired(): void {
     for (const series of quiet.values()) {
       if ((series.expiresAt ?? 0) > performance.now()) return;
-      forget(series);
+      remove(series);
     }
   }
 
@@ -173,6 +175,14 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
     if (turns.size > MAX_PENDING && first !== undefined) turns.delete(first);
   }
 
+  function postpone(series: EventSeries, dueAt: number): number {
+    endTurn(series);
+    series.dueAt = dueAt;
+    if (series !== chosen) return 0;
+    chosen = undefined;
+    return enqueue(series, series.source);
+  }
+
   return {
     add(event, origin = OWN) {
       removeExpired();
@@ -180,13 +190,13 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
       const source = { origin, part: `${kind} ${namespace}/${name}` };
       const ownKey = JSON.stringify([group, event.reviewed && identityOf(event.reviewed), event.note]);
-      const grown = grow(ownKey, source);
-      if (grown !== undefined) return grown;
+      const discarded = countUp(ownKey, source);
+      if (discarded !== undefined) return discarded;
 
       const shared = JSON.stringify([group, origin]);
       const combined = (similar.get(shared) ?? 0) >= MAX_SIMILAR;
-      const combinedGrown = combined ? grow(shared, source) : undefined;
-      if (combinedGrown !== undefined) return combinedGrown;
+      const discardedShared = combined ? countUp(shared, source) : undefined;
+      if (discardedShared !== undefined) return discardedShared;
 
       const now = Date.now();
       const series: EventSeries = {
@@ -203,15 +213,15 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       };
       keys.set(series, combined ? { key: shared, similar: undefined } : { key: ownKey, similar: shared });
       if (!combined) similar.set(shared, (similar.get(shared) ?? 0) + 1);
-      return wait(series, source);
+      return enqueue(series, source);
     },
     next() {
       const now = performance.now();
       let first = chosen;
-      for (const series of pending()) if (!first || isBefore(series, first, now)) first = series;
+      for (const series of queued()) if (!first || isBefore(series, first, now)) first = series;
       if (first === undefined || first === chosen) return first;
       queueOf(first.source).delete(keys.get(first)?.key ?? '');
-      if (chosen) wait(chosen, chosen.source);
+      if (chosen) enqueue(chosen, chosen.source);
       chosen = first;
       return first;
     },
@@ -219,7 +229,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       endTurn(series);
       series.written = written;
       series.attempts = 0;
-      if (series.count > written) return this.postpone(series, performance.now() + patchIntervalMs);
+      if (series.count > written) return postpone(series, performance.now() + patchIntervalMs);
       const key = keys.get(series)?.key;
       if (key === undefined) return 0;
       if (series === chosen) chosen = undefined;
@@ -228,18 +238,12 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       quiet.set(key, Object.assign(series, { expiresAt: performance.now() + windowMs }));
       return 0;
     },
-    postpone(series, dueAt) {
-      endTurn(series);
-      series.dueAt = dueAt;
-      if (series !== chosen) return 0;
-      chosen = undefined;
-      return wait(series, series.source);
-    },
+    postpone,
     forget(series) {
       endTurn(series);
-      return forget(series);
+      return remove(series);
     },
-    pending: () => [...(chosen ? [chosen] : []), ...pending()],
+    pending: () => [...(chosen ? [chosen] : []), ...queued()],
   };
 }
 

@@ -2,6 +2,7 @@ import { namespaceOf, printableWithin } from '../../kubernetes/event.ts';
 import { microTime } from '../../kubernetes/time.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { type EventSeries, eventName } from './event-series.ts';
 import type { ExistingObjects } from './existing-objects.ts';
 
@@ -91,7 +92,7 @@ export async function writeEvent(
 }
 
 function collectionOf({ event }: EventSeries): string {
-  return `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespaceOf(event.regarding))}/events`;
+  return namespacedPath('/apis/events.k8s.io/v1', namespaceOf(event.regarding), 'events');
 }
 
 const REPORTING_CONTROLLER = 'taintkeeper.dev/taintkeeper';

@@ -1,13 +1,14 @@
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
-import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from '../policies/policy-paths.ts';
+import { namespacedPath } from '../client/object-path.ts';
+import { POLICY_KINDS, policiesPath } from '../policies/policy-paths.ts';
 
 /** The paths of objects that Events are about. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   Node: () => '/api/v1/nodes',
-  DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
-  ...Object.fromEntries(POLICY_KINDS.map((kind) => [kind, () => `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`])),
+  DaemonSet: (namespace) => namespacedPath('/apis/apps/v1', namespace, 'daemonsets'),
+  ...Object.fromEntries(POLICY_KINDS.map((kind) => [kind, () => policiesPath(kind)])),
 };
 
 /** The API server returns only the metadata: a Node has 30 to 60 KB. */

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../client/api-client.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { listObjects } from '../watch/list-pages.ts';
-import type { ServiceRef } from './service-endpoint.ts';
+import type { ServiceRef } from './service-ref.ts';
 
 /** The fields of an EndpointSlice (discovery.k8s.io/v1) that name the endpoints of a Service. */
 export interface EndpointSlice {
@@ -22,7 +23,7 @@ export function listEndpointSlices(
   client: ApiClient,
   { namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>,
 ): Promise<EndpointSlice[]> {
-  const path = `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices`;
+  const path = namespacedPath('/apis/discovery.k8s.io/v1', namespace, 'endpointslices');
   const labelSelector = `kubernetes.io/service-name=${name}`;
   return listObjects(client, path, (object) => object as EndpointSlice, { labelSelector });
 }

@@ -5,8 +5,9 @@ import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isNotFound } from '../client/api-error.ts';
 import { findObject } from '../client/find-object.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { listObjects } from '../watch/list-pages.ts';
-import type { ServiceRef } from './service-endpoint.ts';
+import type { ServiceRef } from './service-ref.ts';
 
 export function viewReplica(object: unknown): ReplicaPod {
   const pod = object as PodObject;
@@ -29,14 +30,14 @@ export async function listReplicas(
   service: ServiceRef,
   signal?: AbortSignal,
 ): Promise<ReplicaPod[]> {
-  const core = `/api/v1/namespaces/${service.namespace}`;
-  const path = `${core}/services/${service.name}`;
+  const path = namespacedPath('/api/v1', service.namespace, 'services', service.name);
+  const podsPath = namespacedPath('/api/v1', service.namespace, 'pods');
   const found = await findObject<{ spec?: { selector?: Record<string, string> } }>(client, path, { signal });
   const selector = found?.spec?.selector;
   if (!selector) return [];
   const labelSelector = formatLabels(selector);
   const viewUnfinished = (object: unknown) => (isFinished(object as PodObject) ? undefined : viewReplica(object));
-  const pods = await listObjects(client, `${core}/pods`, viewUnfinished, { labelSelector }, signal);
+  const pods = await listObjects(client, podsPath, viewUnfinished, { labelSelector }, signal);
   return pods.filter((pod) => pod !== undefined);
 }
 
@@ -57,7 +58,7 @@ export async function evictReplica(
   { dryRun = false } = {},
 ): Promise<Eviction> {
   try {
-    await client.request('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
+    await client.request('POST', `${namespacedPath('/api/v1', namespace, 'pods', name)}/eviction`, {
       body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
       ...(dryRun ? { query: { dryRun: 'All' } } : {}),
     });

@@ -1,3 +1,5 @@
+import { POLICY_API_GROUP } from '../../policy/policy.ts';
+
 /** A dry-run AdmissionReview to which no policy applies. It changes nothing, and an answer shows that a webhook works. */
 export interface SelfCheckReview {
   readonly body: string;
@@ -13,7 +15,7 @@ export function selfCheckReview(): SelfCheckReview {
       kind: 'AdmissionReview',
       request: {
         uid,
-        resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'selfchecks' },
+        resource: { group: POLICY_API_GROUP, version: 'v1alpha1', resource: 'selfchecks' },
         operation: 'CREATE',
         userInfo: {},
         dryRun: true,

@@ -5,14 +5,9 @@ import { json } from 'node:stream/consumers';
 import { checkServerIdentity } from '../../certs/certificate-names.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { selfCheckReview } from './self-check-review.ts';
-
-/** The Service by which the API server calls the webhook. */
-export interface ServiceRef {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-}
+import { type ServiceRef, serverName } from './service-ref.ts';
 
 interface ServiceObject {
   readonly spec?: { readonly type?: string; readonly externalName?: string; readonly clusterIP?: string };
@@ -24,11 +19,6 @@ const CALL_TIMEOUT_MS = 3_000;
 /** The Service's address accepted no connection. The cause may be the network of this process, and not the Service. */
 export class ServiceUnreachableError extends Error {
   override name = 'ServiceUnreachableError';
-}
-
-/** The server name of the API server in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
-export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
-  return `${name}.${namespace}.svc`;
 }
 
 /**
@@ -73,7 +63,7 @@ export async function callOverService(
 }
 
 async function serviceHost(client: ApiClient, { namespace, name }: ServiceRef): Promise<string> {
-  const { spec } = await client.request<ServiceObject>('GET', `/api/v1/namespaces/${namespace}/services/${name}`);
+  const { spec } = await client.request<ServiceObject>('GET', namespacedPath('/api/v1', namespace, 'services', name));
   if (spec?.type === 'ExternalName' && spec.externalName) return spec.externalName;
   if (spec?.clusterIP && spec.clusterIP !== 'None') return spec.clusterIP;
   throw new Error(`Service ${namespace}/${name} has no cluster IP: the API server cannot call a webhook through it`);

@@ -1,6 +1,7 @@
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { OWN_SERVICE } from '../installation/own-names.ts';
 import { replicaOf } from './leadership.ts';
 import { holderOf, type Lease, leasePath } from './lease.ts';
@@ -28,7 +29,7 @@ export async function findLeaderPod(client: ApiClient, namespace: string): Promi
   if (holder === undefined)
     throw new Error(`no replica leads (Lease ${namespace}/${name}); to see why: taintkeeper doctor`);
   const pod = replicaOf(holder);
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
+  const path = namespacedPath('/api/v1', namespace, 'pods', pod);
   const found = await findObject<PodObject>(client, path);
   if (found === undefined) {
     const next = 'after a crash, another replica leads within 17 s. If none does: taintkeeper doctor';

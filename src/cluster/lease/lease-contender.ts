@@ -16,14 +16,15 @@ export function leaseFault(
     const advice = `allow get, create and update of leases.coordination.k8s.io in namespace ${namespace} by a Role`;
     return ['forbidden', `leader election with Lease ${namespace}/${name} is not allowed: ${advice} (${message})`];
   }
-  // A missing Lease is no failure, but a missing namespace is.
+  // The contender reads a missing Lease again. What remains is a Lease that could not be created.
   if (isNotFound(error)) return ['no namespace', `leader election: create namespace ${namespace} (${message})`];
   return [String(status), `leader election: ${message}`];
 }
 
 /** For all requests of a release together, so that a shutdown does not take longer. */
 const RELEASE_TIMEOUT_MS = 2_000;
-const RELEASE_ATTEMPTS = 3;
+/** How often a renewal or a release is tried, while others change the Lease between the read and the write. */
+const WRITE_ATTEMPTS = 3;
 /** How long to wait for a process that has probably ended, so that two processes of one name do not take the lease from each other. */
 const MISSED_RENEWALS = 2;
 
@@ -101,25 +102,28 @@ export function leaseContender(options: {
       try {
         return await claim(seen?.lease, signal);
       } catch (error) {
-        if (!isConflict(error)) throw error;
-        // Another process was faster: read who.
+        // Without a Lease, this was a creation: then the namespace is missing.
+        const isDeleted = seen !== undefined && isNotFound(error);
+        if (!isConflict(error) && !isDeleted) throw error;
+        // Another process was faster, or the Lease was deleted meanwhile.
         see(await store.read(bounds(signal)));
         return undefined;
       }
     },
     async renew(signal) {
-      try {
-        return { ok: true, asked: await claim(seen?.lease, signal) };
-      } catch (error) {
-        if (!isOutdated(error)) throw error;
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return { ok: true, asked: await claim(seen?.lease, signal) };
+        } catch (error) {
+          if (!isOutdated(error) || attempt === WRITE_ATTEMPTS) throw error;
+        }
+        // Changed by another process, or by an unanswered renewal of this one.
+        see(await store.read(bounds(signal)));
+        if (!seen) return { ok: false, why: 'the Lease was deleted' };
+        const holder = holderOf(seen.lease);
+        if (holder !== identity)
+          return { ok: false, why: holder ? `the lease is held by ${holder}` : 'the lease was given up' };
       }
-      // Changed by another process, or by an unanswered renewal of this one.
-      see(await store.read(bounds(signal)));
-      if (!seen) return { ok: false, why: 'the Lease was deleted' };
-      const holder = holderOf(seen.lease);
-      if (holder !== identity)
-        return { ok: false, why: holder ? `the lease is held by ${holder}` : 'the lease was given up' };
-      return { ok: true, asked: await claim(seen.lease, signal) };
     },
     async release() {
       const within = { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS), timeoutMs: RELEASE_TIMEOUT_MS };
@@ -130,7 +134,7 @@ export function leaseContender(options: {
         try {
           see(await store.update(seen.lease, givenUp(seen.lease.spec), within));
         } catch (error) {
-          if (!isConflict(error) || attempt === RELEASE_ATTEMPTS) throw error;
+          if (!isOutdated(error) || attempt === WRITE_ATTEMPTS) throw error;
         }
       }
     },

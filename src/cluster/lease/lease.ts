@@ -1,6 +1,7 @@
 import { microTime } from '../../kubernetes/time.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
+import { namespacedPath } from '../client/object-path.ts';
 
 export interface LeaderTimings {
   /** How long others wait after the last seen change of the Lease until they take it. Whole seconds. */
@@ -66,12 +67,9 @@ export interface LeaseStore {
   update(lease: Lease, spec: LeaseSpec, bounds: Bounds): Promise<Lease>;
 }
 
-export function leasePath(namespace: string, name: string): string {
-  return `${leasesIn(namespace)}/${encodeURIComponent(name)}`;
-}
-
-function leasesIn(namespace: string): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+/** @param name undefined for all Leases of the namespace */
+export function leasePath(namespace: string, name?: string): string {
+  return namespacedPath('/apis/coordination.k8s.io/v1', namespace, 'leases', name);
 }
 
 /** Whether a process holds the Lease, or held it when it ended without releasing it. */
@@ -86,7 +84,7 @@ export function leaseStore(client: ApiClient, namespace: string, name: string): 
   return {
     read: (bounds) => findObject<Lease>(client, path, bounds),
     create: (spec, bounds) =>
-      client.request<Lease>('POST', leasesIn(namespace), { ...bounds, body: { ...head, spec } }),
+      client.request<Lease>('POST', leasePath(namespace), { ...bounds, body: { ...head, spec } }),
     update: (before, spec, bounds) => client.request<Lease>('PUT', path, { ...bounds, body: { ...before, spec } }),
   };
 }

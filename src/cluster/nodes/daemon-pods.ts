@@ -3,6 +3,7 @@ import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import { conditionOf, isFinished, isTerminating, type PodObject, podOwner } from '../../objects/pod-object.ts';
 import { type PlacedPod, type Placement, type PodState, placementOf } from '../../scheduling/placement.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { namespacedPath } from '../client/object-path.ts';
 import { listObjects } from '../watch/list-pages.ts';
 
 /** What identifies the pods of a DaemonSet. */
@@ -20,16 +21,16 @@ const MAX_SELECTOR_LENGTH = 16_384;
  * Where the pods of a DaemonSet are.
  * @throws ApiError, with status 403 where pods may not be listed
  */
-export async function listDaemonPods(client: ApiClient, owner: DaemonPodOwner): Promise<Placement> {
-  const path = `/api/v1/namespaces/${owner.namespace}/pods`;
+export async function readPlacement(client: ApiClient, owner: DaemonPodOwner): Promise<Placement> {
+  const path = namespacedPath('/api/v1', owner.namespace, 'pods');
   const labelSelector = formatSelector(owner.selector);
   const query = labelSelector.length > MAX_SELECTOR_LENGTH ? {} : { labelSelector };
-  const pods = await listObjects(client, path, (pod) => projectDaemonPod(pod, owner.uid), query);
+  const pods = await listObjects(client, path, (pod) => viewPlacedPod(pod, owner.uid), query);
   return placementOf(pods.filter((pod) => pod !== undefined));
 }
 
 /** Undefined for a pod of another controller. */
-function projectDaemonPod(object: unknown, ownerUid: string): PlacedPod | undefined {
+function viewPlacedPod(object: unknown, ownerUid: string): PlacedPod | undefined {
   const pod = object as PodObject;
   const node = targetNode(pod);
   return podOwner(pod)?.uid === ownerUid && node ? { node, state: stateOf(pod) } : undefined;

@@ -19,11 +19,11 @@ export async function listNodePods(client: ApiClient, node: string): Promise<Nod
 }
 
 /**
- * The same pods, as far as they show which DaemonSets are ready there.
+ * All pods of a node, as far as they show which DaemonSets are ready there: with those that have ended or are about to end, unlike {@link listNodePods}.
  * @throws as {@link listNodePods}
  */
-export function listDaemonPodsOn(client: ApiClient, node: string): Promise<DaemonPodOnNode[]> {
-  return listPodsOn(client, node, viewDaemonPod);
+export function listPodReadinessOn(client: ApiClient, node: string): Promise<DaemonPodOnNode[]> {
+  return listPodsOn(client, node, viewPodReadiness);
 }
 
 /** A pod that installs or runs a CNI plugin. */
@@ -67,7 +67,7 @@ function viewCniPod(object: unknown): CniPod | undefined {
   return { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, isReady: isReady(pod) };
 }
 
-export function viewDaemonPod(object: unknown): DaemonPodOnNode {
+export function viewPodReadiness(object: unknown): DaemonPodOnNode {
   const pod = object as PodObject;
   return {
     namespace: pod.metadata.namespace ?? '',

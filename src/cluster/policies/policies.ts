@@ -2,23 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Policy, PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
-import { messageOf } from '../../runtime/error-message.ts';
-import { pause } from '../../runtime/pause.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { Change, Entry } from '../watch/cached-objects.ts';
 import { listObjects } from '../watch/list-pages.ts';
-import { watchResource } from '../watch/watch-cache.ts';
-import { definitionOf, undefinedKinds } from './policy-definitions.ts';
-import {
-  type PolicyInForce,
-  type PolicyObject,
-  storedVersionOf,
-  versionInForce,
-  versionOf,
-  viewPolicy,
-} from './policy-object.ts';
-import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from './policy-paths.ts';
+import { type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
+import { POLICY_KINDS, policiesPath } from './policy-paths.ts';
+import { watchKind } from './watched-kind.ts';
 
 /**
  * The current policies of these kinds.
@@ -28,17 +18,12 @@ export async function listPolicies(
   client: ApiClient,
   kinds: readonly PolicyKind[] = POLICY_KINDS,
 ): Promise<PolicyObject[]> {
-  const lists = kinds.map((kind) =>
-    listObjects(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object)),
-  );
+  const lists = kinds.map((kind) => listObjects(client, policiesPath(kind), (object) => viewPolicy(kind, object)));
   return (await Promise.all(lists)).flat();
 }
 
 /** A watch confirms the state every 30 s, and a dead one is noticed after 35 s: see WATCH_TIMINGS. */
 const STALE_AFTER_MS = 60_000;
-
-/** While a kind is not served, and discovery does not say why. */
-const CHECK_DEFINITION_MS = 1_000;
 
 /** The policies in force at one time. */
 export interface PolicySnapshot {
@@ -57,7 +42,7 @@ export interface ClusterPolicies {
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
   /** The kinds without a CustomResourceDefinition. They have no policies. */
-  undefinedKinds(): readonly PolicyKind[];
+  kindsWithoutDefinition(): readonly PolicyKind[];
   /** The kinds that could not be read yet, and why. */
   unread(): readonly { readonly kind: PolicyKind; readonly problem: string }[];
   /** Whether the kind is watched, and a usable spec of each policy of the kind is known. */
@@ -89,14 +74,20 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   let pending = false;
   let snapshot: PolicySnapshot = { policies: [], compiled: compilePolicies([]), versions: new Set() };
 
-  /** Existing objects, by uid: one that is deleted and created again is another one. */
-  const inForce = new Map<string, PolicyInForce>();
-  const watched = new Set<PolicyKind>();
   /** Kinds with a policy of which nothing is in force, in the snapshot. */
   let incomplete: ReadonlySet<PolicyKind> = new Set();
 
-  const stopping = new AbortController();
-  const kinds = POLICY_KINDS.map(followKind);
+  const kinds = POLICY_KINDS.map((kind) =>
+    watchKind(kind, {
+      client,
+      onChange: changed,
+      onSynced() {
+        if (isListed) compile();
+      },
+      onState,
+      log,
+    }),
+  );
   const caches = kinds.map(({ cache }) => cache);
   /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
   let isSynced = false;
@@ -109,12 +100,13 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   }, first.reject);
   // Rejected if stopped before. Callers that wait have a reference of their own.
   synced.catch(() => {});
+  const isConnected = (kind: PolicyKind) => kinds.some((one) => one.kind === kind && one.isConnected());
   const objects = () => caches.flatMap((cache) => [...cache.entries()].map(({ value }: Entry<PolicyObject>) => value));
 
   return {
     synced,
     isSynced: () => isSynced,
-    isComplete: (kind) => isSynced && watched.has(kind) && !incomplete.has(kind),
+    isComplete: (kind) => isSynced && isConnected(kind) && !incomplete.has(kind),
     staleSince() {
       const stale = caches.filter((cache) => (cache.ageMs() ?? 0) >= STALE_AFTER_MS);
       return stale.length > 0 ? new Date(Math.min(...stale.map((cache) => cache.lastCurrent() ?? 0))) : undefined;
@@ -123,91 +115,21 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     changes,
     statusChanges,
     objects,
-    undefinedKinds: () => kinds.filter(({ isUndefined }) => isUndefined()).map(({ kind }) => kind),
+    kindsWithoutDefinition: () => kinds.filter(({ hasNoDefinition }) => hasNoDefinition()).map(({ kind }) => kind),
     unread: () =>
       kinds
-        .filter(({ cache, isUndefined }) => !cache.isSynced() && !isUndefined())
+        .filter(({ cache, hasNoDefinition }) => !cache.isSynced() && !hasNoDefinition())
         .map(({ kind, problem }) => ({ kind, problem: problem() })),
-    stop() {
-      stopping.abort();
-      return Promise.all(caches.map((cache) => cache.stop()));
-    },
+    stop: () => Promise.all(kinds.map((one) => one.stop())),
   };
 
-  function followKind(kind: PolicyKind) {
-    let problem = 'not read yet';
-    let isUndefined = false;
-    let isChecking = false;
-    const cache = watchResource({
-      client,
-      path: `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`,
-      project(object) {
-        const policy = viewPolicy(kind, object, inForce.get((object as { metadata: { uid: string } }).metadata.uid));
-        if (policy.inForce) inForce.set(policy.uid, policy.inForce);
-        return policy;
-      },
-      hasNewSpec: (object, known) => known === undefined || versionOf(known.value) !== storedVersionOf(object),
-      onChange: (change) => changed(change, cache.isSynced()),
-      onState(state) {
-        if (state.connected) watched.add(kind);
-        else watched.delete(kind);
-        if (!state.connected) {
-          problem = state.error;
-          if (state.isNotServed) void checkDefinition();
-        }
-        onState(kind, state.connected);
-      },
-      log,
-    });
-    const none = Promise.withResolvers<void>();
-    cache.synced.then(
-      () => {
-        if (isUndefined) {
-          isUndefined = false;
-          log.info(`CustomResourceDefinition ${definitionOf(kind)} exists now`);
-        }
-        if (isListed) compile();
-      },
-      () => {},
-    );
-    return {
-      kind,
-      cache,
-      known: Promise.race([cache.synced, none.promise]),
-      problem: () => problem,
-      isUndefined: () => isUndefined,
-    };
-
-    /** Until the kind is read, or certainly has no definition. */
-    async function checkDefinition(): Promise<void> {
-      if (isChecking || cache.isSynced()) return;
-      isChecking = true;
-      const { signal } = stopping;
-      while (!signal.aborted && !cache.isSynced() && !isUndefined) {
-        try {
-          isUndefined = (await undefinedKinds(client)).includes(kind) && !cache.isSynced();
-        } catch (error) {
-          log.debug(`cannot find out whether ${definitionOf(kind)} exists: ${messageOf(error)}`);
-        }
-        if (!isUndefined) await pause(CHECK_DEFINITION_MS, signal);
-      }
-      isChecking = false;
-      if (!isUndefined) return;
-      log.warn(`CustomResourceDefinition ${definitionOf(kind)} does not exist: no ${kind} is in force`);
-      none.resolve();
-    }
-  }
-
-  /** @param isComplete whether the kind was listed */
-  function changed(change: Change<PolicyObject>, isComplete: boolean): void {
-    const { value } = change.entry;
-    if (change.type === 'deleted') inForce.delete(value.uid);
-    if (change.type === 'modified' && isSame(change.previous.value, value)) {
+  function changed(change: Change<PolicyObject>, isKindListed: boolean): void {
+    if (change.type === 'modified' && isSame(change.previous.value, change.entry.value)) {
       statusChanges.next();
       return;
     }
     // Half of the policies are no snapshot.
-    if (pending || !isListed || !isComplete) return;
+    if (pending || !isListed || !isKindListed) return;
     pending = true;
     setImmediate(compile);
   }

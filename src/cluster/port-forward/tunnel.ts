@@ -1,6 +1,7 @@
 import { type Duplex, duplexPair } from 'node:stream';
 import { importKubeConfig, importWebSocketHandler, type WebSocketHandler } from '../client/client-node.ts';
 import { type ClusterChoice, findConfig, loadConfig } from '../client/kube-config.ts';
+import { namespacedPath } from '../client/object-path.ts';
 
 /** The channels of one forwarded port. */
 const DATA = 0;
@@ -49,7 +50,7 @@ export async function openTunnel(
   // It may fail before its caller listens for errors, which must not end the program.
   near.on('error', () => {});
   const begun = new Set<number>();
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`;
+  const path = `${namespacedPath('/api/v1', namespace, 'pods', pod)}/portforward?ports=${port}`;
 
   const take = (channel: number, message: Buffer): boolean => {
     const bytes = begun.has(channel) ? message : message.subarray(PORT_BYTES);

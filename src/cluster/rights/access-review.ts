@@ -1,4 +1,7 @@
+import type { OptionalRight } from '../../policy/asked-rights.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { isForbidden, isNotServed } from '../client/api-error.ts';
+import { OPTIONAL_RIGHTS, type Rule } from './rights.ts';
 
 /** The caller's identity for the API server. */
 export interface Caller {
@@ -56,4 +59,37 @@ export async function isAllowed(client: ApiClient, access: Access, subject?: Sub
     { body },
   );
   return answer.status?.allowed ?? false;
+}
+
+/**
+ * The uid of this process' user: a service account has another one after each installation.
+ * @returns undefined for users without one, and if the API server refuses the question
+ * @throws ApiError and others, as the client does
+ */
+export async function ownUid(client: ApiClient): Promise<string | undefined> {
+  try {
+    return (await whoAmI(client)).uid;
+  } catch (error) {
+    if (isForbidden(error) || isNotServed(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether this process has the right, with all its verbs and resources. True if the API server does not say, so that it is tried.
+ * @throws ApiError, Error
+ */
+export async function isPermitted(client: ApiClient, right: OptionalRight): Promise<boolean> {
+  try {
+    const answers = await Promise.all(accessesOf(OPTIONAL_RIGHTS[right]).map((access) => isAllowed(client, access)));
+    return answers.every(Boolean);
+  } catch (error) {
+    if (isForbidden(error)) return true;
+    throw error;
+  }
+}
+
+/** The access reviews of a rule. */
+export function accessesOf({ group, resources, verbs }: Rule): Access[] {
+  return resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })));
 }

@@ -1,10 +1,8 @@
 import type { OptionalRight } from '../../policy/asked-rights.ts';
+import { POLICY_API_GROUP } from '../../policy/policy.ts';
 import { NATIVE_RESOURCES } from '../admission-registration/native-policies.ts';
 import { CONFIGURATIONS } from '../admission-registration/webhook-configurations.ts';
-import type { ApiClient } from '../client/api-client.ts';
-import { isForbidden, isNotServed } from '../client/api-error.ts';
 import { POLICY_RESOURCES } from '../policies/policy-paths.ts';
-import { type Access, isAllowed, whoAmI } from './access-review.ts';
 
 /** A rule of RBAC: every verb for every resource. */
 export interface Rule {
@@ -44,20 +42,20 @@ const NATIVES = Object.values(NATIVE_RESOURCES);
 export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly NeededRule[]>> = {
   cluster: [
     {
-      group: 'taintkeeper.dev',
+      group: POLICY_API_GROUP,
       resources: POLICIES,
       verbs: ['get', 'list', 'watch'],
       why: 'taintkeeper enforces the policies.',
     },
     {
-      group: 'taintkeeper.dev',
+      group: POLICY_API_GROUP,
       resources: POLICIES,
       verbs: ['create'],
       only: 'defaultPolicies',
       why: 'The leader creates the default policies.',
     },
     {
-      group: 'taintkeeper.dev',
+      group: POLICY_API_GROUP,
       resources: POLICIES.map((resource) => `${resource}/status`),
       verbs: ['patch'],
       why: 'The leader writes into their status what they match, and whether they are in force.',
@@ -286,37 +284,4 @@ export function missingRightText(right: OptionalRight, by: string): string {
 
 export function howToGrant(right: OptionalRight): string {
   return `set ${OPTIONAL_RIGHTS[right].value}: true in the chart's values, or run the commands that taintkeeper doctor prints`;
-}
-
-/**
- * The uid of this process' user: a service account has another one after each installation.
- * @returns undefined for users without one, and if the API server refuses the question
- * @throws ApiError and others, as the client does
- */
-export async function ownUid(client: ApiClient): Promise<string | undefined> {
-  try {
-    return (await whoAmI(client)).uid;
-  } catch (error) {
-    if (isForbidden(error) || isNotServed(error)) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Whether this process has the right, with all its verbs and resources. True if the API server does not say, so that it is tried.
- * @throws ApiError, Error
- */
-export async function isPermitted(client: ApiClient, right: OptionalRight): Promise<boolean> {
-  try {
-    const answers = await Promise.all(accessesOf(OPTIONAL_RIGHTS[right]).map((access) => isAllowed(client, access)));
-    return answers.every(Boolean);
-  } catch (error) {
-    if (isForbidden(error)) return true;
-    throw error;
-  }
-}
-
-/** The access reviews of a rule. */
-export function accessesOf({ group, resources, verbs }: Rule): Access[] {
-  return resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })));
 }

@@ -1,18 +1,14 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
+import { startDeadline } from '../../runtime/deadline.ts';
 import { followFault } from '../../runtime/fault-log.ts';
-import { pause, startDeadline } from '../../runtime/pause.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isForbidden, isNotServed } from '../client/api-error.ts';
-import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
+import { createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
-import {
-  changedObject,
-  endsInitialEvents,
-  isExpired,
-  refusesInitialEvents,
-  takeEvent,
-  watchFault,
-} from './watch-events.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { changedObject, endsInitialEvents, isExpired, refusesInitialEvents, takeEvent } from './watch-events.ts';
+import { watchFault } from './watch-fault.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */
@@ -22,7 +18,7 @@ const PROGRESS_MS = 1_000;
 /** From here on the cause is not the connection: the events of the watch are invalid. */
 const MAX_FRUITLESS_WATCHES = 2;
 const INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
-/** The clients whose API servers refuse that. */
+/** The clients whose API servers refuse that. The leader has a new client each term (leaderClient), and so tries again after an upgrade of the API servers. */
 const withoutStreams = new WeakSet<ApiClient>();
 /** A watch that the API server ended this much before its requested end was ended early. */
 const EARLY_MS = 1_000;
@@ -177,6 +173,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     const boundMs = timeoutSeconds * 1000 + timings.graceMs;
     const bound = startDeadline(boundMs, `the connection is dead: the watch went on for ${boundMs} ms`, signal);
     let openedAt: number | undefined;
+    /** The keys of the objects so far, until all that exist were sent. */
     let listed = from === undefined ? new Set<string>() : undefined;
     const start = listed ? INITIAL_EVENTS : { resourceVersion: from };
     try {
@@ -193,14 +190,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       for await (const event of events) {
         if (signal.aborted) return;
         if (listed) {
-          const isEnd = endsInitialEvents(event);
-          const last = takeEvent(event, path, objects, listed);
-          if (!isEnd) continue;
-          const keys = listed;
-          listed = undefined;
-          version = last;
-          complete(keys, jittered(timings.relistMs));
-          backOff.reset();
+          if (takeInitialEvent(event, listed)) listed = undefined;
           continue;
         }
         if (needsList(event)) {
@@ -214,13 +204,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       }
       if (listed) throw new Error(`GET ${path}: the watch ended before it had sent all objects`);
       const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
-      const isFruitless = lastedMs < PROGRESS_MS && version === from;
-      if (hasNewSpec && lastedMs < timeoutSeconds * 1_000 - EARLY_MS) version = undefined;
-      if (isFruitless) {
-        throw new Error(`GET ${path}: the watch ended as soon as it began`);
-      }
-      markCurrent();
-      fruitless = 0;
+      endOfWatch(from, lastedMs, timeoutSeconds * 1_000);
     } catch (error) {
       if (openedAt !== undefined && version === from) fruitless++;
       throw error;
@@ -228,6 +212,31 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       bound.clear();
       if (openedAt !== undefined && performance.now() - openedAt >= PROGRESS_MS) backOff.reset();
     }
+  }
+
+  /** @returns whether it is the last one: the list is complete */
+  function takeInitialEvent(event: unknown, keys: Set<string>): boolean {
+    // Read first: the event is empty once it is taken.
+    const isLast = endsInitialEvents(event);
+    const last = takeEvent(event, path, objects, keys);
+    if (!isLast) return false;
+    version = last;
+    complete(keys, jittered(timings.relistMs));
+    backOff.reset();
+    return true;
+  }
+
+  /**
+   * The API server ended the watch without an error.
+   * @throws Error if it ended at once and sent nothing
+   */
+  function endOfWatch(from: string | undefined, lastedMs: number, requestedMs: number): void {
+    const isFruitless = lastedMs < PROGRESS_MS && version === from;
+    // The definition may have changed: see WatchOptions.hasNewSpec.
+    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) version = undefined;
+    if (isFruitless) throw new Error(`GET ${path}: the watch ended as soon as it began`);
+    markCurrent();
+    fruitless = 0;
   }
 
   function needsList(event: unknown): boolean {

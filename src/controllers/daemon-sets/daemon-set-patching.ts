@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import { ownUid } from '../../cluster/rights/rights.ts';
-import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
+import { ownUid } from '../../cluster/rights/access-review.ts';
+import { compareResourceVersions } from '../../cluster/watch/resource-version.ts';
 import { type PatchBlockedBy, patchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';

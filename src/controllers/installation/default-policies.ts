@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-paths.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
+import { policiesPath } from '../../cluster/policies/policy-paths.ts';
 import { parseDocuments } from '../../files/documents.ts';
 import { policyAt } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';
@@ -31,7 +32,7 @@ interface ConfigMap {
  */
 export function startDefaultPolicies(run: Run, { client, namespace, configMap }: DefaultPoliciesOptions): Controller {
   const { log } = run;
-  const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
+  const path = namespacedPath('/api/v1', namespace, 'configmaps', configMap);
   /** The problems of entries that were logged: each is logged once. */
   let logged = new Set<string>();
   return startController(run, 'default-policies', reconcile);
@@ -76,7 +77,7 @@ export function startDefaultPolicies(run: Run, { client, namespace, configMap }:
 
   async function create({ policy: { kind, name }, manifest }: Manifest): Promise<void> {
     try {
-      await client.request('POST', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, { body: manifest });
+      await client.request('POST', policiesPath(kind), { body: manifest });
       log.info(`${kind} ${name} created, as a default policy`);
     } catch (error) {
       if (!isConflict(error)) throw error;

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/installation/replica-pods.ts';
-import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { blockedDrain, isCordoned } from '../../scheduling/replica-spread.ts';
 import type { Nodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import { isPermitted, missingRightText } from '../../cluster/rights/rights.ts';
+import { isPermitted } from '../../cluster/rights/access-review.ts';
+import { missingRightText } from '../../cluster/rights/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { viewDaemonPod } from '../../cluster/nodes/node-pods.ts';
+import { viewPodReadiness } from '../../cluster/nodes/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
 import type { WatchOptions } from '../../cluster/watch/watch-options.ts';
@@ -237,7 +237,7 @@ function podWatches(
       labelSelector: formatSelector(podSelector),
       project(object) {
         const { spec } = object as PodObject;
-        const pod = viewDaemonPod(object);
+        const pod = viewPodReadiness(object);
         // Thousands of pods share these texts.
         return { ...pod, namespace, owner: pod.owner === uid ? uid : pod.owner, node: spec?.nodeName ?? '' };
       },

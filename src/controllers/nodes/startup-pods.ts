@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { viewDaemonPod } from '../../cluster/nodes/node-pods.ts';
+import { viewPodReadiness } from '../../cluster/nodes/node-pods.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -57,7 +57,7 @@ export function watchStartupPods(
     resource: 'startup-pods',
     path: '/api/v1/pods',
     fieldSelector: (node) => `spec.nodeName=${node}`,
-    project: viewDaemonPod,
+    project: viewPodReadiness,
     onChange,
     endShared: () => shared.retain(() => []),
   });

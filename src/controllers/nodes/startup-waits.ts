@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
-import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';

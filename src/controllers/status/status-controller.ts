@@ -1,10 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies/policy-paths.ts';
+import { policiesPath } from '../../cluster/policies/policy-paths.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
-import { orAborted } from '../../runtime/pause.ts';
+import { orAborted } from '../../runtime/abort.ts';
 import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
@@ -115,7 +115,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     try {
       const answer = await client.request<{ status?: unknown } | undefined>(
         'PATCH',
-        `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`,
+        `${policiesPath(kind)}/${name}/status`,
         {
           contentType: 'application/json-patch+json',
           body: [

@@ -1,10 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isReadyEndpoint, listEndpointSlices, podOf } from '../../cluster/installation/endpoint-slices.ts';
-import {
-  callOverService,
-  type ServiceRef,
-  ServiceUnreachableError,
-} from '../../cluster/installation/service-endpoint.ts';
+import { callOverService, ServiceUnreachableError } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { pause } from '../../runtime/pause.ts';
 
 /** The endpoints of a replica that has just started may follow a moment later. */

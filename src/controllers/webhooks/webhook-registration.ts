@@ -4,11 +4,11 @@ import type { RegisteredWebhooks } from '../../cluster/admission-registration/we
 import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { versionInForce } from '../../cluster/policies/policy-object.ts';
 import { reported } from '../../policy/status-conditions.ts';
-import { orAborted } from '../../runtime/pause.ts';
+import { orAborted } from '../../runtime/abort.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';

@@ -23,25 +23,25 @@ const MISSING_RIGHTS: readonly string[] = ['NotPermitted', 'BackstopNotInForce']
 /** Checks that every policy is valid and enforced. */
 export function checkPolicies({
   policies,
-  undefinedKinds,
+  kindsWithoutDefinition,
   installation,
   nodes,
   nodePools,
-}: Pick<Facts, 'policies' | 'undefinedKinds' | 'installation' | 'nodes' | 'nodePools'>): Finding[] {
+}: Pick<Facts, 'policies' | 'kindsWithoutDefinition' | 'installation' | 'nodes' | 'nodePools'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [essentialSkip(policies.why)];
     return [
       finding('problem', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
     ];
   }
-  const undefinedFindings = (undefinedKinds.ok ? undefinedKinds.value : []).map((kind) =>
+  const noDefinitionFindings = (kindsWithoutDefinition.ok ? kindsWithoutDefinition.value : []).map((kind) =>
     finding(
       'problem',
       `CustomResourceDefinition ${definitionOf(kind)} does not exist: no ${kind} is in force`,
       reinstall(installation),
     ),
   );
-  if (policies.value.length === 0 && undefinedFindings.length === 0) {
+  if (policies.value.length === 0 && noDefinitionFindings.length === 0) {
     return [finding('note', 'there are no policies: nothing is protected', 'kubectl explain taintpolicy.spec')];
   }
   // Without these facts, a check sees less than the leader did.
@@ -49,7 +49,7 @@ export function checkPolicies({
   const ranked = policies.value.flatMap((policy) =>
     checkPolicy(policy, seeing).map((finding) => ({ finding, harm: harmOf(policy) })),
   );
-  const results = [...undefinedFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ finding }) => finding)];
+  const results = [...noDefinitionFindings, ...worstFirst(ranked, ({ harm }) => harm).map(({ finding }) => finding)];
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', AUDIT_NOTE));
   }

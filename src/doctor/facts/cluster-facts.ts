@@ -1,7 +1,7 @@
 import { ADMISSION_REGISTRATION } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../../cluster/nodes/node-pools.ts';
-import { undefinedKinds } from '../../cluster/policies/policy-definitions.ts';
+import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { whoAmI } from '../../cluster/rights/access-review.ts';
 import { projectDaemonSet } from '../../cluster/watch/cluster-objects.ts';
@@ -43,7 +43,7 @@ export interface ApiServerPod {
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
   /** The kinds of policies without a CustomResourceDefinition. */
-  readonly undefinedKinds: Reading<readonly PolicyKind[]>;
+  readonly kindsWithoutDefinition: Reading<readonly PolicyKind[]>;
   /** The policies that the program contains. */
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
@@ -73,7 +73,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((reading) => mapped(reading, ({ view }) => view));
-  const withoutDefinition = read(() => undefinedKinds(client));
+  const withoutDefinition = read(() => kindsWithoutDefinition(client));
   const policies = withoutDefinition.then((kinds) =>
     read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])),
   );
@@ -106,7 +106,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
-    undefinedKinds: await withoutDefinition,
+    kindsWithoutDefinition: await withoutDefinition,
     nodes: await nodes,
     daemonSets,
     nodePools,

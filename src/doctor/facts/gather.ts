@@ -1,5 +1,5 @@
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
-import { serverName } from '../../cluster/installation/service-endpoint.ts';
+import { serverName } from '../../cluster/installation/service-ref.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';

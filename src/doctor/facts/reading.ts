@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { TimeoutError } from '../../runtime/pause.ts';
+import { TimeoutError } from '../../runtime/deadline.ts';
 
 /** The result of a read, or why it failed. */
 export type Reading<T> =

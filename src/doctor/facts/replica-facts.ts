@@ -3,7 +3,7 @@ import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { selfCheckReview } from '../../cluster/installation/self-check-review.ts';
 import { type CniPod, listCniPodsOn } from '../../cluster/nodes/node-pods.ts';
 import { openTunnel } from '../../cluster/port-forward/tunnel.ts';
-import { openOrAborted } from '../../runtime/pause.ts';
+import { openOrAborted } from '../../runtime/abort.ts';
 import type { Check } from '../../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';
 import type { Listed } from './listed-replicas.ts';

@@ -1,9 +1,8 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { type Access, isAllowed, type Subject, whoAmI } from '../../cluster/rights/access-review.ts';
+import { type Access, accessesOf, isAllowed, type Subject, whoAmI } from '../../cluster/rights/access-review.ts';
 import {
-  accessesOf,
   type NamedObjects,
   NEEDED_RULES,
   type NeededRule,

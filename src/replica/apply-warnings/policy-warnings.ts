@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AdmissionRequest } from '../../admission/admission-review.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
 import { type ClusterNode, keepNode } from '../../cluster/watch/cluster-objects.ts';
 import { listFew } from '../../cluster/watch/list-pages.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
-import type { ServiceRef } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { limitDaemonSet } from '../../cluster/watch/kept-limits.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import { conflictsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { judgeRequest } from '../../../src/admission/judge-request.ts';
-import { eventsOf, objectToCreate } from '../../../src/admission/request-events.ts';
-import { deny, type Phase } from '../../../src/judge/decision.ts';
+import { eventsOf } from '../../../src/admission/request-events.ts';
+import type { Phase } from '../../../src/judge/decision.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { RecordedEvent } from '../../../src/policy/recorded-event.ts';
 import { policySet } from '../policy/policies.ts';
@@ -210,29 +210,6 @@ it.each<[why: string, request: AdmissionRequest, policies: PolicySet, phase: Pha
 ])('nothing could confirm %s: there is a violation and no Event', (_why, request, policies, phase) => {
   expect(judgeRequest(request, phase, policies).decision.violations).not.toEqual([]);
   expect(found(request, policies, phase, 'uid-new')).toEqual([]);
-});
-
-describe('the object that a request creates', () => {
-  const creation = nodeRequest({ object: node([]) });
-  const generated = daemonSetRequest({ object: daemonSet({ generateName: 'cni-' }) });
-  it.each<[why: string, request: AdmissionRequest, expected: object | undefined]>([
-    ['a node', creation, { apiVersion: 'v1', kind: 'Node', name: 'n1' }],
-    [
-      'a DaemonSet',
-      daemonSetRequest({ object: daemonSet({ name: 'cni' }) }),
-      { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni' },
-    ],
-    ['none for an update', DROP, undefined],
-    ['none for a dry run', { ...creation, dryRun: true }, undefined],
-    ['none without a name: no object can have the generated one', { ...generated, name: '' }, undefined],
-  ])('%s', (_why, request, expected) => {
-    expect(objectToCreate(request, judgeRequest(request, 'mutate', present('Restore')))).toEqual(expected);
-  });
-
-  it('none for a refused request', () => {
-    const refused = { kind: 'Node', decision: deny('no', []) } as const;
-    expect(objectToCreate(creation, refused)).toBeUndefined();
-  });
 });
 
 it('a node has no namespace, even if its review has one', () => {

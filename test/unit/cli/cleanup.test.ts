@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { POLICY_GROUP } from '../../../src/cluster/policies/policy-paths.ts';
+import { POLICY_API_PATH } from '../../../src/cluster/policies/policy-paths.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -48,14 +48,14 @@ async function cluster(
       const names = ['validating', 'mutating'].map((kind) => `${kind}admissionpolicies`);
       return answer(response, { resources: names.map((name) => ({ name })) });
     }
-    if (path === POLICY_GROUP && defined.length > 0) {
+    if (path === POLICY_API_PATH && defined.length > 0) {
       return answer(response, { resources: defined.map((name) => ({ name })) });
     }
     if (path === '/apis') return answer(response, { groups: [] });
     if (/daemonsets\/.+$/.test(path)) return onRead(request, response);
     const resource = path.split('/').at(-1) ?? '';
     if (resource === forbidden) return answer(response, refusal(403, 'Forbidden', 'you may not list it'), 403);
-    if (path.startsWith(POLICY_GROUP) && !(listed && defined.includes(resource))) {
+    if (path.startsWith(POLICY_API_PATH) && !(listed && defined.includes(resource))) {
       return answer(response, '404 page not found', 404);
     }
     const items = lists[resource] ?? (resource === 'daemonsets' ? ['a', 'b'].map(daemonSet) : []);

@@ -138,7 +138,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     admission: known({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
     apiServers: known([]),
     policies: known([taintPolicy('gpu', {})]),
-    undefinedKinds: known([]),
+    kindsWithoutDefinition: known([]),
     builtin: [],
     nodes: known([node('n1')]),
     daemonSets: known([]),

@@ -200,7 +200,7 @@ it('names the command that installs the definitions', () => {
 });
 
 it('names a definition that is missing, beside the policies of the other kinds', () => {
-  const results = checkPolicies(healthyFacts({ undefinedKinds: known(['RecoveryPolicy']) }));
+  const results = checkPolicies(healthyFacts({ kindsWithoutDefinition: known(['RecoveryPolicy']) }));
   expect(results).toMatchObject([
     {
       state: 'problem',

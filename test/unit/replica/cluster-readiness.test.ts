@@ -80,7 +80,7 @@ describe('the policies check', () => {
     ({
       isSynced: () => synced,
       staleSince: () => undefined,
-      undefinedKinds: () => [],
+      kindsWithoutDefinition: () => [],
       unread: () => [],
       objects: () => objects,
       snapshot: () => ({ policies: objects.flatMap(({ inForce }) => inForce?.policy ?? []) }),

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
-import { jsonLines } from '../../../../src/cluster/client/transport.ts';
+import { jsonLines } from '../../../../src/cluster/client/json-lines.ts';
 import { eventually } from '../../eventually.ts';
 import { stopClock, whenTrue } from '../../stopped-clock.ts';
 import { answer, clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';

@@ -244,6 +244,40 @@ describe('keeping the lease', () => {
   );
 });
 
+describe('the Lease is deleted between a read and the write that follows it, which is no fault', () => {
+  it('as a candidate takes it', async () => {
+    const server = leaseServer();
+    server.put({ ...OTHER_HOLDER, holderIdentity: '' });
+    const { client, held, messages } = candidate(server, 'a');
+    client.beforeUpdates = [() => server.put(undefined)];
+    await pass(2_000);
+    expect(held()).toBe(true);
+    expect(messages()).toEqual(['the leader is a']);
+  });
+
+  it('as the leader renews it after a conflict', async () => {
+    const server = leaseServer();
+    const { client, terms, messages } = candidate(server, 'a');
+    await pass(100);
+    client.beforeUpdates = [() => server.touch(), () => server.put(undefined)];
+    await pass(2_100);
+    expect(terms[0]?.held()).toBe(false);
+    expect(messages().slice(1, 2)).toEqual(['no longer the leader: the Lease was deleted']);
+  });
+
+  it('as the leader releases it', async () => {
+    const server = leaseServer();
+    const { client, election, messages } = candidate(server, 'a');
+    await pass(100);
+    client.beforeUpdates = [() => server.put(undefined)];
+    const stopped = election.stop();
+    await pass(100);
+    await stopped;
+    expect(server.spec()).toBeUndefined();
+    expect(messages().slice(1)).toEqual(['no longer the leader: it was told to stop', 'there is no leader']);
+  });
+});
+
 describe('a process that stood still', () => {
   it.each([
     {

@@ -16,7 +16,12 @@ export interface LeaseServer {
   /** Somebody sets a label, which changes the resourceVersion alone. */
   touch(): void;
   /** A client of its own for each process. */
-  client(): ApiClient & { weather: Weather; requests: string[] };
+  client(): ApiClient & {
+    weather: Weather;
+    requests: string[];
+    /** What others do between a read and the write that follows it: the first entry before the first update, and so on. */
+    beforeUpdates: (() => void)[];
+  };
 }
 
 export function leaseServer(): LeaseServer {
@@ -52,12 +57,14 @@ export function leaseServer(): LeaseServer {
       const self: ReturnType<LeaseServer['client']> = {
         weather: 'served',
         requests: [],
+        beforeUpdates: [],
         async request<T>(method: string, path: string, { body, signal, timeoutMs = 10_000 }: RequestOptions = {}) {
           self.requests.push(method);
           await new Promise((resolve) => setTimeout(resolve, 1));
           signal?.throwIfAborted();
           switch (self.weather) {
             case 'served':
+              if (method === 'PUT') self.beforeUpdates.shift()?.();
               return serve(method, path, body) as T;
             case 'away':
               throw new Error(`${method} ${path}: connect ECONNREFUSED`);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'vitest';
-import { POLICY_GROUP } from '../../../../src/cluster/policies/policy-paths.ts';
+import { POLICY_API_PATH } from '../../../../src/cluster/policies/policy-paths.ts';
 import { answer, startFakeApi } from '../client/fake-api.ts';
 
 interface FakePolicy {
@@ -19,7 +19,7 @@ export async function startFakePolicies(first: FakePolicy): Promise<FakePolicies
   let resourceVersion = first.metadata.resourceVersion;
   let stream: ServerResponse | undefined;
   const api = await startFakeApi(({ path, query }, response) => {
-    const isTaints = path === `${POLICY_GROUP}/taintpolicies`;
+    const isTaints = path === `${POLICY_API_PATH}/taintpolicies`;
     if (!query.watch) {
       return answer(response, { metadata: { resourceVersion }, items: isTaints ? [...stored.values()] : [] });
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compareResourceVersions } from '../../../../src/cluster/watch/cached-objects.ts';
+import { compareResourceVersions } from '../../../../src/cluster/watch/resource-version.ts';
 
 it.each([
   { one: '5', other: '5', expected: 0, why: 'the same' },

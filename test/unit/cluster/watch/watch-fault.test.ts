@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { watchFault } from '../../../../src/cluster/watch/watch-events.ts';
+import { watchFault } from '../../../../src/cluster/watch/watch-fault.ts';
 
 it.each([
   { path: '/api/v1/nodes', rule: 'a ClusterRole with apiGroups [""], resources ["nodes"]' },

@@ -1,7 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchPolicies } from '../../../../src/cluster/policies/policies.ts';
-import { missingFrom, missingIn, undefinedKinds } from '../../../../src/cluster/policies/policy-definitions.ts';
-import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from '../../../../src/cluster/policies/policy-paths.ts';
+import {
+  kindsMissingInGroup,
+  kindsOfMissingGroup,
+  kindsWithoutDefinition,
+} from '../../../../src/cluster/policies/policy-definitions.ts';
+import { POLICY_API_PATH, POLICY_KINDS, POLICY_RESOURCES } from '../../../../src/cluster/policies/policy-paths.ts';
 import { clusterPoliciesCheck } from '../../../../src/replica/readiness.ts';
 import { captureLog } from '../../captured-log.ts';
 import { eventually } from '../../eventually.ts';
@@ -22,7 +26,7 @@ describe('discovery says', () => {
     },
     { why: 'another version of the group is left', found: listOf([]), missing: POLICY_KINDS },
   ])('which kinds are missing in the group: $why', ({ found, missing }) => {
-    expect(missingIn(found)).toEqual(missing);
+    expect(kindsMissingInGroup(found)).toEqual(missing);
   });
 
   it.each([
@@ -30,19 +34,19 @@ describe('discovery says', () => {
     { why: 'nothing', found: undefined },
     { why: 'a text', found: 'ok' },
   ])('nothing, if the answer is $why', ({ found }) => {
-    expect(() => missingIn(found)).toThrow('no discovery document');
-    expect(() => missingFrom(found)).toThrow('no discovery document');
+    expect(() => kindsMissingInGroup(found)).toThrow('no discovery document');
+    expect(() => kindsOfMissingGroup(found)).toThrow('no discovery document');
   });
 
   it('all are missing without the group, and nothing if it lists a group that answers 404', () => {
-    expect(missingFrom({ groups: [{ name: 'apps' }] })).toEqual(POLICY_KINDS);
-    expect(() => missingFrom({ groups: [{ name: 'taintkeeper.dev' }] })).toThrow('no discovery document');
+    expect(kindsOfMissingGroup({ groups: [{ name: 'apps' }] })).toEqual(POLICY_KINDS);
+    expect(() => kindsOfMissingGroup({ groups: [{ name: 'taintkeeper.dev' }] })).toThrow('no discovery document');
   });
 
   it('nothing, if a proxy answers 404 to everything', async () => {
     const api = await startFakeApi((_request, response) => plain404(response));
     const { client } = await clientFor(api.url);
-    await expect(undefinedKinds(client)).rejects.toThrow('GET /apis: 404');
+    await expect(kindsWithoutDefinition(client)).rejects.toThrow('GET /apis: 404');
   });
 });
 
@@ -55,9 +59,9 @@ async function clusterWith(...first: readonly string[]) {
   let isProxy = false;
   const api = await startFakeApi(({ path, query }, response) => {
     if (isProxy) return plain404(response);
-    if (path === POLICY_GROUP) return served.length > 0 ? answer(response, listOf(served)) : plain404(response);
+    if (path === POLICY_API_PATH) return served.length > 0 ? answer(response, listOf(served)) : plain404(response);
     if (path === '/apis') return answer(response, { kind: 'APIGroupList', groups: groupsOf(served) });
-    const resource = path.slice(POLICY_GROUP.length + 1);
+    const resource = path.slice(POLICY_API_PATH.length + 1);
     if (!served.includes(resource)) return plain404(response);
     if (query.watch) return response.flushHeaders();
     const items =
@@ -96,7 +100,7 @@ describe('a kind without a definition', () => {
     const policies = cluster.watch();
     await policies.synced;
     expect(policies.isSynced()).toBe(true);
-    expect(policies.undefinedKinds()).toEqual(['RecoveryPolicy']);
+    expect(policies.kindsWithoutDefinition()).toEqual(['RecoveryPolicy']);
     expect(clusterPoliciesCheck(policies, false)).toEqual({
       name: 'policies',
       state: 'degraded',
@@ -123,6 +127,6 @@ describe('a kind without a definition', () => {
     });
     cluster.setProxy(false);
     await policies.synced;
-    expect(policies.undefinedKinds()).toEqual([]);
+    expect(policies.kindsWithoutDefinition()).toEqual([]);
   });
 });

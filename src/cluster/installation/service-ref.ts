@@ -1,0 +1,11 @@
+/** The Service by which the API server calls the webhook. */
+export interface ServiceRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** The server name of the API server in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
+export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
+  return `${name}.${namespace}.svc`;
+}
