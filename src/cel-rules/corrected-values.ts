@@ -32,7 +32,7 @@ export function corrections(
   const protectsOtherValue = otherValuesOf(rules);
   const requiring = policies.flatMap((policy) => {
     if (policy.declared === 'Audit') return [];
-    const taints = policy.required.filter(({ value }) => !value.anyValue).map(({ value }) => value.taint);
+    const taints = policy.required.filter(({ anyValue }) => !anyValue).map(({ taint }) => taint);
     const names = taints.filter(protectsOtherValue).map(exactName);
     return names.length === 0 ? [] : [{ policy, names }];
   });

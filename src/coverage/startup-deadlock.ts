@@ -26,16 +26,16 @@ export const NO_STARTUP_RULES: StartupRules = { waitingFor: () => [], endOn: () 
 export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): StartupRules {
   const rules = policies
     .filter(({ declared }) => declared !== 'Audit')
-    .flatMap((policy) => policy.untilReady.map(({ value }) => ({ policy, value })));
-  const byTaint = Map.groupBy(rules, ({ value }) => identity(value.taint));
+    .flatMap((policy) => policy.untilReady.map((one) => ({ ...one, policy })));
+  const byTaint = Map.groupBy(rules, ({ taint }) => identity(taint));
   const rulesOf = (taint: Taint) => byTaint.get(identity(taint)) ?? [];
   return {
     waitingFor: (daemonSet, taint) =>
       rulesOf(taint)
-        .filter(({ value }) => namesDaemonSet(value.parts.daemonSets, daemonSet))
+        .filter(({ parts }) => namesDaemonSet(parts.daemonSets, daemonSet))
         .map(({ policy }) => policy.name),
     endOn: ({ labels }, taint) =>
-      rulesOf(taint).some(({ policy, value }) => isDeclaredTaint(taint, value) && policy.selectsNode(labels)),
+      rulesOf(taint).some((one) => isDeclaredTaint(taint, one) && one.policy.selectsNode(labels)),
   };
 }
 

@@ -7,7 +7,6 @@ import type { NodeView } from './node-view.ts';
 /** A taint that a policy sets on a node. */
 export interface DeclaredTaint extends EnsuredTaint {
   readonly policy: CompiledTaintPolicy;
-  readonly field: string;
 }
 
 /** Whether the policy does more than report. */
@@ -33,14 +32,9 @@ export function taintsAtRegistration(labels: StringMap, policies: readonly Compi
   return declaredTaints('ensured', labels, policies);
 }
 
-/** Whether the leader removes the taint once the node is ready: one of `ensure: UntilReady`. */
-export function isUntilReady({ policy, field }: Pick<DeclaredTaint, 'policy' | 'field'>): boolean {
-  return policy.untilReady.some((one) => one.field === field);
-}
-
 /** Whether the taint, with its value, is a startup taint of one of the policies: of `AtRegistration` or `UntilReady`. */
 export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
-  return policies.some(({ startup }) => startup.some(({ value }) => isDeclaredTaint(taint, value)));
+  return policies.some(({ startup }) => startup.some((one) => isDeclaredTaint(taint, one)));
 }
 
 /**
@@ -57,7 +51,7 @@ function declaredTaints(
   policies: readonly CompiledTaintPolicy[],
 ): DeclaredTaint[] {
   return selectingPolicies(policies, labels).flatMap((policy) =>
-    policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })),
+    policy[declaration].map((one): DeclaredTaint => ({ ...one, policy })),
   );
 }
 

@@ -48,7 +48,7 @@ export function endedStartupTaints(
   before: readonly CompiledTaintPolicy[],
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
-  const awaited = before.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
+  const awaited = before.flatMap(({ untilReady }) => untilReady);
   return carried.filter((taint) => {
     if (!awaited.some((one) => isDeclaredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
     const protectors = domainProtectors(after, taint);

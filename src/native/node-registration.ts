@@ -79,9 +79,8 @@ function idsOf(list: string): Variable {
 
 /** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
-  const taints = ensured.map(({ value }) => value);
-  const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
-  return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
+  const withValue = new Map(ensured.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
+  return [...new Map(ensured.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
 
 /** The stronger ones of the other policies that may select the same node and set taints when it registers. */

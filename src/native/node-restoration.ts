@@ -89,7 +89,7 @@ function removedForGood({ policy, among }: AmongPolicies, condition: Expression,
   const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');
   const { before, after } = conditionsOf(policy).selects;
   const groups = Map.groupBy(
-    policy.required.map(({ value }) => ({ required: value, begins: beginsToBeRequired(value, others) })),
+    policy.required.map((required) => ({ required, begins: beginsToBeRequired(required, others) })),
     ({ begins }) => begins.text,
   );
   const lists = [...groups.values()].flatMap((alike) => {
@@ -104,7 +104,7 @@ function removedForGood({ policy, among }: AmongPolicies, condition: Expression,
 
 /** True for an update by which one of the policies that require the taint, with any value, begins to select the node. */
 function beginsToBeRequired({ taint }: EnsuredTaint, policies: readonly CompiledTaintPolicy[]): Expression {
-  const requiring = policies.filter(({ required }) => required.some(({ value }) => sameTaint(value.taint, taint)));
+  const requiring = policies.filter(({ required }) => required.some((one) => sameTaint(one.taint, taint)));
   return any(requiring.map((one) => all(beginsToSelect(one))));
 }
 

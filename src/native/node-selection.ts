@@ -48,7 +48,7 @@ const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
 export function selection(context: AmongPolicies): Assembled[] {
   const { policy } = context;
   const { name, mode, nodeSelector, allowsRemovalByAnnotation } = policy;
-  const taints = settableOnSelection(policy).map(({ value }) => value);
+  const taints = settableOnSelection(policy);
   if (mode === 'Audit' || taints.length === 0) return [];
   const others = context.among.filter((other) => other.name !== name && other.mode !== 'Audit');
   const required = requiredUnless(taints, (one) => isRequiredOtherwise(one, others));
@@ -90,7 +90,7 @@ export function selection(context: AmongPolicies): Assembled[] {
 function isRequiredOtherwise({ taint, anyValue }: EnsuredTaint, others: readonly CompiledTaintPolicy[]): Expression {
   const requires = ({ required }: CompiledTaintPolicy) =>
     required.some(
-      ({ value: one }) =>
+      (one) =>
         !one.anyValue && sameTaint(one.taint, taint) && (anyValue || (one.taint.value ?? '') !== (taint.value ?? '')),
     );
   return any(others.filter(requires).map((one) => conditionsOf(one).selects.after));

@@ -37,7 +37,7 @@ export function seenStartupTaints(
 ): SeenStartupTaint[] {
   const repelling = taints.filter(({ effect }) => REPELLING_EFFECTS.some((one) => one === effect));
   if (repelling.length === 0) return [];
-  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ taint }) => identity(taint))));
   return repelling
     .filter((taint) => (ours.has(identity(taint)) || isStartupTaintKey(taint.key)) && !isKnownToAutoscalers(taint.key))
     .map((taint) => ({ taint, node: name, nodePool: own(labels, NODE_POOL_LABEL) }));

@@ -217,6 +217,9 @@ export const TaintRuleSchema = Type.Object(
 
 export type TaintRule = Static<typeof TaintRuleSchema>;
 
+/** When taintkeeper sets the taint of a rule. */
+export type Ensure = (typeof ENSURED)[number];
+
 /**
  * The problems of a rule that its schema cannot express.
  * @param hasUnknownPart whether its `readyWhen` has a part that this version does not know

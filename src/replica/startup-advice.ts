@@ -28,10 +28,10 @@ export async function startupAdvice(
   others: readonly CompiledTaintPolicy[],
   timeoutMs: number,
 ): Promise<readonly string[] | undefined> {
-  const named = policy.untilReady.flatMap(({ value }) => value.parts.daemonSets);
+  const named = policy.untilReady.flatMap(({ parts }) => parts.daemonSets);
   const awaited = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
   const namespaces = new Set(
-    policy.untilReady.flatMap(({ value }) => value.parts.allDaemonSets.flatMap((all) => all.namespaces ?? [])),
+    policy.untilReady.flatMap(({ parts }) => parts.allDaemonSets.flatMap((all) => all.namespaces ?? [])),
   );
   if (awaited.length + namespaces.size > MOST_REQUESTS) return undefined;
   const signal = AbortSignal.timeout(timeoutMs);

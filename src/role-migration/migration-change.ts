@@ -122,10 +122,10 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
       (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
     )
     .flatMap(({ required }) => required)
-    .filter(({ value: { taint } }) => {
+    .filter(({ taint }) => {
       const isThere = taints.some((other) => identity(other) === identity(taint));
       return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
     })
-    .map(({ value: { taint } }) => taint);
+    .map(({ taint }) => taint);
   return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
 }

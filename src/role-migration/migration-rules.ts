@@ -211,7 +211,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const isProtected = coverageBy(compiled.protectionRules);
   // A node can have only one taint of a key and an effect, so the value of a taint that taintkeeper sets makes no difference.
   const isSet = ({ effect }: TaintRule) =>
-    compiled.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect);
+    compiled.ensured.some(({ taint }) => taint.key === NEW_ROLE && taint.effect === effect);
   // An added startup rule would end the protection of its key by a rule with DOMAIN/*, and contradict a rule with the exact key.
   const coversNew = (rule: TaintRule) => isProtected(rule) || (isStartup(rule.ensure) && isSet(rule));
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
@@ -264,7 +264,7 @@ function selectsByOldLabel({ spec: { nodeSelector } }: TaintPolicy): boolean {
 }
 
 function declares({ required }: CompiledTaintPolicy, taint: Taint): boolean {
-  return required.some(({ value }) => identity(value.taint) === identity(taint));
+  return required.some((one) => identity(one.taint) === identity(taint));
 }
 
 function oldOnes(taints: readonly Taint[]): Taint[] {

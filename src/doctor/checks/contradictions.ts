@@ -90,7 +90,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
-  const requires = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
+  const requires = policy.required.some((one) => identity(one.taint) === identity(taint));
   return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
 }
 

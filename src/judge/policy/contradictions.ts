@@ -59,9 +59,7 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
   );
   const required = policies
     .toSorted(byDeclaredStrength)
-    .flatMap((policy) =>
-      policy.required.map(({ value, field }) => ({ ...value, policy, field, nodeSelector: policy.nodeSelector })),
-    );
+    .flatMap((policy) => policy.required.map((one) => ({ ...one, policy, nodeSelector: policy.nodeSelector })));
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
     possiblePairs(alike).flatMap(([first, second]): Disagreement[] => {
       const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
@@ -92,11 +90,11 @@ export const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'A
 /** The other policies that require a different value of one of the policy's taints. */
 export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   if (!isEnforced(policy)) return [];
-  const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
+  const own = Map.groupBy(policy.required, ({ taint }) => identity(taint));
   return others.filter(
     (other) =>
       isEnforced(other) &&
-      other.required.some(({ value }) => own.get(identity(value.taint))?.some((mine) => differ(mine.value, value))),
+      other.required.some((one) => own.get(identity(one.taint))?.some((mine) => differ(mine, one))),
   );
 }
 

@@ -44,7 +44,7 @@ function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTai
   return parseAllowedRemovals(allowRemoval).entries.some(
     ({ taint }) =>
       taint !== undefined &&
-      (policy.required.some(({ value }) => isDeclaredTaint(taint, value)) ||
+      (policy.required.some((one) => isDeclaredTaint(taint, one)) ||
         (policy.protectedBy(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
   );
 }

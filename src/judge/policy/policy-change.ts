@@ -64,10 +64,10 @@ export function losesStartupRule(
 export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): boolean {
   const after = enforcedAmong(others);
   const named = after.flatMap(({ startup, protectionRules }) => [
-    ...startup.map(({ value }) => value.taint),
+    ...startup.map(({ taint }) => taint),
     ...protectionRules,
   ]);
-  const taints = deleted.untilReady.flatMap(({ value: { taint, anyValue } }) => {
+  const taints = deleted.untilReady.flatMap(({ taint, anyValue }) => {
     const alike = anyValue ? named.filter(({ key }) => key === taint.key || isPattern(key)) : [];
     return [taint, ...alike.map(({ value }) => ({ ...taint, value }))];
   });
@@ -77,9 +77,7 @@ export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: reado
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or no longer sets all of the taints. */
 export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
   const textsOf = ({ declared, nodeSelector }: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
-    declared === 'Audit'
-      ? []
-      : taints.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
+    declared === 'Audit' ? [] : taints.map(({ taint }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
   const afterwards = new Set(textsOf(after, after.startup));
   return textsOf(before, before.untilReady).some((startupTaint) => !afterwards.has(startupTaint));
 }

@@ -2,7 +2,7 @@ import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
@@ -42,7 +42,7 @@ export function startupFaults(policy: CompiledTaintPolicy, surroundings: Startup
 }
 
 function waitingFaults(
-  { value: { taint, parts, unknownParts }, field }: CompiledTaintPolicy['untilReady'][number],
+  { taint, parts, unknownParts, field }: UntilReadyTaint,
   { daemonSetOf, replicas }: StartupSurroundings,
 ): StartupFault[] {
   const short = `taint ${formatTaint(taint)}`;
@@ -92,7 +92,7 @@ export function startupNotes(
   daemonSets: readonly DaemonSetView[],
 ): StartupNotes {
   if (declared === 'Audit') return { warnings: [], notes: [] };
-  const waits = untilReady.flatMap(({ value: { taint, parts }, field }) =>
+  const waits = untilReady.flatMap(({ taint, parts, field }) =>
     parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
   );
   const leftOut = waits.flatMap(({ leftOut: names, field, taint }) => {
@@ -143,7 +143,7 @@ export function conflictsOf(policy: CompiledTaintPolicy, policies: readonly Comp
 /** The startup taints of a policy that one of these policies protects. */
 function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
   if (!isEnforced(of)) return [];
-  return of.startup.flatMap(({ value: { taint }, field }) =>
+  return of.startup.flatMap(({ taint, field }) =>
     policiesFor(policies, taint.key).flatMap((by) => {
       const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
       // Whether two selectors can meet takes longest to find out.

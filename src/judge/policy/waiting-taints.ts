@@ -8,5 +8,5 @@ import { isDeclaredTaint } from '../declared-taints.ts';
  */
 export function waitingTaints({ declared, untilReady }: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {
   if (declared === 'Audit') return [];
-  return taints.filter((carried) => untilReady.some(({ value }) => isDeclaredTaint(carried, value)));
+  return taints.filter((carried) => untilReady.some((one) => isDeclaredTaint(carried, one)));
 }

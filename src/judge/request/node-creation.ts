@@ -3,14 +3,7 @@ import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { readsAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
-import {
-  type DeclaredTaint,
-  isEnforcing,
-  isUntilReady,
-  satisfies,
-  taintsAtRegistration,
-  taintsToSet,
-} from '../declared-taints.ts';
+import { type DeclaredTaint, isEnforcing, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import * as outcomes from '../outcomes.ts';
@@ -47,7 +40,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     .filter((one) => isEnforcing(one) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
-  const recorded = added.filter((one) => !isUntilReady(one));
+  const recorded = added.filter(({ ensure }) => ensure !== 'UntilReady');
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
     recorded.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),

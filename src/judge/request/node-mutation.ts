@@ -74,14 +74,14 @@ function staysOff(
 ): boolean {
   const begins = (policy: CompiledTaintPolicy) =>
     isEnforcing({ policy }) &&
-    policy.required.some(({ value }) => sameTaint(value.taint, taint)) &&
+    policy.required.some((one) => sameTaint(one.taint, taint)) &&
     !policy.selectsNode(oldNode.labels);
   return (
     exempt.some(
       ({ policy }) =>
         isEnforcing({ policy }) &&
         policy.selectsNode(node.labels) &&
-        policy.required.some(({ value }) => isDeclaredTaint(taint, value) && !satisfies(carried, value)),
+        policy.required.some((one) => isDeclaredTaint(taint, one) && !satisfies(carried, one)),
     ) && !policies.some(begins)
   );
 }

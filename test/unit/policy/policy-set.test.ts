@@ -70,8 +70,8 @@ describe('a set of policies', () => {
     });
     const b = { taint: { key: 'b', value: 'x', effect: 'NoSchedule' }, anyValue: false };
     const c = { taint: { key: 'c', effect: 'NoExecute' }, anyValue: true };
-    expect(required).toEqual([{ value: b, field: 'spec.taints[1]' }]);
-    expect(startup).toEqual([{ value: c, field: 'spec.taints[2]' }]);
+    expect(required).toEqual([{ ...b, field: 'spec.taints[1]', ensure: 'Always' }]);
+    expect(startup).toEqual([{ ...c, field: 'spec.taints[2]', ensure: 'AtRegistration' }]);
     expect(ensured).toEqual([...required, ...startup]);
   });
 
