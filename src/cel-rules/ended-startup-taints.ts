@@ -1,7 +1,7 @@
 import { all, any, bind, cel, type Expression, FALSE, not } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import { identity } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
 import { isProtected } from './protected-taints.ts';
@@ -18,7 +18,7 @@ import {
 
 /** The policies that set startup taints which the leader removes, and that a node can leave by its labels. */
 export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  const awaiting = policies.filter(({ mode, untilReady }) => mode !== 'Audit' && untilReady.length > 0);
+  const awaiting = policies.filter((policy) => isEnforced(policy) && policy.untilReady.length > 0);
   return awaiting.filter((policy) => leaves(policy) !== FALSE);
 }
 
@@ -65,7 +65,7 @@ function isKept(leaving: readonly CompiledTaintPolicy[], policies: readonly Comp
   const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ taint }) => identity(taint))));
   const others = policies.filter(
     (policy) =>
-      policy.mode !== 'Audit' &&
+      isEnforced(policy) &&
       !leaving.includes(policy) &&
       policy.startup.some(({ taint }) => identities.has(identity(taint))),
   );
@@ -79,7 +79,7 @@ function isProtectedByOthers(
 ): Expression {
   const keys = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ taint }) => taint.key)));
   const concerns = ({ key }: CompiledTaintRule) => keys.has(key);
-  const protecting = policies.filter(({ mode, protectionRules }) => mode !== 'Audit' && protectionRules.some(concerns));
+  const protecting = policies.filter((policy) => isEnforced(policy) && policy.protectionRules.some(concerns));
   return anyPolicy(
     protecting,
     (policy, rules) => all([isProtected(rules.filter(concerns)), selectsBeforeOrAfter(policy)]),

@@ -1,7 +1,7 @@
 import { isDeclaredTaint } from '../judge/declared-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import { namesDaemonSet } from '../policy/ready-when.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 
@@ -25,7 +25,7 @@ export const NO_STARTUP_RULES: StartupRules = { waitingFor: () => [], endOn: () 
 /** Policies in mode Audit do not count: they set no startup taint. With `--audit`, the taints that others have set still wait. */
 export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): StartupRules {
   const rules = policies
-    .filter(({ declared }) => declared !== 'Audit')
+    .filter(isEnforcedWithoutAudit)
     .flatMap((policy) => policy.untilReady.map((one) => ({ ...one, policy })));
   const byTaint = Map.groupBy(rules, ({ taint }) => identity(taint));
   const rulesOf = (taint: Taint) => byTaint.get(identity(taint)) ?? [];

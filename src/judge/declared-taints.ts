@@ -1,17 +1,12 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { equalTaints, identity, sameTaint, type Taint, valuesAmong } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
 /** A taint that a policy sets on a node. */
 export interface DeclaredTaint extends EnsuredTaint {
   readonly policy: CompiledTaintPolicy;
-}
-
-/** Whether the policy does more than report. */
-export function isEnforcing({ policy }: { readonly policy: CompiledTaintPolicy }): boolean {
-  return policy.mode !== 'Audit';
 }
 
 /** The required taints that policies set on a node with these labels, in the order of the policies. */
@@ -80,7 +75,8 @@ export function isReplaced(
   required: readonly DeclaredTaint[],
 ): boolean {
   return required.some(
-    (one) => one.policy.declared !== 'Audit' && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
+    (one) =>
+      isEnforcedWithoutAudit(one.policy) && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
   );
 }
 

@@ -18,7 +18,7 @@ import { declaredLiteral, IDENTITY, lacksRequired, taintsOf } from '../cel-rules
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
-import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
+import { byStrength, type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
@@ -87,7 +87,7 @@ function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] 
 function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
-    .filter((one) => one.mode !== 'Audit' && one.ensured.length > 0 && byStrength(one, policy) < 0)
+    .filter((one) => isEnforced(one) && one.ensured.length > 0 && byStrength(one, policy) < 0)
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
@@ -148,7 +148,7 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
  */
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
   const { length: count } = registrationTaintsOf(policy);
-  if (policy.mode === 'Audit' || count === 0) return [];
+  if (!isEnforced(policy) || count === 0) return [];
   // A stronger policy that declares the taint with another value wins.
   const stronger = strongerThan(policy, others);
   const required = requiredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));

@@ -16,7 +16,7 @@ import {
 } from '../cel-rules/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { NODE_UPDATES } from './node-messages.ts';
@@ -86,7 +86,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
  * @param ids the names of the taints that the node has after the update
  */
 function removedForGood({ policy, among }: AmongPolicies, condition: Expression, ids: Variable): Expression {
-  const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');
+  const others = among.filter((other) => other.name !== policy.name && isEnforced(other));
   const { before, after } = conditionsOf(policy).selects;
   const groups = Map.groupBy(
     policy.required.map((required) => ({ required, begins: beginsToBeRequired(required, others) })),

@@ -11,7 +11,7 @@ import {
   titleOf,
 } from './node-pool.ts';
 import { howToDeclare } from './pool-declaration.ts';
-import { isEnforced, type UndeclaredTaint } from './undeclared-taints.ts';
+import { isOnEveryNode, type UndeclaredTaint } from './undeclared-taints.ts';
 
 /** A startup taint that a node carried. */
 export interface SeenStartupTaint {
@@ -64,7 +64,7 @@ export function unknownStartupTaints(
     const known = [
       ...(pool.taints ?? []),
       ...(pool.startupTaints ?? []),
-      ...undeclared.filter((one) => one.pool === pool && isEnforced(one)).map(({ taint }) => taint),
+      ...undeclared.filter((one) => one.pool === pool && isOnEveryNode(one)).map(({ taint }) => taint),
     ];
     const unknown = seen.filter(
       ({ nodePool, taint }) =>

@@ -3,7 +3,7 @@ import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { REPELLING_EFFECTS, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import {
   AUTOSCALER_STARTUP_PREFIX,
   isKnownToAutoscalers,
@@ -55,8 +55,8 @@ export function undeclaredTaints(
 }
 
 /** Whether every node of the pool has the taint from the beginning. */
-export function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
-  return policy.mode !== 'Audit' && openLabels.length === 0;
+export function isOnEveryNode({ policy, openLabels }: UndeclaredTaint): boolean {
+  return isEnforced(policy) && openLabels.length === 0;
 }
 
 /** A taint that nodes have from the beginning and that keeps pods away, with the list that should contain it. */

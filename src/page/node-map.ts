@@ -69,7 +69,7 @@ function waitingNode({ name, taintedSince }: ClusterNode, what: string): Waiting
 function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
   const { name, mode } = policy;
   const { key, value, effect, field } = rule;
-  const trial = policy.declared;
+  const trial = policy.declaredMode;
   return {
     policy: name,
     field,

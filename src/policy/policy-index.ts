@@ -2,7 +2,7 @@ import { type LabelSelector, own, type StringMap } from '../kubernetes/label-sel
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { CompiledTaintPolicy } from './policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from './policy-set.ts';
 
 // A cluster may have hundreds of policies, but few select the same node, and few match the same taint. Frequent lookups use an index, which is built
 // once for each list of policies. Lists do not change.
@@ -33,14 +33,12 @@ export function enforcedWithoutAudit(policies: Policies, labels: StringMap): Pol
 }
 
 /** The policies of a list that do more than report. Returns the same list object each time. */
-export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
+export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(isEnforced));
 
 /** The policies of a list that would do more than report without `--audit`: copies in their declared mode, or the list of {@link enforcedAmong}. */
 export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies => {
-  if (policies.every(({ mode, declared }) => mode === declared)) return enforcedAmong(policies);
-  return policies
-    .filter(({ declared }) => declared !== 'Audit')
-    .map((policy) => ({ ...policy, mode: policy.declared }));
+  if (policies.every(({ mode, declaredMode }) => mode === declaredMode)) return enforcedAmong(policies);
+  return policies.filter(isEnforcedWithoutAudit).map((policy) => ({ ...policy, mode: policy.declaredMode }));
 });
 
 const selectionFrom = oncePer((policies: Policies) => {
@@ -113,8 +111,8 @@ export function protectorsOf(selecting: Policies, taint: Taint): Policies {
   return policiesFor(selecting, taint.key).filter((policy) => protects(policy, taint));
 }
 
-function protects({ mode, protectedBy }: CompiledTaintPolicy, taint: Taint): boolean {
-  return mode !== 'Audit' && protectedBy(taint) !== undefined;
+function protects(policy: CompiledTaintPolicy, taint: Taint): boolean {
+  return isEnforced(policy) && policy.protectedBy(taint) !== undefined;
 }
 
 const meaningAmong = oncePer((policies: Policies) => {

@@ -26,8 +26,8 @@ export interface CompiledTaintPolicy {
   readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly mode: TaintMode;
-  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
-  readonly declared: TaintMode;
+  /** {@link mode} is also Audit if `audit` is set. */
+  readonly declaredMode: TaintMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
@@ -90,8 +90,8 @@ export interface CompiledTolerationPolicy {
   readonly kind: 'TolerationPolicy';
   readonly name: string;
   readonly mode: TolerationMode;
-  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
-  readonly declared: TolerationMode;
+  /** {@link mode} is also Audit if `audit` is set. */
+  readonly declaredMode: TolerationMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly daemonSets: DaemonSetSelection;
@@ -162,24 +162,23 @@ export function compileTaintPolicy(
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
   const isExemptGroup = matcherOfAny(groups);
-  const declared = spec.taints.map((rule, index): CompiledTaintRule => ({ ...rule, field: `spec.taints[${index}]` }));
-  const stated = declared.map(
-    (rule): CompiledTaintRule =>
-      isPattern(rule.key) ? { ...rule, except: [...(rule.except ?? []), ...startupKeys] } : rule,
-  );
-  const ensured = stated.flatMap((rule, index) =>
+  const rules = spec.taints.map((rule, index): CompiledTaintRule => {
+    const except = isPattern(rule.key) ? { except: [...(rule.except ?? []), ...startupKeys] } : {};
+    return { ...rule, ...except, field: `spec.taints[${index}]` };
+  });
+  const ensured = rules.flatMap((rule, index) =>
     ensuredTaint(
       rule,
       unknownParts.filter((part) => part.rule === index).map((part) => part.field),
     ),
   );
-  const protectionRules = stated.filter(({ ensure }) => !isStartup(ensure));
+  const protectionRules = rules.filter(({ ensure }) => !isStartup(ensure));
   const protectingRule = compileRules(protectionRules);
   return {
     kind,
     name,
     mode,
-    declared: spec.mode,
+    declaredMode: spec.mode,
     rank: TAINT_MODES.indexOf(mode),
     failurePolicy: failurePolicyOf(spec, mode),
     protectionRules,
@@ -227,13 +226,23 @@ export function compileTolerationPolicy(
     kind,
     name,
     mode,
-    declared: spec.mode,
+    declaredMode: spec.mode,
     rank: TOLERATION_MODES.indexOf(mode),
     daemonSets: spec.daemonSets,
     tolerations: tolerationsOf(spec).map((value, index) => ({ value, field: `spec.tolerations[${index}]` })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
+}
+
+/** Whether the policy does more than report. */
+export function isEnforced({ mode }: Pick<CompiledTaintPolicy | CompiledTolerationPolicy, 'mode'>): boolean {
+  return mode !== 'Audit';
+}
+
+/** Whether the policy would do more than report without `audit`. */
+export function isEnforcedWithoutAudit({ declaredMode }: Pick<CompiledTaintPolicy, 'declaredMode'>): boolean {
+  return declaredMode !== 'Audit';
 }
 
 type Ranked = Pick<CompiledTaintPolicy, 'rank' | 'name'>;

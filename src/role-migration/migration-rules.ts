@@ -6,7 +6,13 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import {
+  type CompiledTaintPolicy,
+  compilePolicies,
+  compileTaintPolicy,
+  isEnforced,
+  startupKeysOf,
+} from '../policy/policy-set.ts';
 import { MAX_POLICY_TAINTS } from '../policy/taint-policy.ts';
 import { type CompiledTaintRule, compileRules, isStartup, type TaintRule } from '../policy/taint-rule.ts';
 import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
@@ -81,7 +87,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
     const released: Taint[] = [];
     for (const taint of oldOnes(taints)) {
       const guards = taintPolicies.filter(
-        (policy) => policy.mode !== 'Audit' && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
+        (policy) => isEnforced(policy) && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
       );
       const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
@@ -203,7 +209,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
     .filter(({ taints }) => oldOnes(taints).some((taint) => compiled.protectedBy(taint) !== undefined));
   const givesUp =
     !compiled.allowsRemovalByAnnotation &&
-    compiled.mode !== 'Audit' &&
+    isEnforced(compiled) &&
     carriers.length > 0 &&
     carriers.every(({ taints }) =>
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),

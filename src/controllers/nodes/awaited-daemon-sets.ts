@@ -1,4 +1,4 @@
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
 import { mayWaitFor, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 
 /** Whether a startup taint of the policies may wait for the DaemonSet. */
@@ -8,6 +8,7 @@ export function isAwaited(policies: readonly CompiledTaintPolicy[], daemonSet: R
 
 /** The DaemonSets that policies name in `readyWhen` and wait for, with `--audit` too. */
 export function namedDaemonSets(policies: readonly CompiledTaintPolicy[]): ReadyDaemonSet[] {
-  const waiting = policies.filter(({ declared }) => declared !== 'Audit');
-  return waiting.flatMap(({ untilReady }) => untilReady.flatMap(({ parts }) => parts.daemonSets));
+  return policies
+    .filter(isEnforcedWithoutAudit)
+    .flatMap(({ untilReady }) => untilReady.flatMap(({ parts }) => parts.daemonSets));
 }

@@ -4,7 +4,7 @@ import { type Disagreement, disagreements, isContradiction, whyFirst } from '../
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, isEnforced } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../doctor-node.ts';
 import type { Facts } from '../facts.ts';
@@ -91,7 +91,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
   const requires = policy.required.some((one) => identity(one.taint) === identity(taint));
-  return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+  return isEnforced(policy) && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

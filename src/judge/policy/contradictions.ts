@@ -2,7 +2,12 @@ import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-
 import { equalTaints, formatTaint, identity } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { possiblePairs } from '../../policy/policy-index.ts';
-import { byName, type CompiledTaintPolicy, type EnsuredTaint } from '../../policy/policy-set.ts';
+import {
+  byName,
+  type CompiledTaintPolicy,
+  type EnsuredTaint,
+  isEnforcedWithoutAudit,
+} from '../../policy/policy-set.ts';
 import { TAINT_MODES } from '../../policy/taint-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { DeclaredTaint } from '../declared-taints.ts';
@@ -64,7 +69,7 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
     possiblePairs(alike).flatMap(([first, second]): Disagreement[] => {
       const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
       if (!meeting) return [];
-      const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
+      const isAudited = !isEnforcedWithoutAudit(first.policy) || !isEnforcedWithoutAudit(second.policy);
       return [{ first: asText(first), second: asText(second), meeting, isAudited }];
     }),
   );
@@ -81,19 +86,16 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
 /** All contradictions among the policies. A node that registers gets the value of the first policy; the leader leaves a running node alone. */
 export function contradictions(policies: readonly CompiledTaintPolicy[], selected: SelectedNodes): Disagreement[] {
   // Policies that only report contradict none, so they are not compared.
-  return disagreements(policies.filter(isEnforced), selected).filter(isContradiction);
+  return disagreements(policies.filter(isEnforcedWithoutAudit), selected).filter(isContradiction);
 }
-
-/** Whether the declared mode does more than report. `--audit` makes no difference. */
-export const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
 
 /** The other policies that require a different value of one of the policy's taints. */
 export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  if (!isEnforced(policy)) return [];
+  if (!isEnforcedWithoutAudit(policy)) return [];
   const own = Map.groupBy(policy.required, ({ taint }) => identity(taint));
   return others.filter(
     (other) =>
-      isEnforced(other) &&
+      isEnforcedWithoutAudit(other) &&
       other.required.some((one) => own.get(identity(one.taint))?.some((mine) => differ(mine, one))),
   );
 }
@@ -133,14 +135,14 @@ export function contradictionText({ first, second, meeting: { nodes } }: Disagre
 
 /** Why a node gets the value of the first policy, in words. */
 export function whyFirst(first: CompiledTaintPolicy, second: CompiledTaintPolicy): string {
-  return first.declared === second.declared
-    ? `both are in mode ${first.declared}, and ${first.name} comes first by name`
-    : `mode ${first.declared} wins over mode ${second.declared}`;
+  return first.declaredMode === second.declaredMode
+    ? `both are in mode ${first.declaredMode}, and ${first.name} comes first by name`
+    : `mode ${first.declaredMode} wins over mode ${second.declaredMode}`;
 }
 
 /** Without --audit, this is the order of a PolicySet. */
 function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): number {
-  return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || byName(a, b);
+  return TAINT_MODES.indexOf(a.declaredMode) - TAINT_MODES.indexOf(b.declaredMode) || byName(a, b);
 }
 
 /** The nodes that two policies both select. */

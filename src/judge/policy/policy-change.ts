@@ -2,7 +2,7 @@ import { isPattern } from '../../kubernetes/pattern.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
 import { waitingTaints } from './waiting-taints.ts';
@@ -17,7 +17,7 @@ const MAX_NAMED = 3;
  * @param node one that the changed policy does not select
  */
 export function losesProtection(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
-  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
+  if (!isEnforced(before) || !before.selectsNode(labels)) return false;
   return taints.some((taint) => before.protectedBy(taint) !== undefined);
 }
 
@@ -76,8 +76,10 @@ export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: reado
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or no longer sets all of the taints. */
 export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
-  const textsOf = ({ declared, nodeSelector }: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
-    declared === 'Audit' ? [] : taints.map(({ taint }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
+  const textsOf = (policy: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
+    isEnforcedWithoutAudit(policy)
+      ? taints.map(({ taint }) => JSON.stringify([policy.nodeSelector, formatTaint(taint)]))
+      : [];
   const afterwards = new Set(textsOf(after, after.startup));
   return textsOf(before, before.untilReady).some((startupTaint) => !afterwards.has(startupTaint));
 }

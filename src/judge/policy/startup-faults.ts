@@ -2,11 +2,11 @@ import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit, type UntilReadyTaint } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { isEnforced, meetingOf } from './contradictions.ts';
+import { meetingOf } from './contradictions.ts';
 
 /** What keeps a startup taint from being removed. */
 export interface StartupFault {
@@ -34,7 +34,7 @@ export interface StartupSurroundings {
 
 /** The problems of a policy that sets startup taints, or protects those of another one. Also with `--audit`, so that a trial finds them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
-  if (!isEnforced(policy)) return [];
+  if (!isEnforcedWithoutAudit(policy)) return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
     ...surroundings.conflicts.flatMap((conflict) => conflictFaults(policy, conflict)),
@@ -88,11 +88,11 @@ const MAX_NAMED = 3;
 
 /** @param daemonSets those of the cluster that are known */
 export function startupNotes(
-  { declared, untilReady }: Pick<CompiledTaintPolicy, 'declared' | 'untilReady'>,
+  policy: Pick<CompiledTaintPolicy, 'declaredMode' | 'untilReady'>,
   daemonSets: readonly DaemonSetView[],
 ): StartupNotes {
-  if (declared === 'Audit') return { warnings: [], notes: [] };
-  const waits = untilReady.flatMap(({ taint, parts, field }) =>
+  if (!isEnforcedWithoutAudit(policy)) return { warnings: [], notes: [] };
+  const waits = policy.untilReady.flatMap(({ taint, parts, field }) =>
     parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
   );
   const leftOut = waits.flatMap(({ leftOut: names, field, taint }) => {
@@ -142,10 +142,10 @@ export function conflictsOf(policy: CompiledTaintPolicy, policies: readonly Comp
 
 /** The startup taints of a policy that one of these policies protects. */
 function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
-  if (!isEnforced(of)) return [];
+  if (!isEnforcedWithoutAudit(of)) return [];
   return of.startup.flatMap(({ taint, field }) =>
     policiesFor(policies, taint.key).flatMap((by) => {
-      const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
+      const protectedBy = isEnforcedWithoutAudit(by) ? by.protectedBy(taint) : undefined;
       // Whether two selectors can meet takes longest to find out.
       if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
       return [{ taint, field, of, protectedBy, by }];

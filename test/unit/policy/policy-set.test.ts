@@ -81,7 +81,7 @@ describe('a set of policies', () => {
       .flat()
       .map(({ mode }) => mode);
     expect(modes).toEqual(Array(13).fill('Audit'));
-    expect(set.tolerationPolicies.map(({ name, declared }) => [name, declared])).toEqual([
+    expect(set.tolerationPolicies.map(({ name, declaredMode }) => [name, declaredMode])).toEqual([
       ['a', 'Audit'],
       ['m', 'Mutate'],
       ['z', 'Mutate'],
