@@ -2,7 +2,13 @@ import { type LabelSelector, own, type StringMap } from '../kubernetes/label-sel
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from './policy-set.ts';
+import {
+  byStrength,
+  type CompiledTaintPolicy,
+  inDeclaredMode,
+  isEnforced,
+  isEnforcedWithoutAudit,
+} from './policy-set.ts';
 
 // A cluster may have hundreds of policies, but few select the same node, and few match the same taint. Frequent lookups use an index, which is built
 // once for each list of policies. Lists do not change.
@@ -35,10 +41,13 @@ export function enforcedWithoutAudit(policies: Policies, labels: StringMap): Pol
 /** The policies of a list that do more than report. Returns the same list object each time. */
 export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(isEnforced));
 
-/** The policies of a list that would do more than report without `--audit`: copies in their declared mode, or the list of {@link enforcedAmong}. */
+/**
+ * The policies of a list that would do more than report without `--audit`: copies in their declared mode, the strongest first, or the list of {@link
+ * enforcedAmong}.
+ */
 export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies => {
   if (policies.every(({ mode, declaredMode }) => mode === declaredMode)) return enforcedAmong(policies);
-  return policies.filter(isEnforcedWithoutAudit).map((policy) => ({ ...policy, mode: policy.declaredMode }));
+  return policies.filter(isEnforcedWithoutAudit).map(inDeclaredMode).sort(byStrength);
 });
 
 const selectionFrom = oncePer((policies: Policies) => {

@@ -245,6 +245,11 @@ export function isEnforcedWithoutAudit({ declaredMode }: Pick<CompiledTaintPolic
   return declaredMode !== 'Audit';
 }
 
+/** The policy with the mode, and the rank, that it has without `audit`. Its failure policy stays as it is. */
+export function inDeclaredMode(policy: CompiledTaintPolicy): CompiledTaintPolicy {
+  return { ...policy, mode: policy.declaredMode, rank: TAINT_MODES.indexOf(policy.declaredMode) };
+}
+
 type Ranked = Pick<CompiledTaintPolicy, 'rank' | 'name'>;
 
 /** The strongest mode first, then by name. */

@@ -14,7 +14,13 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy, type TaintPolicy } from '../policy/policy.ts';
 import { enforcedWithoutAuditAmong } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, compileTaintPolicy, isEnforced, startupKeysOf } from '../policy/policy-set.ts';
+import {
+  type CompiledTaintPolicy,
+  compileTaintPolicy,
+  inDeclaredMode,
+  isEnforced,
+  startupKeysOf,
+} from '../policy/policy-set.ts';
 import { waitingIn } from '../policy/policy-status.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
@@ -66,10 +72,7 @@ export function policyAdvice({ client, service, clusterState, policies, log }: A
   /** Compares a policy in force with the others once, however often it is asked: every pod can send reviews. */
   const mayKeep = oncePer((policy: CompiledTaintPolicy) => {
     const others = othersThan(policy.name);
-    return mayKeepStartupTaints(
-      { ...policy, mode: policy.declaredMode },
-      compiledOthers(others, startupKeysOf(others)),
-    );
+    return mayKeepStartupTaints(inDeclaredMode(policy), compiledOthers(others, startupKeysOf(others)));
   });
 
   // Not async: during the reads, the objects of the review would stay in memory.

@@ -154,6 +154,14 @@ describe('the policies that would be enforced without --audit', () => {
     ]);
   });
 
+  it('are in the order and with the rank that they have without --audit, the strongest first', () => {
+    const declared = (['Restore', 'Deny', 'Audit', 'Deny'] as const).map((mode) => ({ mode, taints: [{ key: 'a' }] }));
+    const orderOf = (policies: readonly CompiledTaintPolicy[]) => policies.map(({ name, rank }) => [name, rank]);
+    expect(orderOf(enforcedWithoutAuditAmong(compiled(declared, { audit: true })))).toEqual(
+      orderOf(enforcedAmong(compiled(declared))),
+    );
+  });
+
   it('are the same list as the enforced ones without --audit, so that its indexes are built once', () => {
     const all = compiled(specs);
     expect(enforcedWithoutAuditAmong(all)).toBe(enforcedAmong(all));
