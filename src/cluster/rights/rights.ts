@@ -1,4 +1,4 @@
-import type { OptionalRight } from '../../policy/asked-rights.ts';
+import type { OptionalRight } from '../../policy/required-rights.ts';
 import { NATIVE_RESOURCES } from '../admission-registration/native-policies.ts';
 import { CONFIGURATIONS } from '../admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../client/api-client.ts';

@@ -5,7 +5,7 @@ import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import { NATIVE_ASKED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
+import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { NativeState } from '../../policy/status-conditions.ts';
 
 /** The state of the native policies of one policy. */
@@ -74,7 +74,7 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
       return {
         status: 'False',
         reason: state.what,
-        message: missingRightText('nativePolicies', NATIVE_ASKED_BY[kind]),
+        message: missingRightText('nativePolicies', NATIVE_NEEDED_BY[kind]),
       };
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];

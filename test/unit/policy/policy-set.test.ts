@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/policy/backstop.ts';
+import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../../src/policy/backstop.ts';
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
 import { startupKeysOf } from '../../../src/policy/policy-set.ts';
@@ -217,7 +217,7 @@ describe('native policies', () => {
     { kind: 'TolerationRestriction', spec: restricting('Audit'), asks: true },
     { kind: 'RecoveryPolicy', spec: recovering, asks: false },
   ])('are asked for by a $kind with $spec: $asks', ({ kind, spec, asks }) => {
-    expect(asksForNatives(read(kind, spec))).toBe(asks);
+    expect(needsNativePolicies(read(kind, spec))).toBe(asks);
   });
 
   it.each<{ kind: string; spec: object; left: object }>([
