@@ -142,9 +142,9 @@ export function policiesOnNode(
 }
 
 function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]): PolicyField[] {
-  return selecting.flatMap(({ name, mode, protectedBy }): PolicyField[] => {
-    const field = protectedBy(taint);
-    return field === undefined ? [] : [{ policy: name, mode, field }];
+  return selecting.flatMap(({ name, mode, protectingRule }): PolicyField[] => {
+    const rule = protectingRule(taint);
+    return rule === undefined ? [] : [{ policy: name, mode, field: rule.field }];
   });
 }
 
@@ -187,8 +187,8 @@ function allowEntries(
     if (taint === undefined) return { text, state: 'unreadable' };
     const named = parseAllowedRemovals(formatTaint(taint));
     const isCarried = taints.some((one) => isRemovalAllowed(named, one));
-    const protecting = enforcing.filter(({ protectedBy, required }) =>
-      isCarried ? protectedBy(taint) !== undefined : required.some((one) => keepsOff(named, one)),
+    const protecting = enforcing.filter(({ protectingRule, required }) =>
+      isCarried ? protectingRule(taint) !== undefined : required.some((one) => keepsOff(named, one)),
     );
     const atStartup = enforcing.filter((policy) =>
       isCarried ? isStartupTaintOf([policy], taint) : policy.untilReady.some((one) => keepsOff(named, one)),

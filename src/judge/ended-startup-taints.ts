@@ -26,9 +26,9 @@ export function domainProtectors(
   return protectors.every((policy) => protectsByDomain(policy, taint)) ? protectors : undefined;
 }
 
-function protectsByDomain({ protectedBy, protectionRules }: CompiledTaintPolicy, taint: Taint): boolean {
-  const by = protectedBy(taint);
-  return protectionRules.some(({ field, key }) => field === by && isPattern(key));
+function protectsByDomain(policy: CompiledTaintPolicy, taint: Taint): boolean {
+  const rule = policy.protectingRule(taint);
+  return rule !== undefined && isPattern(rule.key);
 }
 
 /** Whether the leader can remove a taint that these policies protect: each of them reads an entry of the annotation allow-removal. */

@@ -92,7 +92,7 @@ function rowOf(
   const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
   const kept = new Map(
-    selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
+    selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectingRule(taint)?.field))]),
   );
   const noteIndexes: number[] = [];
   const cells = columns.map((column): NodeCell => {

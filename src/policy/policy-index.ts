@@ -107,7 +107,7 @@ export function possiblePairs<T extends Selecting>(selecting: readonly T[]): [T,
 
 /** The policies with a rule that may match taints of the key, in their order. The policy itself decides which taints it matches. */
 export function policiesFor(policies: Policies, key: string): Policies {
-  return policies.length <= FEW ? policies : meaningAmong(policies)(key);
+  return policies.length <= FEW ? policies : policiesByKey(policies)(key);
 }
 
 /** Whether one of the policies, which select the node, protects the taint and does more than report. */
@@ -121,10 +121,10 @@ export function protectorsOf(selecting: Policies, taint: Taint): Policies {
 }
 
 function protects(policy: CompiledTaintPolicy, taint: Taint): boolean {
-  return isEnforced(policy) && policy.protectedBy(taint) !== undefined;
+  return isEnforced(policy) && policy.protectingRule(taint) !== undefined;
 }
 
-const meaningAmong = oncePer((policies: Policies) => {
+const policiesByKey = oncePer((policies: Policies) => {
   const byKey = new Map<string, number[]>();
   for (const [place, { protectionRules }] of policies.entries()) {
     for (const { key } of protectionRules) add(byKey, isPattern(key) ? domainOf(key) : key, place);

@@ -50,8 +50,8 @@ export interface CompiledTaintPolicy {
   exempts(requester: Requester): boolean;
   /** Whether it exempts any user or group. */
   readonly exemptsUsers: boolean;
-  /** The field that protects the taint, for example `spec.taints[0]`. Undefined if none does. */
-  protectedBy(taint: Taint): string | undefined;
+  /** The rule that protects the taint. Undefined if none does. */
+  protectingRule(taint: Taint): CompiledTaintRule | undefined;
 }
 
 /** A taint of a rule with `ensure`: a required or a startup taint. */
@@ -173,7 +173,6 @@ export function compileTaintPolicy(
     ),
   );
   const protectionRules = rules.filter(({ ensure }) => !isStartup(ensure));
-  const protectingRule = compileRules(protectionRules);
   return {
     kind,
     name,
@@ -192,7 +191,7 @@ export function compileTaintPolicy(
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    protectedBy: (taint) => protectingRule(taint)?.field,
+    protectingRule: compileRules(protectionRules),
   };
 }
 

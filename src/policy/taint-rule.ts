@@ -256,8 +256,8 @@ export function compileRules(rules: readonly CompiledTaintRule[]): (taint: Taint
     ({ key }) => key,
   );
   return (taint) =>
-    exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)) ??
-    patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule;
+    exact.get(taint.key)?.find((rule) => matchesValueAndEffect(rule, taint)) ??
+    patterns.find(({ rule, matches }) => matches(taint.key) && matchesValueAndEffect(rule, taint))?.rule;
 }
 
 /** A pattern never matches a key of the transient taints, nor one that its rule excepts. */
@@ -267,7 +267,7 @@ function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => 
   return (key) => matches(key) && !isTransientTaintKey(key) && !excepted.has(key);
 }
 
-function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
+function matchesValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
   return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
 }
 

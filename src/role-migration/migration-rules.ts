@@ -87,7 +87,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
     const released: Taint[] = [];
     for (const taint of oldOnes(taints)) {
       const guards = taintPolicies.filter(
-        (policy) => isEnforced(policy) && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
+        (policy) => isEnforced(policy) && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined,
       );
       const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
@@ -206,7 +206,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const compiled = compileTaintPolicy(policy, { startupKeys: startupKeysOf([policy]) });
   const carriers = nodes
     .filter(({ labels }) => compiled.selectsNode(labels))
-    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled.protectedBy(taint) !== undefined));
+    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled.protectingRule(taint) !== undefined));
   const givesUp =
     !compiled.allowsRemovalByAnnotation &&
     isEnforced(compiled) &&

@@ -91,7 +91,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
   const requires = policy.required.some((one) => identity(one.taint) === identity(taint));
-  return isEnforced(policy) && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+  return isEnforced(policy) && !requires && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined;
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

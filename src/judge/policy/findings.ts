@@ -45,7 +45,7 @@ function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTai
     ({ taint }) =>
       taint !== undefined &&
       (policy.required.some((one) => isDeclaredTaint(taint, one)) ||
-        (policy.protectedBy(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
+        (policy.protectingRule(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
   );
 }
 

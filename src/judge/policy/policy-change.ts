@@ -18,7 +18,7 @@ const MAX_NAMED = 3;
  */
 export function losesProtection(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
   if (!isEnforced(before) || !before.selectsNode(labels)) return false;
-  return taints.some((taint) => before.protectedBy(taint) !== undefined);
+  return taints.some((taint) => before.protectingRule(taint) !== undefined);
 }
 
 /**

@@ -145,7 +145,7 @@ function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTa
   if (!isEnforcedWithoutAudit(of)) return [];
   return of.startup.flatMap(({ taint, field }) =>
     policiesFor(policies, taint.key).flatMap((by) => {
-      const protectedBy = isEnforcedWithoutAudit(by) ? by.protectedBy(taint) : undefined;
+      const protectedBy = isEnforcedWithoutAudit(by) ? by.protectingRule(taint)?.field : undefined;
       // Whether two selectors can meet takes longest to find out.
       if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
       return [{ taint, field, of, protectedBy, by }];

@@ -65,11 +65,12 @@ export function removalRulings(
     const allowed: Protection[] = [];
     const exempt: Protection[] = [];
     for (const policy of policies) {
-      const field = policy.protectedBy(taint);
-      if (field === undefined) continue;
-      if (isExempt(policy)) exempt.push({ policy, field });
-      else if (isNamed && policy.allowsRemovalByAnnotation) allowed.push({ policy, field });
-      else protecting.push({ policy, field });
+      const rule = policy.protectingRule(taint);
+      if (rule === undefined) continue;
+      const protection: Protection = { policy, field: rule.field };
+      if (isExempt(policy)) exempt.push(protection);
+      else if (isNamed && policy.allowsRemovalByAnnotation) allowed.push(protection);
+      else protecting.push(protection);
     }
     // Policies come with the strongest mode first.
     const mode = protecting[0]?.policy.mode;

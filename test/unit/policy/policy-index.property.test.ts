@@ -61,8 +61,8 @@ it('every policy that matches a taint is found, in order', () => {
   fc.assert(
     fc.property(policies, fc.constantFrom(...KEYS), (all, of) => {
       const found = policiesFor(all, of);
-      const means = ({ protectedBy }: CompiledTaintPolicy) =>
-        protectedBy({ key: of, effect: 'NoSchedule' }) !== undefined;
+      const means = ({ protectingRule }: CompiledTaintPolicy) =>
+        protectingRule({ key: of, effect: 'NoSchedule' }) !== undefined;
       expect(namesOf(found.filter(means))).toEqual(namesOf(all.filter(means)));
       expect(new Set(found).size).toBe(found.length);
     }),

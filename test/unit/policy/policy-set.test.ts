@@ -109,7 +109,7 @@ describe('a pattern', () => {
       taint: { exact, pattern, starting: starting('example.com/starting') },
     }).taintPolicies;
     const fields = ['example.com/starting', 'example.com/other'].map((key) =>
-      [byName, byPattern].map((policy) => policy?.protectedBy(taint(key))),
+      [byName, byPattern].map((policy) => policy?.protectingRule(taint(key))?.field),
     );
     expect(fields).toEqual([
       ['spec.taints[0]', undefined],
@@ -123,7 +123,7 @@ describe('a pattern', () => {
       taints: [{ key: 'example.com/*', except: ['example.com/mine'] }, ...starting('example.com/starting').taints],
     };
     const policy = taintPolicy(spec);
-    const keys = ['starting', 'mine', 'other'].map((key) => policy.protectedBy(taint(`example.com/${key}`)));
+    const keys = ['starting', 'mine', 'other'].map((key) => policy.protectingRule(taint(`example.com/${key}`))?.field);
     expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
   });
 
@@ -132,9 +132,9 @@ describe('a pattern', () => {
       mode: 'Deny',
       taints: [{ key: 'example.com/*' }, { key: 'example.com/a', effect: 'NoSchedule' }],
     });
-    expect(policy.protectedBy(taint('example.com/a'))).toBe('spec.taints[1]');
-    expect(policy.protectedBy({ ...taint('example.com/a'), effect: 'NoExecute' })).toBe('spec.taints[0]');
-    expect(policy.protectedBy(taint('dedicated'))).toBeUndefined();
+    expect(policy.protectingRule(taint('example.com/a'))?.field).toBe('spec.taints[1]');
+    expect(policy.protectingRule({ ...taint('example.com/a'), effect: 'NoExecute' })?.field).toBe('spec.taints[0]');
+    expect(policy.protectingRule(taint('dedicated'))?.field).toBeUndefined();
   });
 
   it('startup keys are sorted, each once', () => {
