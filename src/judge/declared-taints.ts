@@ -33,6 +33,15 @@ export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint
 }
 
 /**
+ * The startup taints of the policy that the leader removes once the node is ready.
+ * @param taints of a node that the policy selects
+ */
+export function carriedUntilReady(policy: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {
+  if (!isEnforcedWithoutAudit(policy)) return [];
+  return taints.filter((carried) => policy.untilReady.some((one) => isDeclaredTaint(carried, one)));
+}
+
+/**
  * The taints to set, one for each key and effect, with the value of the first policy that names a value. Policies come with the strongest mode first.
  */
 export function taintsToSet<Missing extends EnsuredTaint>(missing: readonly Missing[]): Missing[] {

@@ -3,9 +3,9 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
+import { carriedUntilReady } from '../declared-taints.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
-import { waitingTaints } from './waiting-taints.ts';
 
 // What nodes lose by a change of a policy: the protection of their taints, or the rule that would remove a startup taint.
 
@@ -50,7 +50,7 @@ export function losesStartupRule(
   after: readonly CompiledTaintPolicy[],
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
-  const waiting = waitingTaints(before, taints);
+  const waiting = carriedUntilReady(before, taints);
   // A review waits for this check of each node, so a selector is evaluated only if needed.
   if (waiting.length === 0 || !before.selectsNode(labels)) return false;
   return endedStartupTaints(waiting, [before], enforcedPolicies(after, labels)).length > 0;
