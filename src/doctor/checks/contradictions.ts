@@ -52,7 +52,7 @@ function disagreementFinding(disagreement: Disagreement): Finding {
 }
 
 /** Which nodes both policies select: existing nodes, else possible ones. */
-function nodesOf({ first, second, meeting: { nodes, within, isCertain } }: Disagreement): string {
+function nodesOf({ first, second, overlap: { nodes, within, isCertain } }: Disagreement): string {
   if (nodes.length > 0)
     return `both select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   if (!isCertain) return 'a node with the labels of both would match both; there is none now';

@@ -6,7 +6,7 @@ import { type CompiledTaintPolicy, isEnforcedWithoutAudit, type UntilReadyTaint 
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { meetingOf } from './contradictions.ts';
+import { selectionOverlap } from './selection-overlap.ts';
 
 /** What keeps a startup taint from being removed. */
 export interface StartupFault {
@@ -147,7 +147,7 @@ function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTa
     policiesFor(policies, taint.key).flatMap((by) => {
       const protectedBy = isEnforcedWithoutAudit(by) ? by.protectingRule(taint)?.field : undefined;
       // Whether two selectors can meet takes longest to find out.
-      if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
+      if (protectedBy === undefined || selectionOverlap(of, by, []) === undefined) return [];
       return [{ taint, field, of, protectedBy, by }];
     }),
   );
