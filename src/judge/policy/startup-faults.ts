@@ -23,8 +23,8 @@ export interface StartupFault {
 }
 
 export interface StartupSurroundings {
-  /** The conflicts of the policy, perhaps with those of others. */
-  readonly conflicts: readonly StartupConflict[];
+  /** Those that the policy sets or protects, perhaps with those of other policies. */
+  readonly protectedStartupTaints: readonly ProtectedStartupTaint[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
   ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | 'Unreadable' | undefined;
@@ -37,7 +37,7 @@ export function startupFaults(policy: CompiledTaintPolicy, surroundings: Startup
   if (!isEnforcedWithoutAudit(policy)) return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
-    ...surroundings.conflicts.flatMap((conflict) => conflictFaults(policy, conflict)),
+    ...surroundings.protectedStartupTaints.flatMap((one) => protectionFaults(policy, one)),
   ];
 }
 
@@ -122,7 +122,7 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
 }
 
 /** A startup taint with its field and its policy, and the field of the policy that protects it by its exact key, on nodes that both policies select. */
-export interface StartupConflict {
+export interface ProtectedStartupTaint {
   readonly taint: Taint;
   readonly field: string;
   readonly of: CompiledTaintPolicy;
@@ -130,33 +130,40 @@ export interface StartupConflict {
   readonly by: CompiledTaintPolicy;
 }
 
-/** All conflicts among policies that were compiled together. */
-export const conflictsAmong = oncePer((policies: readonly CompiledTaintPolicy[]): StartupConflict[] =>
-  policies.flatMap((of) => conflictsBetween(of, policies)),
+/** All of them among policies that were compiled together. */
+export const protectedStartupTaintsAmong = oncePer(
+  (policies: readonly CompiledTaintPolicy[]): ProtectedStartupTaint[] =>
+    policies.flatMap((of) => protectedStartupTaintsBetween(of, policies)),
 );
 
-/** The conflicts of one of these policies, without a comparison of the others. */
-export function conflictsOf(policy: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
-  return policies.flatMap((of) => conflictsBetween(of, of === policy ? policies : [policy]));
+/** Those that one of these policies sets or protects, without a comparison of the others. */
+export function protectedStartupTaintsOf(
+  policy: CompiledTaintPolicy,
+  policies: readonly CompiledTaintPolicy[],
+): ProtectedStartupTaint[] {
+  return policies.flatMap((of) => protectedStartupTaintsBetween(of, of === policy ? policies : [policy]));
 }
 
 /** The startup taints of a policy that one of these policies protects. */
-function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
+function protectedStartupTaintsBetween(
+  of: CompiledTaintPolicy,
+  policies: readonly CompiledTaintPolicy[],
+): ProtectedStartupTaint[] {
   if (!isEnforcedWithoutAudit(of)) return [];
   return of.startup.flatMap(({ taint, field }) =>
     policiesFor(policies, taint.key).flatMap((by) => {
       const protectedBy = isEnforcedWithoutAudit(by) ? by.protectingRule(taint)?.field : undefined;
-      // Whether two selectors can meet takes longest to find out.
+      // Whether two selectors overlap takes longest to find out.
       if (protectedBy === undefined || selectionOverlap(of, by, []) === undefined) return [];
       return [{ taint, field, of, protectedBy, by }];
     }),
   );
 }
 
-/** A fault of both policies of the conflict. */
-function conflictFaults(
+/** A fault of both policies. */
+function protectionFaults(
   policy: CompiledTaintPolicy,
-  { taint, field, of, protectedBy, by }: StartupConflict,
+  { taint, field, of, protectedBy, by }: ProtectedStartupTaint,
 ): StartupFault[] {
   if (policy !== of && policy !== by) return [];
   const what = `startup taint ${formatTaint(taint)}`;
