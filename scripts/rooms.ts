@@ -18,7 +18,10 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     cel: 'CEL as data: expressions with their cost',
     scheduling: 'on which nodes Kubernetes runs pods, what keeps them off, and when a rollout is done',
   },
-  { policy: 'what a user declares: schemas, their checks, the compiled policies' },
+  {
+    policy:
+      'what a user declares: schemas, their checks, the compiled policies. Their status, conditions, Events and harm',
+  },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
   {
     'judge/request': 'what the policies decide about a request',

@@ -1,7 +1,7 @@
 import { all, any, type Expression, FALSE, type Variable } from '../cel/expression.ts';
 import { each, those } from '../cel/lists.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import { type CompiledTaintRule, compileRules } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
 import { among, EXACT_NAME, exactName, IDENTITY, isOneOfNames } from './taints.ts';
@@ -31,8 +31,8 @@ export function corrections(
 ): Corrections {
   const protectsOtherValue = otherValuesOf(rules);
   const requiring = policies.flatMap((policy) => {
-    if (policy.declared === 'Audit') return [];
-    const taints = policy.required.filter(({ value }) => !value.anyValue).map(({ value }) => value.taint);
+    if (!isEnforcedWithoutAudit(policy)) return [];
+    const taints = policy.required.filter(({ anyValue }) => !anyValue).map(({ taint }) => taint);
     const names = taints.filter(protectsOtherValue).map(exactName);
     return names.length === 0 ? [] : [{ policy, names }];
   });

@@ -1,7 +1,7 @@
 import { all, any, bind, cel, type Expression, FALSE, not } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import { identity } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
 import { isProtected } from './protected-taints.ts';
@@ -18,7 +18,7 @@ import {
 
 /** The policies that set startup taints which the leader removes, and that a node can leave by its labels. */
 export function leavablePolicies(policies: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  const awaiting = policies.filter(({ mode, untilReady }) => mode !== 'Audit' && untilReady.length > 0);
+  const awaiting = policies.filter((policy) => isEnforced(policy) && policy.untilReady.length > 0);
   return awaiting.filter((policy) => leaves(policy) !== FALSE);
 }
 
@@ -52,9 +52,8 @@ function leaves(policy: CompiledTaintPolicy): Expression {
 }
 
 /** True for a taint `t` that is one of these. */
-function isOneOfTaints(taints: readonly Stated<EnsuredTaint>[]): Expression {
-  const names = (anyValue: boolean) =>
-    taints.filter(({ value }) => value.anyValue === anyValue).map(({ value }) => value.taint);
+function isOneOfTaints(taints: readonly EnsuredTaint[]): Expression {
+  const names = (anyValue: boolean) => taints.filter((one) => one.anyValue === anyValue).map(({ taint }) => taint);
   return any([
     isOneOfNames(IDENTITY, names(true).map(identityName)),
     isOneOfNames(EXACT_NAME, names(false).map(exactName)),
@@ -63,12 +62,12 @@ function isOneOfTaints(taints: readonly Stated<EnsuredTaint>[]): Expression {
 
 /** True for a taint `t` that one of the policies sets when a node registers, and that selects the node after the update. */
 function isKept(leaving: readonly CompiledTaintPolicy[], policies: readonly CompiledTaintPolicy[]): Expression {
-  const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ taint }) => identity(taint))));
   const others = policies.filter(
     (policy) =>
-      policy.mode !== 'Audit' &&
+      isEnforced(policy) &&
       !leaving.includes(policy) &&
-      policy.startup.some(({ value }) => identities.has(identity(value.taint))),
+      policy.startup.some(({ taint }) => identities.has(identity(taint))),
   );
   return any(others.map((policy) => all([isOneOfTaints(policy.startup), conditionsOf(policy).selects.after])));
 }
@@ -78,9 +77,9 @@ function isProtectedByOthers(
   leaving: readonly CompiledTaintPolicy[],
   policies: readonly CompiledTaintPolicy[],
 ): Expression {
-  const keys = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.taint.key)));
+  const keys = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ taint }) => taint.key)));
   const concerns = ({ key }: CompiledTaintRule) => keys.has(key);
-  const protecting = policies.filter(({ mode, protectionRules }) => mode !== 'Audit' && protectionRules.some(concerns));
+  const protecting = policies.filter((policy) => isEnforced(policy) && policy.protectionRules.some(concerns));
   return anyPolicy(
     protecting,
     (policy, rules) => all([isProtected(rules.filter(concerns)), selectsBeforeOrAfter(policy)]),

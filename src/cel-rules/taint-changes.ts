@@ -15,7 +15,7 @@ import {
 } from '../cel/expression.ts';
 import { indented } from '../cel/layout.ts';
 import { exists, listOf, overItems } from '../cel/lists.ts';
-import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { Corrections } from './corrected-values.ts';
 import { beginsToSelect, conditionsOf } from './node-policies.ts';
@@ -82,20 +82,20 @@ export function lacksTaintOnSelection(policies: readonly CompiledTaintPolicy[]):
 }
 
 /** The required taints that a running node gets when the policy begins to select it. */
-export function settableOnSelection({ required }: CompiledTaintPolicy): readonly Stated<EnsuredTaint>[] {
-  return required.filter(({ value }) => value.taint.effect !== 'NoExecute');
+export function settableOnSelection({ required }: CompiledTaintPolicy): readonly EnsuredTaint[] {
+  return required.filter(({ taint }) => taint.effect !== 'NoExecute');
 }
 
 function lacksTaintOf(
   policies: readonly CompiledTaintPolicy[],
   taints: string,
-  declared: (policy: CompiledTaintPolicy) => readonly Stated<EnsuredTaint>[],
+  declared: (policy: CompiledTaintPolicy) => readonly EnsuredTaint[],
   when: (policy: CompiledTaintPolicy) => Expression,
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const required = [...groups.values()].map((alike) => ({
     condition: any(alike.map(when)),
-    items: [...new Set(alike.flatMap((policy) => declared(policy).map(({ value }) => declaredLiteral(value))))].sort(),
+    items: [...new Set(alike.flatMap((policy) => declared(policy).map(declaredLiteral)))].sort(),
   }));
   return existsAmong(required, lacksRequired(taints));
 }

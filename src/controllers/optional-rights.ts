@@ -1,4 +1,4 @@
-import type { OptionalRight } from '../policy/asked-rights.ts';
+import type { OptionalRight } from '../policy/required-rights.ts';
 import type { Source } from '../runtime/source.ts';
 
 /** The rights that only some installations give to the leader. */

@@ -1,7 +1,7 @@
 import { isDeclaredTaint } from '../judge/declared-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import { namesDaemonSet } from '../policy/ready-when.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 
@@ -25,17 +25,17 @@ export const NO_STARTUP_RULES: StartupRules = { waitingFor: () => [], endOn: () 
 /** Policies in mode Audit do not count: they set no startup taint. With `--audit`, the taints that others have set still wait. */
 export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): StartupRules {
   const rules = policies
-    .filter(({ declared }) => declared !== 'Audit')
-    .flatMap((policy) => policy.untilReady.map(({ value }) => ({ policy, value })));
-  const byTaint = Map.groupBy(rules, ({ value }) => identity(value.taint));
+    .filter(isEnforcedWithoutAudit)
+    .flatMap((policy) => policy.untilReady.map((one) => ({ ...one, policy })));
+  const byTaint = Map.groupBy(rules, ({ taint }) => identity(taint));
   const rulesOf = (taint: Taint) => byTaint.get(identity(taint)) ?? [];
   return {
     waitingFor: (daemonSet, taint) =>
       rulesOf(taint)
-        .filter(({ value }) => namesDaemonSet(value.parts.daemonSets, daemonSet))
+        .filter(({ parts }) => namesDaemonSet(parts.daemonSets, daemonSet))
         .map(({ policy }) => policy.name),
     endOn: ({ labels }, taint) =>
-      rulesOf(taint).some(({ policy, value }) => isDeclaredTaint(taint, value) && policy.selectsNode(labels)),
+      rulesOf(taint).some((one) => isDeclaredTaint(taint, one) && one.policy.selectsNode(labels)),
   };
 }
 

@@ -6,7 +6,7 @@ import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { type PolicyField, unmetRequirements } from './sections.ts';
 
@@ -142,9 +142,9 @@ export function policiesOnNode(
 }
 
 function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]): PolicyField[] {
-  return selecting.flatMap(({ name, mode, protectedBy }): PolicyField[] => {
-    const field = protectedBy(taint);
-    return field === undefined ? [] : [{ policy: name, mode, field }];
+  return selecting.flatMap(({ name, mode, protectingRule }): PolicyField[] => {
+    const rule = protectingRule(taint);
+    return rule === undefined ? [] : [{ policy: name, mode, field: rule.field }];
   });
 }
 
@@ -156,7 +156,7 @@ function startupOf(
   taint: Taint,
   policies: readonly CompiledTaintPolicy[],
 ): Pick<TaintOnNode, 'state' | 'by' | 'untilReady'> | undefined {
-  const isIt = ({ value }: { readonly value: { readonly taint: Taint } }) => identity(value.taint) === identity(taint);
+  const isIt = (one: EnsuredTaint) => identity(one.taint) === identity(taint);
   const by = policies.flatMap(({ name, mode, startup }) =>
     startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
   );
@@ -187,11 +187,11 @@ function allowEntries(
     if (taint === undefined) return { text, state: 'unreadable' };
     const named = parseAllowedRemovals(formatTaint(taint));
     const isCarried = taints.some((one) => isRemovalAllowed(named, one));
-    const protecting = enforcing.filter(({ protectedBy, required }) =>
-      isCarried ? protectedBy(taint) !== undefined : required.some(({ value }) => keepsOff(named, value)),
+    const protecting = enforcing.filter(({ protectingRule, required }) =>
+      isCarried ? protectingRule(taint) !== undefined : required.some((one) => keepsOff(named, one)),
     );
     const atStartup = enforcing.filter((policy) =>
-      isCarried ? isStartupTaintOf([policy], taint) : policy.untilReady.some(({ value }) => keepsOff(named, value)),
+      isCarried ? isStartupTaintOf([policy], taint) : policy.untilReady.some((one) => keepsOff(named, one)),
     );
     if (protecting.length + atStartup.length === 0) return { text, state: 'idle' };
     const reads = ({ allowsRemovalByAnnotation }: CompiledTaintPolicy) => allowsRemovalByAnnotation;

@@ -1,5 +1,5 @@
 import { formatTaint, identity, parseTaint, type Taint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 
 /**
  * The annotation of a Node that lists taints as kubectl writes them: `key=value:Effect, …`. While an entry stands, its taint may be removed, and the
@@ -125,8 +125,8 @@ function isHarmless({ text, taint }: AllowRemovalEntry): boolean {
 }
 
 /** Whether the policy reads the annotation: it protects taints, and does more than report. */
-export function readsAllowRemoval({ mode, protectionRules }: CompiledTaintPolicy): boolean {
-  return mode !== 'Audit' && protectionRules.length > 0;
+export function readsAllowRemoval(policy: CompiledTaintPolicy): boolean {
+  return isEnforced(policy) && policy.protectionRules.length > 0;
 }
 
 /** The entries that cannot be read, as they were written. */

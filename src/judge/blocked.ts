@@ -1,4 +1,5 @@
 import { shellWord } from '../kubernetes/text.ts';
+import { isEnforced, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import type { BlockedBy, Loss } from './node-drift.ts';
 
 /** Why a required taint is not set, in the words of Events, explain and the page. */
@@ -45,7 +46,7 @@ export function whyNotSet(blockedBy: BlockedBy | undefined, { onlyAudit, otherWr
 
 /** Whether the policy would set the taint if taintkeeper ran without --audit. */
 export function isOnlyAudit({ policy }: Pick<Loss, 'policy'>): boolean {
-  return policy.mode === 'Audit' && policy.declared !== 'Audit';
+  return !isEnforced(policy) && isEnforcedWithoutAudit(policy);
 }
 
 /** Sets taints on nodes. @param overwrites whether they carry other values of them */

@@ -20,9 +20,9 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 }
 
 /** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
-function outcomeFor({ declared }: CompiledTaintPolicy, outcome: Outcome): Outcome {
-  if (outcome.result !== 'Audited' || declared === 'Audit') return outcome;
-  return onTrial(removal(declared === 'Restore' ? 'Restored' : 'Denied'));
+function outcomeFor({ declaredMode }: CompiledTaintPolicy, outcome: Outcome): Outcome {
+  if (outcome.result !== 'Audited' || declaredMode === 'Audit') return outcome;
+  return onTrial(removal(declaredMode === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /**

@@ -1,18 +1,12 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { equalTaints, identity, sameTaint, type Taint, valuesAmong } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
 /** A taint that a policy sets on a node. */
 export interface DeclaredTaint extends EnsuredTaint {
   readonly policy: CompiledTaintPolicy;
-  readonly field: string;
-}
-
-/** Whether the policy does more than report. */
-export function isEnforcing({ policy }: { readonly policy: CompiledTaintPolicy }): boolean {
-  return policy.mode !== 'Audit';
 }
 
 /** The required taints that policies set on a node with these labels, in the order of the policies. */
@@ -33,14 +27,18 @@ export function taintsAtRegistration(labels: StringMap, policies: readonly Compi
   return declaredTaints('ensured', labels, policies);
 }
 
-/** Whether the leader removes the taint once the node is ready: one of `ensure: UntilReady`. */
-export function isUntilReady({ policy, field }: Pick<DeclaredTaint, 'policy' | 'field'>): boolean {
-  return policy.untilReady.some((one) => one.field === field);
-}
-
 /** Whether the taint, with its value, is a startup taint of one of the policies: of `AtRegistration` or `UntilReady`. */
 export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
-  return policies.some(({ startup }) => startup.some(({ value }) => isDeclaredTaint(taint, value)));
+  return policies.some(({ startup }) => startup.some((one) => isDeclaredTaint(taint, one)));
+}
+
+/**
+ * The startup taints of the policy that the leader removes once the node is ready.
+ * @param taints of a node that the policy selects
+ */
+export function carriedUntilReady(policy: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {
+  if (!isEnforcedWithoutAudit(policy)) return [];
+  return taints.filter((carried) => policy.untilReady.some((one) => isDeclaredTaint(carried, one)));
 }
 
 /**
@@ -57,7 +55,7 @@ function declaredTaints(
   policies: readonly CompiledTaintPolicy[],
 ): DeclaredTaint[] {
   return selectingPolicies(policies, labels).flatMap((policy) =>
-    policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })),
+    policy[declaration].map((one): DeclaredTaint => ({ ...one, policy })),
   );
 }
 
@@ -86,7 +84,8 @@ export function isReplaced(
   required: readonly DeclaredTaint[],
 ): boolean {
   return required.some(
-    (one) => one.policy.declared !== 'Audit' && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
+    (one) =>
+      isEnforcedWithoutAudit(one.policy) && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
   );
 }
 

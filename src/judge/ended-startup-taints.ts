@@ -26,9 +26,9 @@ export function domainProtectors(
   return protectors.every((policy) => protectsByDomain(policy, taint)) ? protectors : undefined;
 }
 
-function protectsByDomain({ protectedBy, protectionRules }: CompiledTaintPolicy, taint: Taint): boolean {
-  const by = protectedBy(taint);
-  return protectionRules.some(({ field, key }) => field === by && isPattern(key));
+function protectsByDomain(policy: CompiledTaintPolicy, taint: Taint): boolean {
+  const rule = policy.protectingRule(taint);
+  return rule !== undefined && isPattern(rule.key);
 }
 
 /** Whether the leader can remove a taint that these policies protect: each of them reads an entry of the annotation allow-removal. */
@@ -48,7 +48,7 @@ export function endedStartupTaints(
   before: readonly CompiledTaintPolicy[],
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
-  const awaited = before.flatMap(({ untilReady }) => untilReady.map(({ value }) => value));
+  const awaited = before.flatMap(({ untilReady }) => untilReady);
   return carried.filter((taint) => {
     if (!awaited.some((one) => isDeclaredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
     const protectors = domainProtectors(after, taint);

@@ -26,7 +26,7 @@ export interface StartupBoot {
 
 /** Whether the policy has a startup taint of `afterReboot: SetAgain`. */
 export function setsTaintsAgain({ untilReady }: Pick<CompiledTaintPolicy, 'untilReady'>): boolean {
-  return untilReady.some(({ value }) => value.setsAgain);
+  return untilReady.some(({ setsAgain }) => setsAgain);
 }
 
 /** A UUID on Linux. The kubelet decides, so it may be any text. */

@@ -1,11 +1,10 @@
 import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import {
   type DeclaredTaint,
   isDeclaredTaint,
-  isEnforcing,
   missingRequired,
   requiredTaints,
   taintsToSet,
@@ -68,7 +67,7 @@ export function nodeDrift(
   ];
   const carried = valuesOf(node.taints);
   const judged = groups.flatMap((group) => {
-    const [target] = [...taintsToSet(group.filter(isEnforcing)), ...group];
+    const [target] = [...taintsToSet(group.filter(({ policy }) => isEnforced(policy))), ...group];
     return target ? [{ group, target: target.taint, blockedBy: whatBlocks(group, target.taint) }] : [];
   });
   const set = judged.filter(({ blockedBy }) => blockedBy === undefined).map(({ target }) => target);
@@ -79,7 +78,7 @@ export function nodeDrift(
   };
 
   function whatBlocks(group: readonly DeclaredTaint[], target: Taint): BlockedBy | undefined {
-    const enforcing = group.filter(isEnforcing);
+    const enforcing = group.filter(({ policy }) => isEnforced(policy));
     if (enforcing.length === 0) return 'ModeDoesNotRestore';
     if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
     const present = carried.get(identity(target));
@@ -93,7 +92,7 @@ export function nodeDrift(
   /** How many values of the taint enforced policies require on the node. */
   function valuesRequiredOf(taint: Taint): number {
     const required = requiredTaints(node.labels, policies).filter(
-      (one) => isEnforcing(one) && !one.anyValue && identity(one.taint) === identity(taint),
+      (one) => isEnforced(one.policy) && !one.anyValue && identity(one.taint) === identity(taint),
     );
     return new Set(required.map((one) => one.taint.value)).size;
   }
@@ -104,7 +103,7 @@ function lossesOf(group: readonly DeclaredTaint[], target: Taint, blockedBy: Blo
   return group.flatMap((one): Loss[] => {
     const { policy, field, taint } = one;
     if (blockedBy !== undefined) return [{ policy, field, taint, blockedBy }];
-    if (isEnforcing(one)) return [{ policy, field, taint: target, blockedBy }];
+    if (isEnforced(one.policy)) return [{ policy, field, taint: target, blockedBy }];
     return isDeclaredTaint(target, one) ? [] : [{ policy, field, taint, blockedBy: 'ModeDoesNotRestore' }];
   });
 }

@@ -18,7 +18,7 @@ import { declaredLiteral, IDENTITY, lacksRequired, taintsOf } from '../cel-rules
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
-import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
+import { byStrength, type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
@@ -79,16 +79,15 @@ function idsOf(list: string): Variable {
 
 /** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
-  const taints = ensured.map(({ value }) => value);
-  const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
-  return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
+  const withValue = new Map(ensured.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
+  return [...new Map(ensured.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
 
 /** The stronger ones of the other policies that may select the same node and set taints when it registers. */
 function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
-    .filter((one) => one.mode !== 'Audit' && one.ensured.length > 0 && byStrength(one, policy) < 0)
+    .filter((one) => isEnforced(one) && one.ensured.length > 0 && byStrength(one, policy) < 0)
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
@@ -149,7 +148,7 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
  */
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
   const { length: count } = registrationTaintsOf(policy);
-  if (policy.mode === 'Audit' || count === 0) return [];
+  if (!isEnforced(policy) || count === 0) return [];
   // A stronger policy that declares the taint with another value wins.
   const stronger = strongerThan(policy, others);
   const required = requiredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));

@@ -16,7 +16,7 @@ import {
 } from '../cel-rules/taints.ts';
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { NODE_UPDATES } from './node-messages.ts';
@@ -86,10 +86,10 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
  * @param ids the names of the taints that the node has after the update
  */
 function removedForGood({ policy, among }: AmongPolicies, condition: Expression, ids: Variable): Expression {
-  const others = among.filter(({ name, mode }) => name !== policy.name && mode !== 'Audit');
+  const others = among.filter((other) => other.name !== policy.name && isEnforced(other));
   const { before, after } = conditionsOf(policy).selects;
   const groups = Map.groupBy(
-    policy.required.map(({ value }) => ({ required: value, begins: beginsToBeRequired(value, others) })),
+    policy.required.map((required) => ({ required, begins: beginsToBeRequired(required, others) })),
     ({ begins }) => begins.text,
   );
   const lists = [...groups.values()].flatMap((alike) => {
@@ -104,7 +104,7 @@ function removedForGood({ policy, among }: AmongPolicies, condition: Expression,
 
 /** True for an update by which one of the policies that require the taint, with any value, begins to select the node. */
 function beginsToBeRequired({ taint }: EnsuredTaint, policies: readonly CompiledTaintPolicy[]): Expression {
-  const requiring = policies.filter(({ required }) => required.some(({ value }) => sameTaint(value.taint, taint)));
+  const requiring = policies.filter(({ required }) => required.some((one) => sameTaint(one.taint, taint)));
   return any(requiring.map((one) => all(beginsToSelect(one))));
 }
 

@@ -7,7 +7,7 @@ import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
 import { IDENTITY, lacksRequired } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { NODE_UPDATES } from './node-messages.ts';
 import { puttingTaints, requiredThat, requiredUnless } from './node-registration.ts';
@@ -48,9 +48,9 @@ const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
 export function selection(context: AmongPolicies): Assembled[] {
   const { policy } = context;
   const { name, mode, nodeSelector, allowsRemovalByAnnotation } = policy;
-  const taints = settableOnSelection(policy).map(({ value }) => value);
-  if (mode === 'Audit' || taints.length === 0) return [];
-  const others = context.among.filter((other) => other.name !== name && other.mode !== 'Audit');
+  const taints = settableOnSelection(policy);
+  if (!isEnforced(policy) || taints.length === 0) return [];
+  const others = context.among.filter((other) => other.name !== name && isEnforced(other));
   const required = requiredUnless(taints, (one) => isRequiredOtherwise(one, others));
   // A removal that is refused, or that another policy reverts, must not become a change to the required value, which always passes.
   const keeping = policyGroups(mode === 'Deny' ? [...others, policy] : others);
@@ -90,7 +90,7 @@ export function selection(context: AmongPolicies): Assembled[] {
 function isRequiredOtherwise({ taint, anyValue }: EnsuredTaint, others: readonly CompiledTaintPolicy[]): Expression {
   const requires = ({ required }: CompiledTaintPolicy) =>
     required.some(
-      ({ value: one }) =>
+      (one) =>
         !one.anyValue && sameTaint(one.taint, taint) && (anyValue || (one.taint.value ?? '') !== (taint.value ?? '')),
     );
   return any(others.filter(requires).map((one) => conditionsOf(one).selects.after));

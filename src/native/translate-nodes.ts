@@ -6,7 +6,7 @@ import { setsTaintsAgain } from '../judge/node-boot.ts';
 import { resultKey } from '../judge/outcomes.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { byName, type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
@@ -76,13 +76,13 @@ export function translateNodes(
 ): NativeTranslation {
   const others = among.filter(({ name }) => name !== policy.name);
   const protecting = others
-    .filter(({ mode, protectionRules }) => mode !== 'Audit' && rulesOverlap(protectionRules, policy.protectionRules))
+    .filter((other) => isEnforced(other) && rulesOverlap(other.protectionRules, policy.protectionRules))
     .toSorted(byName);
   const context: AmongPolicies = { policy, among: [policy, ...others.toSorted(byName)] };
   return conclude(
     policy,
     [
-      ...(target.mutates && policy.mode !== 'Audit' ? restoration(context, protecting) : []),
+      ...(target.mutates && isEnforced(policy) ? restoration(context, protecting) : []),
       ...(target.mutates ? [...disallowance(policy), ...registration(policy, others), ...selection(context)] : []),
       ...protection(context, target),
       ...registrationReport(policy, target),

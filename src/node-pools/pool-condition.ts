@@ -1,6 +1,6 @@
 import { formatTaint, sameTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 import { type NodePool, type PoolList, titleOf } from './node-pool.ts';
 import { howToDeclare } from './pool-declaration.ts';
@@ -25,7 +25,7 @@ export function poolCondition(
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],
 ): PoolNote | undefined {
-  if (policy.mode === 'Audit' || comingTaints(policy).length === 0) return undefined;
+  if (!isEnforced(policy) || comingTaints(policy).length === 0) return undefined;
   const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];
   if (pools.length > 0) {

@@ -11,7 +11,7 @@ import {
   titleOf,
 } from './node-pool.ts';
 import { howToDeclare } from './pool-declaration.ts';
-import { isEnforced, type UndeclaredTaint } from './undeclared-taints.ts';
+import { isOnEveryNode, type UndeclaredTaint } from './undeclared-taints.ts';
 
 /** A startup taint that a node carried. */
 export interface SeenStartupTaint {
@@ -37,7 +37,7 @@ export function seenStartupTaints(
 ): SeenStartupTaint[] {
   const repelling = taints.filter(({ effect }) => REPELLING_EFFECTS.some((one) => one === effect));
   if (repelling.length === 0) return [];
-  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ taint }) => identity(taint))));
   return repelling
     .filter((taint) => (ours.has(identity(taint)) || isStartupTaintKey(taint.key)) && !isKnownToAutoscalers(taint.key))
     .map((taint) => ({ taint, node: name, nodePool: own(labels, NODE_POOL_LABEL) }));
@@ -64,7 +64,7 @@ export function unknownStartupTaints(
     const known = [
       ...(pool.taints ?? []),
       ...(pool.startupTaints ?? []),
-      ...undeclared.filter((one) => one.pool === pool && isEnforced(one)).map(({ taint }) => taint),
+      ...undeclared.filter((one) => one.pool === pool && isOnEveryNode(one)).map(({ taint }) => taint),
     ];
     const unknown = seen.filter(
       ({ nodePool, taint }) =>

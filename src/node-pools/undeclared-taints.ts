@@ -3,7 +3,7 @@ import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { REPELLING_EFFECTS, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import {
   AUTOSCALER_STARTUP_PREFIX,
   isKnownToAutoscalers,
@@ -49,48 +49,44 @@ export function undeclaredTaints(
       if (openLabels === undefined) return [];
       return coming
         .filter((one) => !isDeclared(pool, one))
-        .map(({ value, field, list }) => ({ pool, policy, field, taint: value.taint, list, openLabels }));
+        .map(({ taint, field, list }) => ({ pool, policy, field, taint, list, openLabels }));
     });
   });
 }
 
 /** Whether every node of the pool has the taint from the beginning. */
-export function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
-  return policy.mode !== 'Audit' && openLabels.length === 0;
+export function isOnEveryNode({ policy, openLabels }: UndeclaredTaint): boolean {
+  return isEnforced(policy) && openLabels.length === 0;
 }
 
 /** A taint that nodes have from the beginning and that keeps pods away, with the list that should contain it. */
-interface ComingTaint extends Stated<EnsuredTaint> {
+interface ComingTaint extends EnsuredTaint {
   readonly list: PoolList;
   /** An agent removes taints with this key. Either list may contain it, because a user may keep the taint. */
   readonly isOfAgent?: true;
 }
 
 /** The taints that a pool has to declare for the policy. */
-export function comingTaints({ ensured, untilReady, startup }: CompiledTaintPolicy): ComingTaint[] {
-  const removed = new Set(untilReady.map(({ field }) => field));
-  const starting = new Set(startup.map(({ field }) => field));
-  return ensured.flatMap(({ value, field }): ComingTaint[] => {
-    const { key, effect } = value.taint;
-    if (removed.has(field)) return [{ value, field, list: 'startupTaints' }];
-    if (!REPELLING_EFFECTS.some((one) => one === effect)) return [];
-    if (!isTransientTaintKey(key)) return [{ value, field, list: 'taints' }];
-    const isOfAgent = starting.has(field) && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
-    return isOfAgent ? [{ value, field, list: 'startupTaints', isOfAgent }] : [];
+export function comingTaints({ ensured }: CompiledTaintPolicy): ComingTaint[] {
+  return ensured.flatMap((one): ComingTaint[] => {
+    const { key, effect } = one.taint;
+    if (one.ensure === 'UntilReady') return [{ ...one, list: 'startupTaints' }];
+    if (!REPELLING_EFFECTS.some((repelling) => repelling === effect)) return [];
+    if (!isTransientTaintKey(key)) return [{ ...one, list: 'taints' }];
+    const isOfAgent = one.ensure === 'AtRegistration' && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
+    return isOfAgent ? [{ ...one, list: 'startupTaints', isOfAgent }] : [];
   });
 }
 
-function isDeclared(
-  { kind, inherited, taints = [], startupTaints = [] }: NodePool,
-  { value, list, isOfAgent }: ComingTaint,
-): boolean {
-  const isStaying = satisfies(valuesOf([...inherited, ...taints]), value);
+function isDeclared({ kind, inherited, taints = [], startupTaints = [] }: NodePool, coming: ComingTaint): boolean {
+  const { taint, list, isOfAgent } = coming;
+  const isStaying = satisfies(valuesOf([...inherited, ...taints]), coming);
   if (list === 'taints') return isStaying;
-  if (kind === 'NodePool' && isKnownToKarpenter(value.taint.key)) return true;
-  const isStarting = satisfies(valuesOf(startupTaints), value);
+  if (kind === 'NodePool' && isKnownToKarpenter(taint.key)) return true;
+  const isStarting = satisfies(valuesOf(startupTaints), coming);
   if (isOfAgent) return kind !== 'NodePool' || isStaying || isStarting;
-  if (kind !== 'NodePool') return value.taint.key.startsWith(AUTOSCALER_STARTUP_PREFIX);
-  return isStarting && !taints.some((taint) => sameTaint(taint, value.taint));
+  if (kind !== 'NodePool') return taint.key.startsWith(AUTOSCALER_STARTUP_PREFIX);
+  return isStarting && !taints.some((one) => sameTaint(one, taint));
 }
 
 /** See {@link UndeclaredTaint.openLabels}. Undefined if the selector matches no node of the pool. @param labels of the pool, by their keys */

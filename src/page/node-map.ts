@@ -69,7 +69,7 @@ function waitingNode({ name, taintedSince }: ClusterNode, what: string): Waiting
 function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
   const { name, mode } = policy;
   const { key, value, effect, field } = rule;
-  const trial = policy.declared;
+  const trial = policy.declaredMode;
   return {
     policy: name,
     field,
@@ -92,7 +92,7 @@ function rowOf(
   const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
   const kept = new Map(
-    selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
+    selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectingRule(taint)?.field))]),
   );
   const noteIndexes: number[] = [];
   const cells = columns.map((column): NodeCell => {

@@ -4,14 +4,14 @@ import type { Policy, RecoveryPolicy } from './policy.ts';
 export type NativelyExpressible = Exclude<Policy, RecoveryPolicy>;
 
 /** The reason for native policies, by kind. They are the only effect of a TolerationRestriction. */
-export const NATIVE_ASKED_BY: Readonly<Record<NativelyExpressible['kind'], string>> = {
+export const NATIVE_NEEDED_BY: Readonly<Record<NativelyExpressible['kind'], string>> = {
   TaintPolicy: 'backstop: Native',
   TolerationPolicy: 'backstop: Native',
   TolerationRestriction: 'a TolerationRestriction',
 };
 
 /** Whether the leader writes native policies for it. */
-export function asksForNatives(policy: Policy): policy is NativelyExpressible {
+export function needsNativePolicies(policy: Policy): policy is NativelyExpressible {
   switch (policy.kind) {
     case 'TaintPolicy':
     case 'TolerationPolicy':

@@ -2,7 +2,13 @@ import { type LabelSelector, own, type StringMap } from '../kubernetes/label-sel
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { CompiledTaintPolicy } from './policy-set.ts';
+import {
+  byStrength,
+  type CompiledTaintPolicy,
+  inDeclaredMode,
+  isEnforced,
+  isEnforcedWithoutAudit,
+} from './policy-set.ts';
 
 // A cluster may have hundreds of policies, but few select the same node, and few match the same taint. Frequent lookups use an index, which is built
 // once for each list of policies. Lists do not change.
@@ -33,14 +39,15 @@ export function enforcedWithoutAudit(policies: Policies, labels: StringMap): Pol
 }
 
 /** The policies of a list that do more than report. Returns the same list object each time. */
-export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(({ mode }) => mode !== 'Audit'));
+export const enforcedAmong = oncePer((policies: Policies): Policies => policies.filter(isEnforced));
 
-/** The policies of a list that would do more than report without `--audit`: copies in their declared mode, or the list of {@link enforcedAmong}. */
+/**
+ * The policies of a list that would do more than report without `--audit`: copies in their declared mode, the strongest first, or the list of {@link
+ * enforcedAmong}.
+ */
 export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies => {
-  if (policies.every(({ mode, declared }) => mode === declared)) return enforcedAmong(policies);
-  return policies
-    .filter(({ declared }) => declared !== 'Audit')
-    .map((policy) => ({ ...policy, mode: policy.declared }));
+  if (policies.every(({ mode, declaredMode }) => mode === declaredMode)) return enforcedAmong(policies);
+  return policies.filter(isEnforcedWithoutAudit).map(inDeclaredMode).sort(byStrength);
 });
 
 const selectionFrom = oncePer((policies: Policies) => {
@@ -100,7 +107,7 @@ export function possiblePairs<T extends Selecting>(selecting: readonly T[]): [T,
 
 /** The policies with a rule that may match taints of the key, in their order. The policy itself decides which taints it matches. */
 export function policiesFor(policies: Policies, key: string): Policies {
-  return policies.length <= FEW ? policies : meaningAmong(policies)(key);
+  return policies.length <= FEW ? policies : policiesByKey(policies)(key);
 }
 
 /** Whether one of the policies, which select the node, protects the taint and does more than report. */
@@ -113,11 +120,11 @@ export function protectorsOf(selecting: Policies, taint: Taint): Policies {
   return policiesFor(selecting, taint.key).filter((policy) => protects(policy, taint));
 }
 
-function protects({ mode, protectedBy }: CompiledTaintPolicy, taint: Taint): boolean {
-  return mode !== 'Audit' && protectedBy(taint) !== undefined;
+function protects(policy: CompiledTaintPolicy, taint: Taint): boolean {
+  return isEnforced(policy) && policy.protectingRule(taint) !== undefined;
 }
 
-const meaningAmong = oncePer((policies: Policies) => {
+const policiesByKey = oncePer((policies: Policies) => {
   const byKey = new Map<string, number[]>();
   for (const [place, { protectionRules }] of policies.entries()) {
     for (const { key } of protectionRules) add(byKey, isPattern(key) ? domainOf(key) : key, place);

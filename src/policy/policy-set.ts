@@ -11,7 +11,7 @@ import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { partsOf, progressDeadlineMsOf, type ReadyParts, removeAfterMsOf } from './ready-when.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
-import { type CompiledTaintRule, compileRules, isStartup, matcherOfAny } from './taint-rule.ts';
+import { type CompiledTaintRule, compileRules, type Ensure, isStartup, matcherOfAny } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
 
@@ -21,20 +21,13 @@ export interface Requester {
   readonly groups: readonly string[];
 }
 
-/** A part of a policy, with its field. */
-export interface Stated<T> {
-  readonly value: T;
-  /** For example `spec.taints[0]`. */
-  readonly field: string;
-}
-
 /** A TaintPolicy as it is enforced, with all defaults. */
 export interface CompiledTaintPolicy {
   readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly mode: TaintMode;
-  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
-  readonly declared: TaintMode;
+  /** {@link mode} is also Audit if `audit` is set. */
+  readonly declaredMode: TaintMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
@@ -45,34 +38,36 @@ export interface CompiledTaintPolicy {
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
   /** Whether the allow-removal annotation allows removals in the declared mode. False for Audit, which allows all removals. */
   readonly allowsRemovalByAnnotation: boolean;
-  /** The required taints, in the form in which they are set. */
-  readonly required: readonly Stated<EnsuredTaint>[];
-  /** The taints that a node gets when it registers, and need not keep. */
-  readonly startup: readonly Stated<EnsuredTaint>[];
-  /** The startup taints that the leader removes when `readyWhen` holds. */
-  readonly untilReady: readonly Stated<UntilReadyTaint>[];
-  /** The taints that a node gets when it registers: the required ones and startup taints, by all rules with `ensure`. */
-  readonly ensured: readonly Stated<EnsuredTaint>[];
+  /** The taints that a node gets when it registers, by all rules with `ensure`. The three lists below are parts of it. */
+  readonly ensured: readonly EnsuredTaint[];
+  /** The required taints: those of `Always`. */
+  readonly required: readonly EnsuredTaint[];
+  /** The startup taints, which a node need not keep: those of `AtRegistration` and `UntilReady`. */
+  readonly startup: readonly EnsuredTaint[];
+  /** The startup taints that the leader removes when `readyWhen` holds: those of `UntilReady`. */
+  readonly untilReady: readonly UntilReadyTaint[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
   /** Whether it exempts any user or group. */
   readonly exemptsUsers: boolean;
-  /** The field that protects the taint, for example `spec.taints[0]`. Undefined if none does. */
-  protectedBy(taint: Taint): string | undefined;
+  /** The rule that protects the taint. Undefined if none does. */
+  protectingRule(taint: Taint): CompiledTaintRule | undefined;
 }
 
 /** A taint of a rule with `ensure`: a required or a startup taint. */
 export interface EnsuredTaint {
+  /** In the form in which it is set. */
   readonly taint: Taint;
   /** True if the policy names no value, so that a node keeps its own value. */
   readonly anyValue: boolean;
+  /** The rule, for example `spec.taints[0]`. */
+  readonly field: string;
+  readonly ensure: Ensure;
 }
 
 /** A taint of `ensure: UntilReady`. */
-export interface UntilReadyTaint {
-  readonly taint: Taint;
-  /** True if the policy names no value. */
-  readonly anyValue: boolean;
+export interface UntilReadyTaint extends EnsuredTaint {
+  readonly ensure: 'UntilReady';
   readonly parts: ReadyParts;
   /** Fields of the rule that this version does not know. */
   readonly unknownParts: readonly string[];
@@ -83,17 +78,24 @@ export interface UntilReadyTaint {
   readonly setsAgain: boolean;
 }
 
+/** A toleration of a policy, with its field. */
+export interface StatedToleration {
+  readonly value: Toleration;
+  /** For example `spec.tolerations[0]`. */
+  readonly field: string;
+}
+
 /** A TolerationPolicy as it is enforced. */
 export interface CompiledTolerationPolicy {
   readonly kind: 'TolerationPolicy';
   readonly name: string;
   readonly mode: TolerationMode;
-  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
-  readonly declared: TolerationMode;
+  /** {@link mode} is also Audit if `audit` is set. */
+  readonly declaredMode: TolerationMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly daemonSets: DaemonSetSelection;
-  readonly tolerations: readonly Stated<Toleration>[];
+  readonly tolerations: readonly StatedToleration[];
   /** Whether the leader changes DaemonSets that already run. Never with Audit. */
   readonly patchesExisting: boolean;
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
@@ -160,55 +162,58 @@ export function compileTaintPolicy(
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
   const isExemptGroup = matcherOfAny(groups);
-  const declared = spec.taints.map((rule, index): CompiledTaintRule => ({ ...rule, field: `spec.taints[${index}]` }));
-  const stated = declared.map(
-    (rule): CompiledTaintRule =>
-      isPattern(rule.key) ? { ...rule, except: [...(rule.except ?? []), ...startupKeys] } : rule,
+  const rules = spec.taints.map((rule, index): CompiledTaintRule => {
+    const except = isPattern(rule.key) ? { except: [...(rule.except ?? []), ...startupKeys] } : {};
+    return { ...rule, ...except, field: `spec.taints[${index}]` };
+  });
+  const ensured = rules.flatMap((rule, index) =>
+    ensuredTaint(
+      rule,
+      unknownParts.filter((part) => part.rule === index).map((part) => part.field),
+    ),
   );
-  const protectionRules = stated.filter(({ ensure }) => !isStartup(ensure));
-  const protectingRule = compileRules(protectionRules);
+  const protectionRules = rules.filter(({ ensure }) => !isStartup(ensure));
   return {
     kind,
     name,
     mode,
-    declared: spec.mode,
+    declaredMode: spec.mode,
     rank: TAINT_MODES.indexOf(mode),
     failurePolicy: failurePolicyOf(spec, mode),
     protectionRules,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
     allowsRemovalByAnnotation: spec.removalByAnnotation !== 'Forbidden' && spec.mode !== 'Audit',
-    required: ensuredTaints(stated.filter(({ ensure }) => ensure === 'Always')),
-    startup: ensuredTaints(stated.filter(({ ensure }) => isStartup(ensure))),
-    untilReady: stated.flatMap((rule, index) => {
-      const { readyWhen, field } = rule;
-      if (readyWhen === undefined) return [];
-      const common = {
-        parts: partsOf(readyWhen),
-        unknownParts: unknownParts.filter((part) => part.rule === index).map((part) => part.field),
-        progressDeadlineMs: progressDeadlineMsOf(readyWhen),
-        removeAfterMs: removeAfterMsOf(readyWhen),
-        setsAgain: rule.afterReboot === 'SetAgain',
-      };
-      return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({
-        value: { taint, anyValue, ...common },
-        field,
-      }));
-    }),
-    ensured: ensuredTaints(stated.filter(({ ensure }) => ensure !== undefined)),
+    ensured,
+    required: ensured.filter(({ ensure }) => ensure === 'Always'),
+    startup: ensured.filter(({ ensure }) => isStartup(ensure)),
+    untilReady: ensured.filter((one): one is UntilReadyTaint => one.ensure === 'UntilReady'),
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    protectedBy: (taint) => protectingRule(taint)?.field,
+    protectingRule: compileRules(protectionRules),
   };
 }
 
-function ensuredTaints(rules: readonly CompiledTaintRule[]): Stated<EnsuredTaint>[] {
-  return rules.flatMap(({ key, value, effect, field }) => {
-    if (effect === undefined) return [];
-    const taint = { key, ...(value ? { value } : {}), effect };
-    return [{ value: { taint, anyValue: value === undefined }, field }];
-  });
+/** The taint of a rule with `ensure`. @param unknownParts see {@link UntilReadyTaint.unknownParts} */
+function ensuredTaint(
+  { key, value, effect, field, ensure, readyWhen, afterReboot }: CompiledTaintRule,
+  unknownParts: readonly string[],
+): (EnsuredTaint | UntilReadyTaint)[] {
+  if (ensure === undefined || effect === undefined) return [];
+  const common = { taint: { key, ...(value ? { value } : {}), effect }, anyValue: value === undefined, field };
+  // A valid rule has readyWhen if, and only if, it has ensure: UntilReady.
+  if (readyWhen === undefined) return [{ ...common, ensure }];
+  const untilReady: UntilReadyTaint = {
+    ...common,
+    ensure: 'UntilReady',
+    parts: partsOf(readyWhen),
+    unknownParts,
+    progressDeadlineMs: progressDeadlineMsOf(readyWhen),
+    removeAfterMs: removeAfterMsOf(readyWhen),
+    setsAgain: afterReboot === 'SetAgain',
+  };
+  return [untilReady];
 }
 
 /** @param mode the effective mode */
@@ -220,13 +225,28 @@ export function compileTolerationPolicy(
     kind,
     name,
     mode,
-    declared: spec.mode,
+    declaredMode: spec.mode,
     rank: TOLERATION_MODES.indexOf(mode),
     daemonSets: spec.daemonSets,
     tolerations: tolerationsOf(spec).map((value, index) => ({ value, field: `spec.tolerations[${index}]` })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
+}
+
+/** Whether the policy does more than report. */
+export function isEnforced({ mode }: Pick<CompiledTaintPolicy | CompiledTolerationPolicy, 'mode'>): boolean {
+  return mode !== 'Audit';
+}
+
+/** Whether the policy would do more than report without `audit`. */
+export function isEnforcedWithoutAudit({ declaredMode }: Pick<CompiledTaintPolicy, 'declaredMode'>): boolean {
+  return declaredMode !== 'Audit';
+}
+
+/** The policy with the mode, and the rank, that it has without `audit`. Its failure policy stays as it is. */
+export function inDeclaredMode(policy: CompiledTaintPolicy): CompiledTaintPolicy {
+  return { ...policy, mode: policy.declaredMode, rank: TAINT_MODES.indexOf(policy.declaredMode) };
 }
 
 type Ranked = Pick<CompiledTaintPolicy, 'rank' | 'name'>;

@@ -217,6 +217,9 @@ export const TaintRuleSchema = Type.Object(
 
 export type TaintRule = Static<typeof TaintRuleSchema>;
 
+/** When taintkeeper sets the taint of a rule. */
+export type Ensure = (typeof ENSURED)[number];
+
 /**
  * The problems of a rule that its schema cannot express.
  * @param hasUnknownPart whether its `readyWhen` has a part that this version does not know
@@ -253,8 +256,8 @@ export function compileRules(rules: readonly CompiledTaintRule[]): (taint: Taint
     ({ key }) => key,
   );
   return (taint) =>
-    exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)) ??
-    patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule;
+    exact.get(taint.key)?.find((rule) => matchesValueAndEffect(rule, taint)) ??
+    patterns.find(({ rule, matches }) => matches(taint.key) && matchesValueAndEffect(rule, taint))?.rule;
 }
 
 /** A pattern never matches a key of the transient taints, nor one that its rule excepts. */
@@ -264,7 +267,7 @@ function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => 
   return (key) => matches(key) && !isTransientTaintKey(key) && !excepted.has(key);
 }
 
-function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
+function matchesValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
   return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
 }
 

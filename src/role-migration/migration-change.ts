@@ -6,7 +6,7 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
+import { compilePolicies, isEnforced } from '../policy/policy-set.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 import type { MigratingNode, MigrationFacts } from './migration-facts.ts';
@@ -118,14 +118,12 @@ export function policiesChangedBy(
 /** The taints that the controllers set on a node as soon as its labels match policies that require them. */
 function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
   const required = compilePolicies(policies)
-    .taintPolicies.filter(
-      (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
-    )
+    .taintPolicies.filter((policy) => isEnforced(policy) && policy.selectsNode(after) && !policy.selectsNode(labels))
     .flatMap(({ required }) => required)
-    .filter(({ value: { taint } }) => {
+    .filter(({ taint }) => {
       const isThere = taints.some((other) => identity(other) === identity(taint));
       return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
     })
-    .map(({ value: { taint } }) => taint);
+    .map(({ taint }) => taint);
   return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
 }

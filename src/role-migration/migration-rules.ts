@@ -6,7 +6,13 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, compileTaintPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import {
+  type CompiledTaintPolicy,
+  compilePolicies,
+  compileTaintPolicy,
+  isEnforced,
+  startupKeysOf,
+} from '../policy/policy-set.ts';
 import { MAX_POLICY_TAINTS } from '../policy/taint-policy.ts';
 import { type CompiledTaintRule, compileRules, isStartup, type TaintRule } from '../policy/taint-rule.ts';
 import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-policy.ts';
@@ -81,7 +87,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
     const released: Taint[] = [];
     for (const taint of oldOnes(taints)) {
       const guards = taintPolicies.filter(
-        (policy) => policy.mode !== 'Audit' && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
+        (policy) => isEnforced(policy) && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined,
       );
       const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
@@ -200,10 +206,10 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const compiled = compileTaintPolicy(policy, { startupKeys: startupKeysOf([policy]) });
   const carriers = nodes
     .filter(({ labels }) => compiled.selectsNode(labels))
-    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled.protectedBy(taint) !== undefined));
+    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled.protectingRule(taint) !== undefined));
   const givesUp =
     !compiled.allowsRemovalByAnnotation &&
-    compiled.mode !== 'Audit' &&
+    isEnforced(compiled) &&
     carriers.length > 0 &&
     carriers.every(({ taints }) =>
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
@@ -211,7 +217,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const isProtected = coverageBy(compiled.protectionRules);
   // A node can have only one taint of a key and an effect, so the value of a taint that taintkeeper sets makes no difference.
   const isSet = ({ effect }: TaintRule) =>
-    compiled.ensured.some(({ value: { taint } }) => taint.key === NEW_ROLE && taint.effect === effect);
+    compiled.ensured.some(({ taint }) => taint.key === NEW_ROLE && taint.effect === effect);
   // An added startup rule would end the protection of its key by a rule with DOMAIN/*, and contradict a rule with the exact key.
   const coversNew = (rule: TaintRule) => isProtected(rule) || (isStartup(rule.ensure) && isSet(rule));
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
@@ -264,7 +270,7 @@ function selectsByOldLabel({ spec: { nodeSelector } }: TaintPolicy): boolean {
 }
 
 function declares({ required }: CompiledTaintPolicy, taint: Taint): boolean {
-  return required.some(({ value }) => identity(value.taint) === identity(taint));
+  return required.some((one) => identity(one.taint) === identity(taint));
 }
 
 function oldOnes(taints: readonly Taint[]): Taint[] {

@@ -25,12 +25,13 @@ const VARIABLES: readonly Variable[] = [TOLERATIONS, ...SELECTION_VARIABLES];
 export function daemonSetEntries(policies: readonly CompiledTolerationPolicy[]): WebhookEntry[] {
   const mutating = policies.filter(({ mode }) => mode === 'Mutate');
   return [
-    ...lacking('tolerate.taintkeeper.dev', 'mutate', mutating),
-    ...lacking('report-tolerations.taintkeeper.dev', 'validate', policies),
+    ...tolerationEntry('tolerate.taintkeeper.dev', 'mutate', mutating),
+    ...tolerationEntry('report-tolerations.taintkeeper.dev', 'validate', policies),
   ];
 }
 
-function lacking(name: string, phase: Phase, policies: readonly CompiledTolerationPolicy[]): WebhookEntry[] {
+/** The webhook for DaemonSets that lack a required toleration. None if the policies require none. */
+function tolerationEntry(name: string, phase: Phase, policies: readonly CompiledTolerationPolicy[]): WebhookEntry[] {
   const groups = [...Map.groupBy(policies, ({ daemonSets }) => JSON.stringify(daemonSets)).values()].map((alike) => ({
     condition: any(alike.slice(0, 1).map(({ daemonSets }) => selectsDaemonSet(daemonSets))),
     ...requiredBy(alike),
@@ -79,15 +80,15 @@ function lacking(name: string, phase: Phase, policies: readonly CompiledTolerati
 
 /** The required tolerations of the policies, as maps in CEL. */
 function requiredBy(policies: readonly CompiledTolerationPolicy[]) {
-  const asked = policies
+  const required = policies
     .flatMap(({ tolerations }) => tolerations)
     .flatMap(({ value: toleration }) => rangesOf(toleration).map((range) => ({ toleration, range })));
   const sorted = (items: readonly string[]) => [...new Set(items)].sort();
   const ranges = (place: ReturnType<typeof alwaysTolerated>) =>
-    sorted(asked.filter(({ range }) => alwaysTolerated(range) === place).map(({ range }) => rangeLiteral(range)));
+    sorted(required.filter(({ range }) => alwaysTolerated(range) === place).map(({ range }) => rangeLiteral(range)));
   return {
     ranges: ranges('nowhere'),
     network: ranges('with the host network'),
-    seconds: sorted(asked.flatMap(({ range, toleration }) => secondsLiteral(range, toleration) ?? [])),
+    seconds: sorted(required.flatMap(({ range, toleration }) => secondsLiteral(range, toleration) ?? [])),
   };
 }

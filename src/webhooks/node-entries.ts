@@ -10,7 +10,7 @@ import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
 const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
@@ -26,15 +26,15 @@ const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'I
 
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
-  const binding = policies.filter(({ mode }) => mode !== 'Audit');
+  const enforced = policies.filter(isEnforced);
   const [failing, others] = [true, false].map((fails) =>
     policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
   ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
   const protects = protection(failing, policies);
   const updates = onUpdateOf(failing);
   return [
-    ...registration(binding),
-    ...restoration(binding, policies),
+    ...registration(enforced),
+    ...restoration(enforced, policies),
     ...entry(protects, {
       name: 'protect.taintkeeper.dev',
       phase: 'validate',
@@ -48,9 +48,9 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
 }
 
 /** A node registers that lacks a required or startup taint, allows removals itself, or does not say for which boot it gets startup taints. */
-function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
+function registration(enforced: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([binding.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksDeclaredTaint(binding), lacksBoot(binding)]),
+    any([enforced.some(readsAllowRemoval) ? ALLOWS_ITSELF : FALSE, lacksDeclaredTaint(enforced), lacksBoot(enforced)]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',
@@ -105,31 +105,34 @@ function onCreation(condition: Expression): Chosen {
  * Mutation of an update: it must restore a taint, set the required taint of a policy that begins to select the node, or update the allow-removal
  * annotation. It also reports that a policy which could refuse the update exempts the user.
  *
- * @param among the policies of every mode
+ * @param allPolicies the policies of every mode
  */
-function restoration(binding: readonly CompiledTaintPolicy[], among: readonly CompiledTaintPolicy[]): WebhookEntry[] {
+function restoration(
+  enforced: readonly CompiledTaintPolicy[],
+  allPolicies: readonly CompiledTaintPolicy[],
+): WebhookEntry[] {
   // For Deny policies that exempt no user, only validation decides.
-  const mutating = binding.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
-  const keys = protectedKeys(rulesOf(binding));
+  const mutating = enforced.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
+  const keys = protectedKeys(rulesOf(enforced));
   const concerns = onUpdate((questions, size) =>
     any([
       whenTaintsChange({
         exact: any([
           questions.byAnyone(mutating),
           // A node's own updates are never patched.
-          binding.some(readsAllowRemoval) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
+          enforced.some(readsAllowRemoval) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
         ]),
-        corrections: questions.corrections(among),
+        corrections: questions.corrections(allPolicies),
         protectedKeys: keys,
         size,
       }),
-      questions.begins(binding, size),
+      questions.begins(enforced, size),
     ]),
   );
   return entry(concerns, {
     name: 'restore.taintkeeper.dev',
     phase: 'mutate',
-    ...onUpdateOf(binding),
+    ...onUpdateOf(enforced),
     failurePolicy: 'Ignore',
     reinvocationPolicy: 'IfNeeded',
     conditions: { 'concerns-a-policy': concerns.expression },
@@ -137,12 +140,12 @@ function restoration(binding: readonly CompiledTaintPolicy[], among: readonly Co
 }
 
 /** A user whom the policy does not exempt removes a protected taint. */
-function protection(failing: readonly CompiledTaintPolicy[], among: readonly CompiledTaintPolicy[]): Chosen {
+function protection(failing: readonly CompiledTaintPolicy[], allPolicies: readonly CompiledTaintPolicy[]): Chosen {
   const keys = protectedKeys(rulesOf(failing));
   return onUpdate((questions, size) =>
     whenTaintsChange({
       exact: questions.unlessExempt(failing),
-      corrections: questions.corrections(among),
+      corrections: questions.corrections(allPolicies),
       protectedKeys: keys,
       size,
     }),
@@ -161,24 +164,24 @@ interface Protects {
  */
 function report(
   policies: readonly CompiledTaintPolicy[],
-  among: readonly CompiledTaintPolicy[],
+  allPolicies: readonly CompiledTaintPolicy[],
   { condition, selector }: Protects,
 ): WebhookEntry[] {
-  const watching = policies.filter(({ mode }) => mode === 'Audit');
-  const binding = policies.filter(({ mode }) => mode !== 'Audit');
+  const audited = policies.filter((policy) => !isEnforced(policy));
+  const enforced = policies.filter(isEnforced);
   const keys = protectedKeys(rulesOf(policies));
   const concerns = onUpdate((questions, size) =>
     any([
       whenTaintsChange({
-        exact: any([questions.byAnyone(watching), questions.unlessExempt(binding)]),
-        corrections: questions.corrections(among),
+        exact: any([questions.byAnyone(audited), questions.unlessExempt(enforced)]),
+        corrections: questions.corrections(allPolicies),
         protectedKeys: keys,
         size,
       }),
-      questions.ends(among, size),
+      questions.ends(allPolicies, size),
     ]),
   );
-  const updates = onUpdateOf([...new Set([...policies, ...leavablePolicies(among)])]);
+  const updates = onUpdateOf([...new Set([...policies, ...leavablePolicies(allPolicies)])]);
   // A condition that is wider than the policies may be true for nodes that the selector excludes from the other webhook.
   const isSame = JSON.stringify(selector) === JSON.stringify(updates.objectSelector);
   return entry(concerns, {

@@ -37,7 +37,7 @@ describeWithControlPlane('a definition that gets a field', {}, (cp) => {
     const seen: (readonly string[])[] = [];
     policies.changes.subscribe(() => {
       for (const { name, untilReady } of policies.snapshot().compiled.taintPolicies) {
-        if (name === 'new') seen.push(untilReady.flatMap(({ value }) => value.unknownParts));
+        if (name === 'new') seen.push(untilReady.flatMap(({ unknownParts }) => unknownParts));
       }
     });
 

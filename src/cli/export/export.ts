@@ -15,7 +15,7 @@ import {
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../../native/translate.ts';
-import { asksForNatives } from '../../policy/backstop.ts';
+import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { AUDIT_NOTE } from '../../policy/policy-status.ts';
 import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-options.ts';
@@ -165,7 +165,7 @@ async function readFromCluster(client: ApiClient): Promise<ExportSource> {
 function notesOn(object: PolicyObject): string[] {
   const { kind, name, inForce } = object;
   if (inForce === undefined) return [`${kind} ${name} is left out: ${whyUnusable(object)}`];
-  return asksForNatives(inForce.policy)
+  return needsNativePolicies(inForce.policy)
     ? [`${kind} ${name}: the leader writes objects of these names itself, so do not apply both`]
     : [];
 }

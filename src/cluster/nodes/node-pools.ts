@@ -1,6 +1,6 @@
 import type { NodePool } from '../../node-pools/node-pool.ts';
 import { viewKarpenterPool, viewMachinePool } from '../../objects/node-pool-object.ts';
-import type { OptionalRight } from '../../policy/asked-rights.ts';
+import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';
 import { howToGrant, OPTIONAL_RIGHTS } from '../rights/rights.ts';

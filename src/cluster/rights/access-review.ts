@@ -1,4 +1,4 @@
-import type { OptionalRight } from '../../policy/asked-rights.ts';
+import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isForbidden, isNotServed } from '../client/api-error.ts';
 import { OPTIONAL_RIGHTS, type Rule } from './rights.ts';

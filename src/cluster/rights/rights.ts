@@ -1,5 +1,5 @@
-import type { OptionalRight } from '../../policy/asked-rights.ts';
 import { POLICY_API_GROUP } from '../../policy/policy.ts';
+import type { OptionalRight } from '../../policy/required-rights.ts';
 import { NATIVE_RESOURCES } from '../admission-registration/native-policies.ts';
 import { CONFIGURATIONS } from '../admission-registration/webhook-configurations.ts';
 import { POLICY_RESOURCES } from '../policies/policy-paths.ts';

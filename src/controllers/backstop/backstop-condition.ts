@@ -5,7 +5,7 @@ import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import { NATIVE_ASKED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
+import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { NativeState } from '../../policy/status-conditions.ts';
 
 /** The state of the native policies of one policy. */
@@ -66,7 +66,7 @@ function messageOf(state: BackstopState, kind: NativelyExpressible['kind']): str
     case 'NothingNative':
       return `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}; ${removal(kind)}change these fields`;
     case 'NotPermitted':
-      return missingRightText('nativePolicies', NATIVE_ASKED_BY[kind]);
+      return missingRightText('nativePolicies', NATIVE_NEEDED_BY[kind]);
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
       // Bindings first: without them, policies do nothing.

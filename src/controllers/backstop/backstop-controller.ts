@@ -13,7 +13,7 @@ import { type PolicyObject, versionInForce, versionOf } from '../../cluster/poli
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import { asksForNatives, inAudit, type NativelyExpressible } from '../../policy/backstop.ts';
+import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
@@ -92,7 +92,7 @@ export function backstop(
       const inForce = objects().flatMap(({ inForce, ...object }) =>
         inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
-      const asking = inForce.flatMap(({ object, policy }) => (asksForNatives(policy) ? versionOf(object) : []));
+      const asking = inForce.flatMap(({ object, policy }) => (needsNativePolicies(policy) ? versionOf(object) : []));
       const every = (state: BackstopState) => new Map(asking.map((key) => [key, state]));
       let isApplied = false;
       try {
@@ -154,7 +154,7 @@ export function backstop(
     const left = states.get(versionOf(object));
     if (left?.what === 'LeftInForce') return nativeCondition(left, kind);
     const version = versionInForce(object);
-    if (version === undefined || !object.inForce || !asksForNatives(object.inForce.policy)) return undefined;
+    if (version === undefined || !object.inForce || !needsNativePolicies(object.inForce.policy)) return undefined;
     const state = states.get(version);
     return state ? nativeCondition(state, kind) : 'pending';
   }
@@ -166,7 +166,7 @@ export function backstop(
     if (!translated || !isDeepStrictEqual(translated.of, of)) {
       const among = inForce.map(({ policy }) => asInForce(policy));
       const policies = inForce.flatMap(({ object, policy }) => {
-        if (!asksForNatives(policy)) return [];
+        if (!needsNativePolicies(policy)) return [];
         const asked = audit ? inAudit(policy) : policy;
         return { object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) };
       });

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { isPermitted } from '../../cluster/rights/access-review.ts';
 import { missingRightText } from '../../cluster/rights/rights.ts';
-import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
+import { type OptionalRight, requiredRights } from '../../policy/required-rights.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -82,7 +82,7 @@ export function startPermissions(run: Run, options: PermissionsOptions): Rights 
     return policies
       .objects()
       .flatMap(({ kind, name: policy, result }) =>
-        result.ok ? askedRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
+        result.ok ? requiredRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
       );
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../../node-pools/seen-startup-taints.ts';
 import { undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { policyReference } from '../../policy/policy-events.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
@@ -90,7 +90,7 @@ export function poolReview(
     },
     async reconcile() {
       await synced;
-      const policies = taintPolicies().filter(({ mode, ensured }) => mode !== 'Audit' && ensured.length > 0);
+      const policies = taintPolicies().filter((policy) => isEnforced(policy) && policy.ensured.length > 0);
       const isNeeded = policies.length > 0 || unchecked.size > 0;
       const found = isNeeded ? await compare(policies) : new Map<string, PoolNote>();
       if (!isDeepStrictEqual(found, conditions)) {

@@ -1,7 +1,7 @@
 import type { StoredNode } from '../../judge/node-view.ts';
 import type { Found } from '../../judge/startup/blocker.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
-import type { OptionalRight } from '../../policy/asked-rights.ts';
+import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { CsiNodes } from './csi-nodes.ts';

@@ -5,7 +5,7 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
-import { conflictsAmong, startupFaults } from '../../judge/policy/startup-faults.ts';
+import { protectedStartupTaintsAmong, startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
 import { shorten } from '../../kubernetes/text.ts';
@@ -195,7 +195,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     const all = compiled();
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
-        conflicts: conflictsAmong(all),
+        protectedStartupTaints: protectedStartupTaintsAmong(all),
         daemonSetOf: ({ namespace, name }) =>
           daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,

@@ -75,7 +75,7 @@ export function comparedKinds(
   switch (kind) {
     case 'TaintPolicy':
       // Some startup taints wait for DaemonSets.
-      return own?.untilReady.some(({ value }) => needDaemonSets(value.parts)) ? ['nodes', 'daemonSets'] : ['nodes'];
+      return own?.untilReady.some(({ parts }) => needDaemonSets(parts)) ? ['nodes', 'daemonSets'] : ['nodes'];
     case 'TolerationRestriction':
       return [];
     case 'TolerationPolicy':

@@ -4,7 +4,7 @@ import { type Disagreement, disagreements, isContradiction, whyFirst } from '../
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, isEnforced } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -52,7 +52,7 @@ function disagreementFinding(disagreement: Disagreement): Finding {
 }
 
 /** Which nodes both policies select: existing nodes, else possible ones. */
-function nodesOf({ first, second, meeting: { nodes, within, isCertain } }: Disagreement): string {
+function nodesOf({ first, second, overlap: { nodes, within, isCertain } }: Disagreement): string {
   if (nodes.length > 0)
     return `both select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   if (!isCertain) return 'a node with the labels of both would match both; there is none now';
@@ -90,8 +90,8 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
-  const requires = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
-  return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+  const requires = policy.required.some((one) => identity(one.taint) === identity(taint));
+  return isEnforced(policy) && !requires && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined;
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

@@ -12,7 +12,7 @@ import {
   unknownStartupTaints,
   unknownText,
 } from '../../node-pools/seen-startup-taints.ts';
-import { isEnforced, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
+import { isOnEveryNode, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { NodePoolFacts } from '../facts/cluster-facts.ts';
@@ -63,11 +63,11 @@ function checkPools(
 
 /** @param undeclared the taints of one pool */
 function checkPool(undeclared: readonly UndeclaredTaint[]): Finding[] {
-  const enforced = undeclared.filter(isEnforced);
-  const [first] = enforced;
-  const notes = undeclared.filter((one) => !isEnforced(one)).map(noteOf);
+  const certain = undeclared.filter(isOnEveryNode);
+  const [first] = certain;
+  const notes = undeclared.filter((one) => !isOnEveryNode(one)).map(noteOf);
   if (first === undefined) return notes;
-  return [finding('problem', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
+  return [finding('problem', lackText(first.pool, certain, sourceOf), howToDeclare(first.pool, certain)), ...notes];
 }
 
 /** The flags of Cluster Autoscaler are not known here. */

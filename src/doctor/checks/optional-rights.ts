@@ -1,6 +1,6 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { missingRightText } from '../../cluster/rights/rights.ts';
-import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
+import { type OptionalRight, requiredRights } from '../../policy/required-rights.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
@@ -22,7 +22,7 @@ function checkPolicy(
   missing: readonly OptionalRight[],
   installation: Installation,
 ): Finding[] {
-  const asked = result.ok ? askedRights(result.policy, installation.audit) : [];
+  const asked = result.ok ? requiredRights(result.policy, installation.audit) : [];
   return asked
     .filter(({ right }) => missing.includes(right))
     .map(({ right, by }) =>

@@ -10,7 +10,7 @@ import {
   OPTIONAL_RIGHTS,
 } from '../../cluster/rights/rights.ts';
 import { serviceAccountUser } from '../../judge/request/pod-authorization.ts';
-import type { OptionalRight } from '../../policy/asked-rights.ts';
+import type { OptionalRight } from '../../policy/required-rights.ts';
 import { OWN_CERTIFICATES } from './certificate-source.ts';
 import type { Installation } from './installation.ts';
 

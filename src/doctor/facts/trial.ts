@@ -3,7 +3,7 @@ import { judgeRequest } from '../../admission/judge-request.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import { PHASES } from '../../judge/decision.ts';
 import { isPattern } from '../../kubernetes/pattern.ts';
-import { asksForNatives } from '../../policy/backstop.ts';
+import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
 
@@ -58,7 +58,7 @@ export function findTrial(material: TrialMaterial): Trial | undefined {
         (phase) => judgeRequest({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow',
       );
   const isDecided = mattersTo(compilePolicies(policies));
-  const isNative = mattersTo(compilePolicies(policies.filter(asksForNatives)));
+  const isNative = mattersTo(compilePolicies(policies.filter(needsNativePolicies)));
   let native: Trial | undefined;
   for (const candidate of candidates(material)) {
     if (!isDecided(candidate)) continue;

@@ -225,9 +225,7 @@ function standingTaints(
   const selecting = enforcedPolicies(policies, labels);
   // An entry keeps off a startup taint as well: the leader does not set it late, or again after a reboot.
   const isOfPolicies = (taint: Taint) => isProtectedBy(selecting, taint) || isStartupTaintOf(selecting, taint);
-  const alike = selecting
-    .flatMap(({ ensured }) => ensured.map(({ value }) => value))
-    .filter(({ anyValue }) => anyValue);
+  const alike = selecting.flatMap(({ ensured }) => ensured.filter(({ anyValue }) => anyValue));
   const isCarried = (named: Taint) =>
     alike.some(({ taint }) => sameTaint(taint, named))
       ? taints.some((one) => sameTaint(one, named))

@@ -1,12 +1,17 @@
-import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { possiblePairs } from '../../policy/policy-index.ts';
-import { byName, type CompiledTaintPolicy, type EnsuredTaint } from '../../policy/policy-set.ts';
+import {
+  byName,
+  type CompiledTaintPolicy,
+  type EnsuredTaint,
+  isEnforcedWithoutAudit,
+} from '../../policy/policy-set.ts';
 import { TAINT_MODES } from '../../policy/taint-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { DeclaredTaint } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
+import { type SelectionOverlap, selectionOverlap } from './selection-overlap.ts';
 
 const MAX_NAMED = 3;
 
@@ -27,14 +32,14 @@ export interface Disagreement {
   /** The taint of the policy with the stronger declared mode. If the modes are equal, of the policy that comes first by name. */
   readonly first: RequiredByPolicy;
   readonly second: RequiredByPolicy;
-  readonly meeting: Meeting;
+  readonly overlap: SelectionOverlap;
   /** Whether one of the policies only reports. */
   readonly isAudited: boolean;
 }
 
 /** Whether neither policy is in mode Audit, and both certainly select common nodes. */
-export function isContradiction({ meeting, isAudited }: Disagreement): boolean {
-  return meeting.isCertain && !isAudited;
+export function isContradiction({ overlap, isAudited }: Disagreement): boolean {
+  return overlap.isCertain && !isAudited;
 }
 
 /** The nodes that a policy selects. */
@@ -54,20 +59,18 @@ type SharedNodes = (one: CompiledTaintPolicy, other: CompiledTaintPolicy) => rea
 
 function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: SharedNodes): Disagreement[] {
   // Computed once for each pair: two policies may disagree about many taints, always on the same nodes.
-  const meetings = oncePer((one: CompiledTaintPolicy) =>
-    oncePer((other: CompiledTaintPolicy) => ({ meeting: meetingOf(one, other, shared(one, other)) })),
+  const overlaps = oncePer((one: CompiledTaintPolicy) =>
+    oncePer((other: CompiledTaintPolicy) => ({ overlap: selectionOverlap(one, other, shared(one, other)) })),
   );
   const required = policies
     .toSorted(byDeclaredStrength)
-    .flatMap((policy) =>
-      policy.required.map(({ value, field }) => ({ ...value, policy, field, nodeSelector: policy.nodeSelector })),
-    );
+    .flatMap((policy) => policy.required.map((one) => ({ ...one, policy, nodeSelector: policy.nodeSelector })));
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
     possiblePairs(alike).flatMap(([first, second]): Disagreement[] => {
-      const meeting = differ(first, second) ? meetings(first.policy)(second.policy).meeting : undefined;
-      if (!meeting) return [];
-      const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
-      return [{ first: asText(first), second: asText(second), meeting, isAudited }];
+      const overlap = differ(first, second) ? overlaps(first.policy)(second.policy).overlap : undefined;
+      if (!overlap) return [];
+      const isAudited = !isEnforcedWithoutAudit(first.policy) || !isEnforcedWithoutAudit(second.policy);
+      return [{ first: asText(first), second: asText(second), overlap, isAudited }];
     }),
   );
 }
@@ -83,36 +86,36 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
 /** All contradictions among the policies. A node that registers gets the value of the first policy; the leader leaves a running node alone. */
 export function contradictions(policies: readonly CompiledTaintPolicy[], selected: SelectedNodes): Disagreement[] {
   // Policies that only report contradict none, so they are not compared.
-  return disagreements(policies.filter(isEnforced), selected).filter(isContradiction);
+  return disagreements(policies.filter(isEnforcedWithoutAudit), selected).filter(isContradiction);
 }
 
-/** Whether the declared mode does more than report. `--audit` makes no difference. */
-export const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
-
 /** The other policies that require a different value of one of the policy's taints. */
-export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  if (!isEnforced(policy)) return [];
-  const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
+export function disagreeingWith(
+  policy: CompiledTaintPolicy,
+  others: readonly CompiledTaintPolicy[],
+): CompiledTaintPolicy[] {
+  if (!isEnforcedWithoutAudit(policy)) return [];
+  const own = Map.groupBy(policy.required, ({ taint }) => identity(taint));
   return others.filter(
     (other) =>
-      isEnforced(other) &&
-      other.required.some(({ value }) => own.get(identity(value.taint))?.some((mine) => differ(mine.value, value))),
+      isEnforcedWithoutAudit(other) &&
+      other.required.some((one) => own.get(identity(one.taint))?.some((mine) => differ(mine, one))),
   );
 }
 
 /**
  * Warnings for the author of a policy, each in few words: which other policies require another value.
- * @param shared the rivals of the policy ({@link rivalsOf}), each with the nodes that both select
+ * @param shared the policies of {@link disagreeingWith}, each with the nodes that both select
  */
 export function contradictionWarnings(
   policy: CompiledTaintPolicy,
   shared: ReadonlyMap<CompiledTaintPolicy, readonly string[]>,
 ): string[] {
-  const found = [...shared].flatMap(([rival, nodes]) => disagreementsAmong([policy, rival], () => nodes));
-  return found.filter(isContradiction).map(({ first, second, meeting }) => {
+  const found = [...shared].flatMap(([other, nodes]) => disagreementsAmong([policy, other], () => nodes));
+  return found.filter(isContradiction).map(({ first, second, overlap }) => {
     const [other, outcome] =
       first.policy === policy ? [second, 'but this policy wins'] : [first, 'and wins over this policy'];
-    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(meeting.nodes)}, ${outcome}`;
+    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(overlap.nodes)}, ${outcome}`;
   });
 }
 
@@ -122,7 +125,7 @@ function placeOf(nodes: readonly string[]): string {
 }
 
 /** For the status of each policy of a contradiction: the nodes, and which value they get. */
-export function contradictionText({ first, second, meeting: { nodes } }: Disagreement): string {
+export function contradictionText({ first, second, overlap: { nodes } }: Disagreement): string {
   const where =
     nodes.length === 0
       ? 'select the same nodes'
@@ -135,39 +138,12 @@ export function contradictionText({ first, second, meeting: { nodes } }: Disagre
 
 /** Why a node gets the value of the first policy, in words. */
 export function whyFirst(first: CompiledTaintPolicy, second: CompiledTaintPolicy): string {
-  return first.declared === second.declared
-    ? `both are in mode ${first.declared}, and ${first.name} comes first by name`
-    : `mode ${first.declared} wins over mode ${second.declared}`;
+  return first.declaredMode === second.declaredMode
+    ? `both are in mode ${first.declaredMode}, and ${first.name} comes first by name`
+    : `mode ${first.declaredMode} wins over mode ${second.declaredMode}`;
 }
 
 /** Without --audit, this is the order of a PolicySet. */
 function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): number {
-  return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || byName(a, b);
-}
-
-/** The nodes that two policies both select. */
-export interface Meeting {
-  /** The names of the existing ones. */
-  readonly nodes: readonly string[];
-  /** If none exists: the policy whose possible nodes the other policy would all select as well. */
-  readonly within?: CompiledTaintPolicy;
-  /** False if none exists, and each policy could also select nodes that the other one does not select. */
-  readonly isCertain: boolean;
-}
-
-/**
- * Undefined if no node can have the labels of both.
- * @param nodes the existing nodes that both select
- */
-export function meetingOf(
-  one: CompiledTaintPolicy,
-  other: CompiledTaintPolicy,
-  nodes: readonly string[],
-): Meeting | undefined {
-  if (nodes.length > 0) return { nodes, isCertain: true };
-  const [a, b] = [requirementsOf(one.nodeSelector), requirementsOf(other.nodeSelector)];
-  if (!satisfiable([...a, ...b])) return undefined;
-  if (implies(a, b)) return { nodes: [], within: one, isCertain: true };
-  if (implies(b, a)) return { nodes: [], within: other, isCertain: true };
-  return { nodes: [], isCertain: false };
+  return TAINT_MODES.indexOf(a.declaredMode) - TAINT_MODES.indexOf(b.declaredMode) || byName(a, b);
 }

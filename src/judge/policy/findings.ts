@@ -4,11 +4,10 @@ import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
 import { parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { isDeclaredTaint } from '../declared-taints.ts';
+import { carriedUntilReady, isDeclaredTaint } from '../declared-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
 import { missingOnRunning } from '../request/daemon-set.ts';
-import { waitingTaints } from './waiting-taints.ts';
 
 // The objects that the status of a policy counts: those that it selects, and those that violate it. First nodes, then DaemonSets and pods.
 
@@ -29,7 +28,7 @@ export function nodeFindings(
     (node) => policy.selectsNode(node.labels),
     (node) => {
       if (allowsRemovalOn(node, policy)) removalAllowed++;
-      if (waitingTaints(policy, node.taints).length > 0) waiting++;
+      if (carriedUntilReady(policy, node.taints).length > 0) waiting++;
       return nodeDrift(node, alone).losses.length > 0;
     },
     ({ name }) => name,
@@ -44,8 +43,8 @@ function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTai
   return parseAllowedRemovals(allowRemoval).entries.some(
     ({ taint }) =>
       taint !== undefined &&
-      (policy.required.some(({ value }) => isDeclaredTaint(taint, value)) ||
-        (policy.protectedBy(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
+      (policy.required.some((one) => isDeclaredTaint(taint, one)) ||
+        (policy.protectingRule(taint) !== undefined && taints.some((one) => equalTaints(one, taint)))),
   );
 }
 

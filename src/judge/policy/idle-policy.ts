@@ -28,13 +28,13 @@ export function idleWarnings(
  * @param nodes the number of all nodes
  */
 export function idleNotes(
-  { protectionRules, required, protectedBy }: CompiledTaintPolicy,
+  { protectionRules, required, protectingRule }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
   if (selected.length === 0) return selectsNone(nodes);
   const isForSome = protectionRules.length === 0 || required.length > 0;
-  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
+  const holds = ({ taints }: NodeView) => taints.some((taint) => protectingRule(taint) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 

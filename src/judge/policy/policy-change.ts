@@ -2,10 +2,10 @@ import { isPattern } from '../../kubernetes/pattern.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
+import { carriedUntilReady } from '../declared-taints.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
-import { waitingTaints } from './waiting-taints.ts';
 
 // What nodes lose by a change of a policy: the protection of their taints, or the rule that would remove a startup taint.
 
@@ -17,8 +17,8 @@ const MAX_NAMED = 3;
  * @param node one that the changed policy does not select
  */
 export function losesProtection(before: CompiledTaintPolicy, { labels, taints }: NodeView): boolean {
-  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
-  return taints.some((taint) => before.protectedBy(taint) !== undefined);
+  if (!isEnforced(before) || !before.selectsNode(labels)) return false;
+  return taints.some((taint) => before.protectingRule(taint) !== undefined);
 }
 
 /**
@@ -50,7 +50,7 @@ export function losesStartupRule(
   after: readonly CompiledTaintPolicy[],
   { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
 ): boolean {
-  const waiting = waitingTaints(before, taints);
+  const waiting = carriedUntilReady(before, taints);
   // A review waits for this check of each node, so a selector is evaluated only if needed.
   if (waiting.length === 0 || !before.selectsNode(labels)) return false;
   return endedStartupTaints(waiting, [before], enforcedPolicies(after, labels)).length > 0;
@@ -64,10 +64,10 @@ export function losesStartupRule(
 export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): boolean {
   const after = enforcedAmong(others);
   const named = after.flatMap(({ startup, protectionRules }) => [
-    ...startup.map(({ value }) => value.taint),
+    ...startup.map(({ taint }) => taint),
     ...protectionRules,
   ]);
-  const taints = deleted.untilReady.flatMap(({ value: { taint, anyValue } }) => {
+  const taints = deleted.untilReady.flatMap(({ taint, anyValue }) => {
     const alike = anyValue ? named.filter(({ key }) => key === taint.key || isPattern(key)) : [];
     return [taint, ...alike.map(({ value }) => ({ ...taint, value }))];
   });
@@ -76,10 +76,10 @@ export function mayKeepStartupTaints(deleted: CompiledTaintPolicy, others: reado
 
 /** Whether a change of a policy may leave nodes with its startup taints: it selects other nodes, or no longer sets all of the taints. */
 export function mayLeaveStartupTaints(before: CompiledTaintPolicy, after: CompiledTaintPolicy): boolean {
-  const textsOf = ({ declared, nodeSelector }: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
-    declared === 'Audit'
-      ? []
-      : taints.map(({ value: { taint } }) => JSON.stringify([nodeSelector, formatTaint(taint)]));
+  const textsOf = (policy: CompiledTaintPolicy, taints: CompiledTaintPolicy['startup']) =>
+    isEnforcedWithoutAudit(policy)
+      ? taints.map(({ taint }) => JSON.stringify([policy.nodeSelector, formatTaint(taint)]))
+      : [];
   const afterwards = new Set(textsOf(after, after.startup));
   return textsOf(before, before.untilReady).some((startupTaint) => !afterwards.has(startupTaint));
 }

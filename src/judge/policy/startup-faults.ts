@@ -2,11 +2,11 @@ import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit, type UntilReadyTaint } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
-import { isEnforced, meetingOf } from './contradictions.ts';
+import { selectionOverlap } from './selection-overlap.ts';
 
 /** What keeps a startup taint from being removed. */
 export interface StartupFault {
@@ -23,8 +23,8 @@ export interface StartupFault {
 }
 
 export interface StartupSurroundings {
-  /** The conflicts of the policy, perhaps with those of others. */
-  readonly conflicts: readonly StartupConflict[];
+  /** Those that the policy sets or protects, perhaps with those of other policies. */
+  readonly protectedStartupTaints: readonly ProtectedStartupTaint[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
   ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | 'Unreadable' | undefined;
@@ -34,15 +34,15 @@ export interface StartupSurroundings {
 
 /** The problems of a policy that sets startup taints, or protects those of another one. Also with `--audit`, so that a trial finds them. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
-  if (!isEnforced(policy)) return [];
+  if (!isEnforcedWithoutAudit(policy)) return [];
   return [
     ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
-    ...surroundings.conflicts.flatMap((conflict) => conflictFaults(policy, conflict)),
+    ...surroundings.protectedStartupTaints.flatMap((one) => protectionFaults(policy, one)),
   ];
 }
 
 function waitingFaults(
-  { value: { taint, parts, unknownParts }, field }: CompiledTaintPolicy['untilReady'][number],
+  { taint, parts, unknownParts, field }: UntilReadyTaint,
   { daemonSetOf, replicas }: StartupSurroundings,
 ): StartupFault[] {
   const short = `taint ${formatTaint(taint)}`;
@@ -88,11 +88,11 @@ const MAX_NAMED = 3;
 
 /** @param daemonSets those of the cluster that are known */
 export function startupNotes(
-  { declared, untilReady }: Pick<CompiledTaintPolicy, 'declared' | 'untilReady'>,
+  policy: Pick<CompiledTaintPolicy, 'declaredMode' | 'untilReady'>,
   daemonSets: readonly DaemonSetView[],
 ): StartupNotes {
-  if (declared === 'Audit') return { warnings: [], notes: [] };
-  const waits = untilReady.flatMap(({ value: { taint, parts }, field }) =>
+  if (!isEnforcedWithoutAudit(policy)) return { warnings: [], notes: [] };
+  const waits = policy.untilReady.flatMap(({ taint, parts, field }) =>
     parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
   );
   const leftOut = waits.flatMap(({ leftOut: names, field, taint }) => {
@@ -122,7 +122,7 @@ function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly Daemon
 }
 
 /** A startup taint with its field and its policy, and the field of the policy that protects it by its exact key, on nodes that both policies select. */
-export interface StartupConflict {
+export interface ProtectedStartupTaint {
   readonly taint: Taint;
   readonly field: string;
   readonly of: CompiledTaintPolicy;
@@ -130,33 +130,40 @@ export interface StartupConflict {
   readonly by: CompiledTaintPolicy;
 }
 
-/** All conflicts among policies that were compiled together. */
-export const conflictsAmong = oncePer((policies: readonly CompiledTaintPolicy[]): StartupConflict[] =>
-  policies.flatMap((of) => conflictsBetween(of, policies)),
+/** All of them among policies that were compiled together. */
+export const protectedStartupTaintsAmong = oncePer(
+  (policies: readonly CompiledTaintPolicy[]): ProtectedStartupTaint[] =>
+    policies.flatMap((of) => protectedStartupTaintsBetween(of, policies)),
 );
 
-/** The conflicts of one of these policies, without a comparison of the others. */
-export function conflictsOf(policy: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
-  return policies.flatMap((of) => conflictsBetween(of, of === policy ? policies : [policy]));
+/** Those that one of these policies sets or protects, without a comparison of the others. */
+export function protectedStartupTaintsOf(
+  policy: CompiledTaintPolicy,
+  policies: readonly CompiledTaintPolicy[],
+): ProtectedStartupTaint[] {
+  return policies.flatMap((of) => protectedStartupTaintsBetween(of, of === policy ? policies : [policy]));
 }
 
 /** The startup taints of a policy that one of these policies protects. */
-function conflictsBetween(of: CompiledTaintPolicy, policies: readonly CompiledTaintPolicy[]): StartupConflict[] {
-  if (!isEnforced(of)) return [];
-  return of.startup.flatMap(({ value: { taint }, field }) =>
+function protectedStartupTaintsBetween(
+  of: CompiledTaintPolicy,
+  policies: readonly CompiledTaintPolicy[],
+): ProtectedStartupTaint[] {
+  if (!isEnforcedWithoutAudit(of)) return [];
+  return of.startup.flatMap(({ taint, field }) =>
     policiesFor(policies, taint.key).flatMap((by) => {
-      const protectedBy = isEnforced(by) ? by.protectedBy(taint) : undefined;
-      // Whether two selectors can meet takes longest to find out.
-      if (protectedBy === undefined || meetingOf(of, by, []) === undefined) return [];
+      const protectedBy = isEnforcedWithoutAudit(by) ? by.protectingRule(taint)?.field : undefined;
+      // Whether two selectors overlap takes longest to find out.
+      if (protectedBy === undefined || selectionOverlap(of, by, []) === undefined) return [];
       return [{ taint, field, of, protectedBy, by }];
     }),
   );
 }
 
-/** A fault of both policies of the conflict. */
-function conflictFaults(
+/** A fault of both policies. */
+function protectionFaults(
   policy: CompiledTaintPolicy,
-  { taint, field, of, protectedBy, by }: StartupConflict,
+  { taint, field, of, protectedBy, by }: ProtectedStartupTaint,
 ): StartupFault[] {
   if (policy !== of && policy !== by) return [];
   const what = `startup taint ${formatTaint(taint)}`;

@@ -191,7 +191,7 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
   const missing = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
   // Only --audit keeps the policy from adding it.
-  const isTrial = ({ policy: { mode, declared } }: DeclaredToleration) => mode !== declared;
+  const isTrial = ({ policy: { mode, declaredMode } }: DeclaredToleration) => mode !== declaredMode;
   const lack = (one: DeclaredToleration) =>
     isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
   return allow(

@@ -1,16 +1,9 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
 import { readsAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
-import {
-  type DeclaredTaint,
-  isEnforcing,
-  isUntilReady,
-  satisfies,
-  taintsAtRegistration,
-  taintsToSet,
-} from '../declared-taints.ts';
+import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import * as outcomes from '../outcomes.ts';
@@ -29,7 +22,9 @@ export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy
 function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { declared, present, missing } = registrationOf(node, policies);
   // Chosen from all declared taints, also the satisfied ones, because the first policy that names a value decides.
-  const additions = taintsToSet(declared.filter(isEnforcing)).filter((one) => !satisfies(present, one));
+  const additions = taintsToSet(declared.filter(({ policy }) => isEnforced(policy))).filter(
+    (one) => !satisfies(present, one),
+  );
   const taints = withTaints(
     node.taints,
     additions.map(({ taint }) => taint),
@@ -44,10 +39,10 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     declared.map(({ taint }) => taint),
   );
   const added = missing
-    .filter((one) => isEnforcing(one) && satisfies(values, one))
+    .filter((one) => isEnforced(one.policy) && satisfies(values, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
-  const recorded = added.filter((one) => !isUntilReady(one));
+  const recorded = added.filter(({ ensure }) => ensure !== 'UntilReady');
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
     recorded.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
@@ -91,6 +86,6 @@ function bootToRecord(
 
 /** The outcome for a taint that is still missing after mutation. */
 function outcomeOf({ policy }: DeclaredTaint): outcomes.Outcome {
-  if (policy.mode !== 'Audit') return outcomes.missing('Reported');
-  return policy.declared === 'Audit' ? outcomes.missing('Audited') : outcomes.onTrial(outcomes.missing('Added'));
+  if (isEnforced(policy)) return outcomes.missing('Reported');
+  return isEnforcedWithoutAudit(policy) ? outcomes.onTrial(outcomes.missing('Added')) : outcomes.missing('Audited');
 }

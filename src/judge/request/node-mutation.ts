@@ -1,9 +1,9 @@
 import { formatTaint, sameTaint, type Taint, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { isProtectedBy } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import { rewriteAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from '../decision.ts';
-import { isDeclaredTaint, isEnforcing, satisfies } from '../declared-taints.ts';
+import { isDeclaredTaint, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missing, removal } from '../outcomes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
@@ -30,7 +30,9 @@ export function mutateNode({
   }
   const beginning = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
   const taints = withTaints(restoredTaints, taintsOf(beginning));
-  const exempt = rulings.filter((ruling) => !isForbidden(ruling) && ruling.exempt.some(isEnforcing));
+  const exempt = rulings.filter(
+    (ruling) => !isForbidden(ruling) && ruling.exempt.some(({ policy }) => isEnforced(policy)),
+  );
   const carried = valuesAmong(taints, taintsOf(exempt));
   const allowRemoval = byKubelet
     ? node.allowRemoval
@@ -40,7 +42,11 @@ export function mutateNode({
         more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
-    violationsOf(ruling, ruling.exempt.filter(isEnforcing), removal('AllowedByExemption')),
+    violationsOf(
+      ruling,
+      ruling.exempt.filter(({ policy }) => isEnforced(policy)),
+      removal('AllowedByExemption'),
+    ),
   );
   if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
@@ -73,15 +79,15 @@ function staysOff(
   policies: readonly CompiledTaintPolicy[],
 ): boolean {
   const begins = (policy: CompiledTaintPolicy) =>
-    isEnforcing({ policy }) &&
-    policy.required.some(({ value }) => sameTaint(value.taint, taint)) &&
+    isEnforced(policy) &&
+    policy.required.some((one) => sameTaint(one.taint, taint)) &&
     !policy.selectsNode(oldNode.labels);
   return (
     exempt.some(
       ({ policy }) =>
-        isEnforcing({ policy }) &&
+        isEnforced(policy) &&
         policy.selectsNode(node.labels) &&
-        policy.required.some(({ value }) => isDeclaredTaint(taint, value) && !satisfies(carried, value)),
+        policy.required.some((one) => isDeclaredTaint(taint, one) && !satisfies(carried, one)),
     ) && !policies.some(begins)
   );
 }

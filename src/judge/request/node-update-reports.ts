@@ -80,7 +80,7 @@ export function policyNames(protections: readonly Protection[]): string {
 /** Warnings of policies in mode Audit. If only --audit puts them into it, they say what the declared mode would do. */
 export function auditWarnings({ taint, by }: Ruling): string[] {
   const text = `taint ${formatTaint(taint)}`;
-  return [...Map.groupBy(by, ({ policy }) => policy.declared)].map(([mode, protections]) => {
+  return [...Map.groupBy(by, ({ policy }) => policy.declaredMode)].map(([mode, protections]) => {
     if (mode === 'Audit') return `${policyNames(protections)}, Audit: the request removed ${text}`;
     return `${policyNames(protections)} would ${mode === 'Deny' ? 'deny removing' : 'restore'} ${text} (--audit)`;
   });

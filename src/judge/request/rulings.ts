@@ -1,9 +1,8 @@
 import type { Taint } from '../../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import type { TaintMode } from '../../policy/taint-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
-import { isEnforcing } from '../declared-taints.ts';
 import type { NodeChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';
 
@@ -14,8 +13,8 @@ export interface Protection {
 }
 
 /** Whether the policy only reports. */
-export function isAuditOnly(protection: Protection): boolean {
-  return !isEnforcing(protection);
+export function isAuditOnly({ policy }: Protection): boolean {
+  return !isEnforced(policy);
 }
 
 /** The result of all policies for one taint that an update removes. */
@@ -66,11 +65,12 @@ export function removalRulings(
     const allowed: Protection[] = [];
     const exempt: Protection[] = [];
     for (const policy of policies) {
-      const field = policy.protectedBy(taint);
-      if (field === undefined) continue;
-      if (isExempt(policy)) exempt.push({ policy, field });
-      else if (isNamed && policy.allowsRemovalByAnnotation) allowed.push({ policy, field });
-      else protecting.push({ policy, field });
+      const rule = policy.protectingRule(taint);
+      if (rule === undefined) continue;
+      const protection: Protection = { policy, field: rule.field };
+      if (isExempt(policy)) exempt.push(protection);
+      else if (isNamed && policy.allowsRemovalByAnnotation) allowed.push(protection);
+      else protecting.push(protection);
     }
     // Policies come with the strongest mode first.
     const mode = protecting[0]?.policy.mode;

@@ -29,7 +29,7 @@ export function taintsOnSelection(
     return (
       blockedBy === undefined &&
       !policy.selectsNode(oldNode.labels) &&
-      policy.required.some(({ value }) => equalTaints(value.taint, taint)) &&
+      policy.required.some((one) => equalTaints(one.taint, taint)) &&
       (present === undefined || !isProtectedBy(others, { ...taint, value: present }))
     );
   });

@@ -1,6 +1,5 @@
-import type { PolicySet } from '../../policy/policy-set.ts';
+import { isEnforced, type PolicySet } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny, type Judge } from '../decision.ts';
-import { isEnforcing } from '../declared-taints.ts';
 
 /** The object of a review that is too large to parse. */
 export interface TooLarge {
@@ -18,9 +17,7 @@ export interface TooLarge {
 export const judgeTooLarge: Judge<TooLarge, PolicySet, never> = {
   mutate: (subject) => allowUnchecked(subject),
   validate: (subject, { taintPolicies }) =>
-    subject.kind === 'Node' && taintPolicies.some((policy) => isEnforcing({ policy }))
-      ? denyUnchecked(subject)
-      : allowUnchecked(subject),
+    subject.kind === 'Node' && taintPolicies.some(isEnforced) ? denyUnchecked(subject) : allowUnchecked(subject),
 };
 
 function allowUnchecked({ kind = 'object', name }: TooLarge): Decision<never> {

@@ -1,7 +1,6 @@
 import { atMost, count } from '../../kubernetes/text.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny, type Violation } from '../decision.ts';
-import { isEnforcing } from '../declared-taints.ts';
 import { removal } from '../outcomes.ts';
 import type { TooManyChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';
@@ -16,7 +15,7 @@ export function validateTooManyChanges(
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
   const protecting = policies.filter(
-    (policy) => isEnforcing({ policy }) && !policy.exempts(requester) && policy.protectionRules.length > 0,
+    (policy) => isEnforced(policy) && !policy.exempts(requester) && policy.protectionRules.length > 0,
   );
   if (mayRemove === 0 || protecting.length === 0) return allow([], [`node ${name}: ${what}; ${limit}`]);
   const subject = count(mayRemove, 'taint');

@@ -17,7 +17,7 @@ export function startupTaintsOn(
   policies: readonly CompiledTaintPolicy[],
 ): Taint[] {
   const ours = new Set(
-    enforcedWithoutAudit(policies, labels).flatMap(({ startup }) => startup.map(({ value }) => identity(value.taint))),
+    enforcedWithoutAudit(policies, labels).flatMap(({ startup }) => startup.map(({ taint }) => identity(taint))),
   );
   return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
 }

@@ -3,7 +3,7 @@ import { enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.t
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { isUntilReady, taintsToSet } from '../declared-taints.ts';
+import { taintsToSet } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
 
 /** A taint of `ensure: UntilReady` on a node, with what policies say of it together. */
@@ -39,10 +39,8 @@ export interface StartupTaints {
 /** The taints of `ensure: UntilReady` that these policies have on a node, each once. Many nodes have the same policies. */
 export const startupRequirements = oncePer(
   (selecting: readonly CompiledTaintPolicy[]): readonly StartupRequirement[] => {
-    const stated = selecting.flatMap((policy) =>
-      policy.untilReady.map(({ value }) => ({ policy: policy.name, ...value })),
-    );
-    const registered = taintsToSet(selecting.flatMap(({ ensured }) => ensured.map(({ value }) => value)));
+    const stated = selecting.flatMap(({ name, untilReady }) => untilReady.map((one) => ({ ...one, policy: name })));
+    const registered = taintsToSet(selecting.flatMap(({ ensured }) => ensured));
     const valueAtRegistration = valuesOf(registered.map(({ taint }) => taint));
     return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
       const [first] = taintsToSet(alike);
@@ -74,10 +72,10 @@ export function startupTaintsOf(
   carried: readonly StartupRequirement[],
   selecting: readonly CompiledTaintPolicy[],
 ): StartupTaints {
-  const atRegistration = selecting.flatMap((policy) =>
-    policy.startup.flatMap(({ value, field }) => (isUntilReady({ policy, field }) ? [] : value.taint)),
+  const atRegistration = selecting.flatMap(({ ensured }) =>
+    ensured.filter(({ ensure }) => ensure === 'AtRegistration'),
   );
-  return { untilReady: carried.map(({ taint }) => taint), atRegistration };
+  return { untilReady: carried.map(({ taint }) => taint), atRegistration: atRegistration.map(({ taint }) => taint) };
 }
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */

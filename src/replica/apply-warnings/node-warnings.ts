@@ -1,5 +1,5 @@
 import type { NodeView } from '../../judge/node-view.ts';
-import { contradictionWarnings, rivalsOf } from '../../judge/policy/contradictions.ts';
+import { contradictionWarnings, disagreeingWith } from '../../judge/policy/contradictions.ts';
 import { idleWarnings } from '../../judge/policy/idle-policy.ts';
 import { collectKeys } from '../../judge/policy/misspelled-keys.ts';
 import {
@@ -28,7 +28,7 @@ export async function nodeWarnings(
   { nodes, before, others }: NodeWarningsOptions,
 ): Promise<readonly string[]> {
   const { keys, add } = collectKeys();
-  const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));
+  const shared = new Map(disagreeingWith(policy, others).map((other): [CompiledTaintPolicy, string[]] => [other, []]));
   const unprotected: string[] = [];
   const waiting: string[] = [];
   const after = [...others, policy];
@@ -40,7 +40,7 @@ export async function nodeWarnings(
     if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {
       selected++;
-      for (const [rival, names] of shared) if (rival.selectsNode(node.labels)) names.push(node.name);
+      for (const [other, names] of shared) if (other.selectsNode(node.labels)) names.push(node.name);
     } else if (before && losesProtection(before, node)) {
       unprotected.push(node.name);
     }

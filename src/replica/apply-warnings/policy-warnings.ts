@@ -13,7 +13,13 @@ import { isPattern } from '../../kubernetes/pattern.ts';
 import { presentableWarnings } from '../../kubernetes/text.ts';
 import { parseStoredPolicy, type TaintPolicy } from '../../policy/policy.ts';
 import { enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, compileTaintPolicy, startupKeysOf } from '../../policy/policy-set.ts';
+import {
+  type CompiledTaintPolicy,
+  compileTaintPolicy,
+  inDeclaredMode,
+  isEnforced,
+  startupKeysOf,
+} from '../../policy/policy-set.ts';
 import { waitingIn } from '../../policy/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
@@ -64,7 +70,7 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
   /** Compares a policy in force with the others once, however often it is asked: every pod can send reviews. */
   const mayKeep = oncePer((policy: CompiledTaintPolicy) => {
     const others = othersThan(policy.name);
-    return mayKeepStartupTaints({ ...policy, mode: policy.declared }, compiledOthers(others, startupKeysOf(others)));
+    return mayKeepStartupTaints(inDeclaredMode(policy), compiledOthers(others, startupKeysOf(others)));
   });
 
   // Not async: during the reads, the objects of the review would stay in memory.
@@ -127,7 +133,7 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     policy: CompiledTaintPolicy,
     others: readonly CompiledTaintPolicy[],
   ): Promise<readonly string[]> {
-    if (policy.mode === 'Audit') return [];
+    if (!isEnforced(policy)) return [];
     try {
       return (await startupRuleWarnings(client, service, policy, others, TIMEOUT_MS)) ?? [];
     } catch (error) {

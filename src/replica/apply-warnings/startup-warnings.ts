@@ -4,7 +4,7 @@ import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { limitDaemonSet } from '../../cluster/watch/kept-limits.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
-import { conflictsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';
+import { protectedStartupTaintsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -28,10 +28,10 @@ export async function startupRuleWarnings(
   others: readonly CompiledTaintPolicy[],
   timeoutMs: number,
 ): Promise<readonly string[] | undefined> {
-  const named = policy.untilReady.flatMap(({ value }) => value.parts.daemonSets);
+  const named = policy.untilReady.flatMap(({ parts }) => parts.daemonSets);
   const awaited = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
   const namespaces = new Set(
-    policy.untilReady.flatMap(({ value }) => value.parts.allDaemonSets.flatMap((all) => all.namespaces ?? [])),
+    policy.untilReady.flatMap(({ parts }) => parts.allDaemonSets.flatMap((all) => all.namespaces ?? [])),
   );
   if (awaited.length + namespaces.size > MOST_REQUESTS) return undefined;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -41,9 +41,9 @@ export async function startupRuleWarnings(
     ...awaited.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
   ]);
   const daemonSets = new Map(found);
-  const conflicts = conflictsOf(policy, [policy, ...others]);
+  const protectedStartupTaints = protectedStartupTaintsOf(policy, [policy, ...others]);
   const daemonSetOf = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
-  const faults = startupFaults(policy, { conflicts, replicas, daemonSetOf });
+  const faults = startupFaults(policy, { protectedStartupTaints, replicas, daemonSetOf });
   return [...faults.map(({ warning }) => warning), ...startupNotes(policy, inNamespaces.flat()).warnings];
 }
 

@@ -22,7 +22,7 @@ describe('with any policies, the annotation allow-removal', () => {
           (policy) => policy.mode !== 'Audit' && [before, after].some(({ labels }) => policy.selectsNode(labels)),
         );
         for (const taint of after.taints.filter((one) => !had.has(formatTaint(one)))) {
-          if (!selecting.some((policy) => policy.protectedBy(taint) !== undefined)) continue;
+          if (!selecting.some((policy) => policy.protectingRule(taint) !== undefined)) continue;
           if (parseAllowedRemovals(after.allowRemoval).taints.has(formatTaint(taint))) ended++;
           expect(allowed.taints.has(formatTaint(taint))).toBe(false);
         }

@@ -125,7 +125,7 @@ describe('with any policies, a Node request', () => {
         for (const taint of taintsOnlyIn(before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(before.labels) || policy.selectsNode(generated.after.labels);
-            if (!selected || policy.protectedBy(taint) === undefined || policy.mode === 'Audit') continue;
+            if (!selected || policy.protectingRule(taint) === undefined || policy.mode === 'Audit') continue;
             const excused =
               policy.exempts(user) ||
               (policy.allowsRemovalByAnnotation && isRemovalAllowed(allowed, taint)) ||

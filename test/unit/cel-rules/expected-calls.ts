@@ -130,7 +130,7 @@ function isAgainstFail(
     return fails && !policy.exempts(requester);
   });
   const removed = judgedRemovals({ node }, taintsOnlyIn(oldNode.taints, node.taints), selecting);
-  return binding.some((policy) => removed.some((taint) => policy.protectedBy(taint) !== undefined));
+  return binding.some((policy) => removed.some((taint) => policy.protectingRule(taint) !== undefined));
 }
 
 function selects(policy: CompiledTaintPolicy, ...nodes: readonly NodeView[]): boolean {

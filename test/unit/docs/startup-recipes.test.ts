@@ -35,7 +35,7 @@ describe.each(NAMES)('the recipe %s', (name) => {
   it('sets its taint when a node registers, and lets every user remove it', () => {
     const set = example(name);
     const [policy] = set.taintPolicies;
-    const taints = policy?.ensured.map(({ value }) => value.taint) ?? [];
+    const taints = policy?.ensured.map(({ taint }) => taint) ?? [];
     expect(taints).toHaveLength(1);
     const node = nodeWith([]);
     const created = judgeNode({ phase: 'mutate', requester: REQUESTER, node }, set);
@@ -66,7 +66,7 @@ it.each<{ name: string; readyWhen: ReadyWhen | undefined }>([
     },
   },
 ])('$name waits for $readyWhen', ({ name, readyWhen }) => {
-  const parts = example(name).taintPolicies.flatMap(({ untilReady }) => untilReady.map(({ value }) => value.parts));
+  const parts = example(name).taintPolicies.flatMap(({ untilReady }) => untilReady.map(({ parts }) => parts));
   expect(parts).toEqual(readyWhen ? [partsOf(readyWhen)] : []);
 });
 
@@ -74,7 +74,7 @@ it('a recipe that removes its taint at the deadline does so before Cluster Autos
   // `--max-node-startup-time`.
   const startupMs = 15 * 60_000;
   const removals = NAMES.flatMap((name) => example(name).taintPolicies)
-    .flatMap(({ untilReady }) => untilReady.map(({ value }) => value.removeAfterMs))
+    .flatMap(({ untilReady }) => untilReady.map(({ removeAfterMs }) => removeAfterMs))
     .filter((removeAfterMs) => removeAfterMs !== undefined);
   expect(removals.map((removeAfterMs) => removeAfterMs < startupMs)).toEqual([true]);
 });

@@ -61,8 +61,8 @@ it('every policy that matches a taint is found, in order', () => {
   fc.assert(
     fc.property(policies, fc.constantFrom(...KEYS), (all, of) => {
       const found = policiesFor(all, of);
-      const means = ({ protectedBy }: CompiledTaintPolicy) =>
-        protectedBy({ key: of, effect: 'NoSchedule' }) !== undefined;
+      const means = ({ protectingRule }: CompiledTaintPolicy) =>
+        protectingRule({ key: of, effect: 'NoSchedule' }) !== undefined;
       expect(namesOf(found.filter(means))).toEqual(namesOf(all.filter(means)));
       expect(new Set(found).size).toBe(found.length);
     }),
@@ -152,6 +152,14 @@ describe('the policies that would be enforced without --audit', () => {
       ['p1', 'Deny'],
       ['p2', 'Restore'],
     ]);
+  });
+
+  it('are in the order and with the rank that they have without --audit, the strongest first', () => {
+    const declared = (['Restore', 'Deny', 'Audit', 'Deny'] as const).map((mode) => ({ mode, taints: [{ key: 'a' }] }));
+    const orderOf = (policies: readonly CompiledTaintPolicy[]) => policies.map(({ name, rank }) => [name, rank]);
+    expect(orderOf(enforcedWithoutAuditAmong(compiled(declared, { audit: true })))).toEqual(
+      orderOf(enforcedAmong(compiled(declared))),
+    );
   });
 
   it('are the same list as the enforced ones without --audit, so that its indexes are built once', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/policy/backstop.ts';
+import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../../src/policy/backstop.ts';
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
 import { startupKeysOf } from '../../../src/policy/policy-set.ts';
@@ -70,8 +70,8 @@ describe('a set of policies', () => {
     });
     const b = { taint: { key: 'b', value: 'x', effect: 'NoSchedule' }, anyValue: false };
     const c = { taint: { key: 'c', effect: 'NoExecute' }, anyValue: true };
-    expect(required).toEqual([{ value: b, field: 'spec.taints[1]' }]);
-    expect(startup).toEqual([{ value: c, field: 'spec.taints[2]' }]);
+    expect(required).toEqual([{ ...b, field: 'spec.taints[1]', ensure: 'Always' }]);
+    expect(startup).toEqual([{ ...c, field: 'spec.taints[2]', ensure: 'AtRegistration' }]);
     expect(ensured).toEqual([...required, ...startup]);
   });
 
@@ -81,7 +81,7 @@ describe('a set of policies', () => {
       .flat()
       .map(({ mode }) => mode);
     expect(modes).toEqual(Array(13).fill('Audit'));
-    expect(set.tolerationPolicies.map(({ name, declared }) => [name, declared])).toEqual([
+    expect(set.tolerationPolicies.map(({ name, declaredMode }) => [name, declaredMode])).toEqual([
       ['a', 'Audit'],
       ['m', 'Mutate'],
       ['z', 'Mutate'],
@@ -109,7 +109,7 @@ describe('a pattern', () => {
       taint: { exact, pattern, starting: starting('example.com/starting') },
     }).taintPolicies;
     const fields = ['example.com/starting', 'example.com/other'].map((key) =>
-      [byName, byPattern].map((policy) => policy?.protectedBy(taint(key))),
+      [byName, byPattern].map((policy) => policy?.protectingRule(taint(key))?.field),
     );
     expect(fields).toEqual([
       ['spec.taints[0]', undefined],
@@ -123,7 +123,7 @@ describe('a pattern', () => {
       taints: [{ key: 'example.com/*', except: ['example.com/mine'] }, ...starting('example.com/starting').taints],
     };
     const policy = taintPolicy(spec);
-    const keys = ['starting', 'mine', 'other'].map((key) => policy.protectedBy(taint(`example.com/${key}`)));
+    const keys = ['starting', 'mine', 'other'].map((key) => policy.protectingRule(taint(`example.com/${key}`))?.field);
     expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
   });
 
@@ -132,9 +132,9 @@ describe('a pattern', () => {
       mode: 'Deny',
       taints: [{ key: 'example.com/*' }, { key: 'example.com/a', effect: 'NoSchedule' }],
     });
-    expect(policy.protectedBy(taint('example.com/a'))).toBe('spec.taints[1]');
-    expect(policy.protectedBy({ ...taint('example.com/a'), effect: 'NoExecute' })).toBe('spec.taints[0]');
-    expect(policy.protectedBy(taint('dedicated'))).toBeUndefined();
+    expect(policy.protectingRule(taint('example.com/a'))?.field).toBe('spec.taints[1]');
+    expect(policy.protectingRule({ ...taint('example.com/a'), effect: 'NoExecute' })?.field).toBe('spec.taints[0]');
+    expect(policy.protectingRule(taint('dedicated'))?.field).toBeUndefined();
   });
 
   it('startup keys are sorted, each once', () => {
@@ -217,7 +217,7 @@ describe('native policies', () => {
     { kind: 'TolerationRestriction', spec: restricting('Audit'), asks: true },
     { kind: 'RecoveryPolicy', spec: recovering, asks: false },
   ])('are asked for by a $kind with $spec: $asks', ({ kind, spec, asks }) => {
-    expect(asksForNatives(read(kind, spec))).toBe(asks);
+    expect(needsNativePolicies(read(kind, spec))).toBe(asks);
   });
 
   it.each<{ kind: string; spec: object; left: object }>([

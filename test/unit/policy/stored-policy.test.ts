@@ -133,7 +133,7 @@ describe('a startup taint with fields that this version does not know', () => {
     { why: 'one of a rule that is no startup taint', taints: [{ key: 'a', future: 1 }], fields: [] },
   ])('is in force, and says which: $why', ({ taints, fields }) => {
     const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints } });
-    const found = policy?.untilReady.flatMap(({ value, field }) => value.unknownParts.map((part) => [field, part]));
+    const found = policy?.untilReady.flatMap(({ unknownParts, field }) => unknownParts.map((part) => [field, part]));
     expect(found).toEqual(fields.map((part) => [/^spec\.taints\[\d\]/.exec(part)?.[0], part]));
     expect(policy?.startup).toHaveLength(taints.filter((one) => 'ensure' in one).length);
   });

@@ -64,7 +64,7 @@ it('one generation that is read again with more fields is in force with them, be
   const unknown = () =>
     policies
       .snapshot()
-      .compiled.taintPolicies.flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.unknownParts));
+      .compiled.taintPolicies.flatMap(({ untilReady }) => untilReady.flatMap(({ unknownParts }) => unknownParts));
   expect(unknown()).toEqual([]);
   await send('MODIFIED', later('3', { future: true }));
   await expect.poll(unknown).toEqual(['spec.taints[0].readyWhen.future']);

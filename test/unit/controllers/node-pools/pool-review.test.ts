@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { poolReview } from '../../../../src/controllers/node-pools/pool-review.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import type { OptionalRight } from '../../../../src/policy/required-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';

@@ -195,7 +195,7 @@ describe('a kind that cannot be listed', () => {
     { why: 'a pod is freed on a node where it could run', kind: 'RecoveryPolicy', kinds: ['nodes', 'daemonSets'] },
     { why: 'it is not compared with the cluster at all', kind: 'TolerationRestriction', kinds: [] },
   ])('delays the status of a $kind if it is one of $kinds: $why', ({ kind, readyWhen, kinds }) => {
-    const untilReady = readyWhen ? [{ value: { parts: partsOf(readyWhen) } }] : [];
+    const untilReady = readyWhen ? [{ parts: partsOf(readyWhen) }] : [];
     expect(comparedKinds(kind, { untilReady } as never)).toEqual(kinds);
   });
 

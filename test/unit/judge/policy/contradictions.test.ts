@@ -4,12 +4,12 @@ import {
   contradictions,
   contradictionText,
   contradictionWarnings,
+  disagreeingWith,
   disagreements,
   isContradiction,
-  type Meeting,
-  rivalsOf,
   whyFirst,
 } from '../../../../src/judge/policy/contradictions.ts';
+import type { SelectionOverlap } from '../../../../src/judge/policy/selection-overlap.ts';
 import type { CompiledTaintPolicy } from '../../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -32,7 +32,7 @@ const among =
   ({ selectsNode }: CompiledTaintPolicy) =>
     all.filter(({ labels }) => selectsNode(labels));
 
-const placeOf = ({ nodes, within }: Meeting) =>
+const placeOf = ({ nodes, within }: SelectionOverlap) =>
   [...nodes, ...(within ? [`each node of ${within.name}`] : [])].join(', ');
 
 describe('contradictions of required values', () => {
@@ -85,8 +85,8 @@ describe('contradictions of required values', () => {
   ])('$why', ({ a, b, audit = false, expected }) => {
     const { taintPolicies } = policySet({ taint: { a, b } }, { audit });
     const found = contradictions(taintPolicies, among(nodes)).map(
-      ({ first, second, meeting }) =>
-        `${first.policy.name} ${first.text} over ${second.policy.name} ${second.text} on ${placeOf(meeting)}: ${whyFirst(first.policy, second.policy)}`,
+      ({ first, second, overlap }) =>
+        `${first.policy.name} ${first.text} over ${second.policy.name} ${second.text} on ${placeOf(overlap)}: ${whyFirst(first.policy, second.policy)}`,
     );
     expect(found).toEqual(expected);
   });
@@ -118,13 +118,13 @@ describe('disagreements that are no contradictions', () => {
       why: 'one of the policies only reports',
       a: required('gpu', { mode: 'Audit' }),
       b: required('ml'),
-      expected: { first: { policy: { name: 'b' } }, isAudited: true, meeting: { isCertain: true } },
+      expected: { first: { policy: { name: 'b' } }, isAudited: true, overlap: { isCertain: true } },
     },
     {
       why: 'no node is selected by both, and one could come',
       a: required('gpu', on({ pool: 'cpu' })),
       b: required('ml', on({ zone: 'b' })),
-      expected: { isAudited: false, meeting: { nodes: [], isCertain: false } },
+      expected: { isAudited: false, overlap: { nodes: [], isCertain: false } },
     },
   ])('$why', ({ a, b, expected }) => {
     const { taintPolicies } = policySet({ taint: { a, b } });
@@ -186,7 +186,7 @@ describe('the warnings for the author of a policy', () => {
       rivals: 1,
     },
   ])('a policy that requires $why counts $rivals times', ({ mine, other, rivals }) => {
-    expect(rivalsOf(one(mine), policiesOf({ other }))).toHaveLength(rivals);
+    expect(disagreeingWith(one(mine), policiesOf({ other }))).toHaveLength(rivals);
   });
 
   it.each<{ nodes: string[]; mine: TaintPolicySpec; says: string }>([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  conflictsAmong,
-  conflictsOf,
+  protectedStartupTaintsAmong,
+  protectedStartupTaintsOf,
   type StartupSurroundings,
   startupFaults,
   startupNotes,
@@ -20,7 +20,7 @@ const STARTUP: TaintRule = {
 const EVERYTHING: Toleration[] = [{ operator: 'Exists' }];
 const daemonSetOf = () => ({ tolerations: EVERYTHING, hostNetwork: false });
 
-interface Surroundings extends Partial<Omit<StartupSurroundings, 'conflicts'>> {
+interface Surroundings extends Partial<Omit<StartupSurroundings, 'protectedStartupTaints'>> {
   readonly others?: Readonly<Record<string, Partial<TaintPolicySpec>>>;
   readonly audit?: boolean;
 }
@@ -37,10 +37,15 @@ function faults(
   const all = policySet({ taint: Object.fromEntries(specs) }, { audit }).taintPolicies;
   const policy = all.find(({ name }) => name === 'p');
   if (!policy) throw new Error('policy p was not compiled');
-  const faultsWith = (conflicts: StartupSurroundings['conflicts']) =>
-    startupFaults(policy, { conflicts, daemonSetOf, replicas: [{ tolerations: EVERYTHING }], ...surroundings });
-  const found = faultsWith(conflictsAmong(all));
-  expect(faultsWith(conflictsOf(policy, all))).toEqual(found);
+  const faultsWith = (protectedStartupTaints: StartupSurroundings['protectedStartupTaints']) =>
+    startupFaults(policy, {
+      protectedStartupTaints,
+      daemonSetOf,
+      replicas: [{ tolerations: EVERYTHING }],
+      ...surroundings,
+    });
+  const found = faultsWith(protectedStartupTaintsAmong(all));
+  expect(faultsWith(protectedStartupTaintsOf(policy, all))).toEqual(found);
   return found;
 }
 
@@ -104,7 +109,7 @@ describe('a problem that keeps a startup taint on new nodes', () => {
 it('a part of readyWhen that this version does not know keeps the taint', () => {
   const readyWhen = { daemonSets: [CNI], future: 1, next: 1 };
   const [policy] = storedTaintPolicies({ p: { mode: 'Restore', taints: [{ ...STARTUP, readyWhen }] } });
-  expect(policy && startupFaults(policy, { conflicts: [], daemonSetOf, replicas: [] })).toEqual(
+  expect(policy && startupFaults(policy, { protectedStartupTaints: [], daemonSetOf, replicas: [] })).toEqual(
     ['future', 'next'].map((part) => {
       const warning = `spec.taints[0].readyWhen.${part} is not known to this version of taintkeeper: nodes keep taint ${TAINT}`;
       const message = `${warning} (spec.taints[0]). Run the version that the CustomResourceDefinition belongs to, or remove the field`;
@@ -183,7 +188,7 @@ describe('a policy that protects a startup taint by its key', () => {
     const { taintPolicies } = policySet({ taint: { network, exact, p, audited } });
     const pairs = taintPolicies.map((policy) => [
       policy.name,
-      conflictsOf(policy, taintPolicies).map(({ of, by }) => [of.name, by.name]),
+      protectedStartupTaintsOf(policy, taintPolicies).map(({ of, by }) => [of.name, by.name]),
     ]);
     expect(Object.fromEntries(pairs)).toEqual({
       audited: [],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { askedRights } from '../../../src/policy/asked-rights.ts';
 import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
+import { requiredRights } from '../../../src/policy/required-rights.ts';
 import { manifest } from './policies.ts';
 
 const daemonSets = { namespaces: ['kube-system'] };
@@ -135,13 +135,14 @@ describe('the rights that a policy needs', () => {
   ])('$what', ({ kind, spec, rights, audited }) => {
     const result = parsePolicy(manifest(kind, 'p', spec));
     if (!result.ok) throw new Error(JSON.stringify(result.problems));
-    const asked = (audit: boolean) => askedRights(result.policy, audit).map(({ right, by }) => `${right} by ${by}`);
-    expect(asked(false)).toEqual(rights);
-    expect(asked(true)).toEqual(audited);
+    const required = (audit: boolean) =>
+      requiredRights(result.policy, audit).map(({ right, by }) => `${right} by ${by}`);
+    expect(required(false)).toEqual(rights);
+    expect(required(true)).toEqual(audited);
   });
 
   it('the default policies need none', async () => {
     const policies = parsePolicies(await readBuiltinPolicies());
-    expect(policies.flatMap((policy) => askedRights(policy, false))).toEqual([]);
+    expect(policies.flatMap((policy) => requiredRights(policy, false))).toEqual([]);
   });
 });

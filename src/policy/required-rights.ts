@@ -1,4 +1,4 @@
-import { asksForNatives, NATIVE_ASKED_BY } from './backstop.ts';
+import { NATIVE_NEEDED_BY, needsNativePolicies } from './backstop.ts';
 import { modeOf, type Policy } from './policy.ts';
 import { needDaemonSets, partsOf } from './ready-when.ts';
 
@@ -13,7 +13,7 @@ export type OptionalRight =
   | 'listNodePools'
   | 'listMachineDeployments';
 
-export interface AskedRight {
+export interface RequiredRight {
   readonly right: OptionalRight;
   /** The part of the policy that needs it, such as `existing: Patch`. */
   readonly by: string;
@@ -23,28 +23,28 @@ export interface AskedRight {
  * The rights without which a policy is not fully enforced.
  * @param audit every policy counts as mode Audit
  */
-export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
-  const asked: AskedRight[] = [];
-  if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
+export function requiredRights(policy: Policy, audit: boolean): RequiredRight[] {
+  const required: RequiredRight[] = [];
+  if (needsNativePolicies(policy)) required.push({ right: 'nativePolicies', by: NATIVE_NEEDED_BY[policy.kind] });
   if (policy.kind === 'TaintPolicy') {
     const waits = policy.spec.taints.flatMap(({ readyWhen }) => (readyWhen ? partsOf(readyWhen) : []));
     const first = waits.find(needDaemonSets);
     if (first) {
       const by = first.daemonSets.length > 0 ? 'readyWhen.daemonSets' : 'readyWhen.allDaemonSets';
-      asked.push({ right: 'listPods', by });
+      required.push({ right: 'listPods', by });
     }
     if (waits.some(({ csiDrivers }) => csiDrivers.length > 0)) {
-      asked.push({ right: 'listCsiNodes', by: 'readyWhen.csiDrivers' });
+      required.push({ right: 'listCsiNodes', by: 'readyWhen.csiDrivers' });
     }
   }
   // Not in mode Audit: see the constraints of a TolerationPolicy.
   if (policy.kind === 'TolerationPolicy' && !audit && policy.spec.existing === 'Patch') {
-    asked.push({ right: 'patchDaemonSets', by: 'existing: Patch' });
+    required.push({ right: 'patchDaemonSets', by: 'existing: Patch' });
   }
   if (policy.kind === 'RecoveryPolicy') {
     const by = 'a RecoveryPolicy';
-    asked.push({ right: 'watchPods', by });
-    if (!audit && modeOf(policy) === 'Recover') asked.push({ right: 'deletePods', by });
+    required.push({ right: 'watchPods', by });
+    if (!audit && modeOf(policy) === 'Recover') required.push({ right: 'deletePods', by });
   }
-  return asked;
+  return required;
 }
