@@ -4,7 +4,7 @@ import { type EndpointSlice, isReadyEndpoint, podOf } from '../cluster/installat
 import { selfCheckReview } from '../cluster/installation/self-check-review.ts';
 import { type CniPod, listCniPodsOn } from '../cluster/nodes/node-pods.ts';
 import { openTunnel } from '../cluster/port-forward/tunnel.ts';
-import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../kubernetes/names.ts';
 import { openOrAborted } from '../runtime/pause.ts';
 import type { Check } from '../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';

@@ -1,4 +1,4 @@
-import { isLabelValue, isQualifiedName } from './label-selector.ts';
+import { isLabelValue, isQualifiedName } from './names.ts';
 import { ROLE_TAINT_KEYS } from './roles.ts';
 import { REPELLING_EFFECTS, TAINT_EFFECTS, type Taint } from './taint.ts';
 

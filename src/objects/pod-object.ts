@@ -1,4 +1,5 @@
-import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH, type StringMap } from '../kubernetes/label-selector.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 
 /** The fields of a Pod of core/v1 that are read here. It may have any field that the API server allows. */

@@ -8,7 +8,7 @@ import type { Path } from '../policy/problem.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 import { isPluginDirectory } from '../scheduling/node-critical.ts';
 import { tolerationList } from './daemon-set-object.ts';
-import { Nullish, reader, StringMapSchema } from './object-meta.ts';
+import { Nullish, reader, StringMapSchema } from './object-schema.ts';
 
 const Requirements = Type.Array(
   Type.Object({

@@ -2,12 +2,7 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { cel } from '../cel/expression.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import {
-  DNS_SUBDOMAIN,
-  DNS_SUBDOMAIN_LENGTH,
-  isQualifiedName,
-  QUALIFIED_NAME_LENGTH,
-} from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN, DNS_SUBDOMAIN_LENGTH, isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, NODE_STATE_TAINT_KEYS, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';

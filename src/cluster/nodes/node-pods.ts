@@ -1,5 +1,5 @@
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
-import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { isFinished, isReady, isTerminating, type PodObject, podOwner } from '../../objects/pod-object.ts';
 import { MIRROR_ANNOTATION, viewPodWrites } from '../../objects/workload-object.ts';
 import type { NodePod } from '../../scheduling/intolerant-pods.ts';
