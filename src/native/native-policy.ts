@@ -51,6 +51,14 @@ export interface ResourceRule {
   readonly operations: readonly ('CREATE' | 'UPDATE')[];
 }
 
+export const NODE_CREATIONS: readonly ResourceRule[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['CREATE'] },
+];
+
+export const NODE_UPDATES: readonly ResourceRule[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] },
+];
+
 /** `spec` of a ValidatingAdmissionPolicy. */
 export interface ValidatingSpec extends NativeSpec {
   readonly validations: readonly {

@@ -3,17 +3,13 @@ import { each } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
+import type { Target, ValidationAction } from './native-policy.ts';
 import { ALLOWED, MAX_ENTRIES } from './node-variables.ts';
 
 /** With the webhook, the webhook warns the requester. */
 export function reportActions(purpose: Target['purpose']): ValidationAction[] {
   return purpose === 'Alone' ? ['Audit', 'Warn'] : ['Audit'];
 }
-
-export const NODE_UPDATES: readonly ResourceRule[] = [
-  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] },
-];
 
 /** A user reads this in a terminal, and the API server accepts no message of more than 5 KiB. */
 const MAX_TAINTS = 8;

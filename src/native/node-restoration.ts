@@ -19,8 +19,7 @@ import { sameTaint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
-import { NODE_UPDATES } from './node-messages.ts';
-import { puttingTaints } from './node-registration.ts';
+import { NODE_UPDATES } from './native-policy.ts';
 import {
   ALLOWED,
   type AmongPolicies,
@@ -30,6 +29,7 @@ import {
   policyGroups,
   updateVariables,
 } from './node-variables.ts';
+import { puttingTaints } from './put-taints.ts';
 
 const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
 

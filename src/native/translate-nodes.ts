@@ -9,11 +9,10 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
-import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
+import { type NativeLimit, type NativeTranslation, NODE_UPDATES, type Target } from './native-policy.ts';
 import {
   ALL_VIOLATIONS,
   auditMessage,
-  NODE_UPDATES,
   refusalMessage,
   reportActions,
   VIOLATION_VARIABLES,
