@@ -2,7 +2,13 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { leavablePolicies } from '../cel-rules/ended-startup-taints.ts';
 import { conditionsOf, rulesOf } from '../cel-rules/node-policies.ts';
-import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../cel-rules/node-update.ts';
+import {
+  ADDS_TO_ALLOWED,
+  ALLOWS_ITSELF,
+  ANNOTATION_COMPARISON_COST,
+  onUpdate,
+  STARTUP_BOOT,
+} from '../cel-rules/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
 import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
 import { taintsOf } from '../cel-rules/taints.ts';
@@ -74,7 +80,7 @@ const BOOT_ID: Variable = {
 };
 const OTHER_BOOT: Expression = bind(
   [BOOT_ID, STARTUP_BOOT],
-  all([cel(4)`${BOOT_ID} != ""`, cel(COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
+  all([cel(4)`${BOOT_ID} != ""`, cel(ANNOTATION_COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
 );
 
 /** A node registers that still lacks a required or startup taint. */
@@ -111,19 +117,19 @@ function restoration(binding: readonly CompiledTaintPolicy[], among: readonly Co
   // For Deny policies that exempt no user, only validation decides.
   const mutating = binding.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
   const keys = protectedKeys(rulesOf(binding));
-  const concerns = onUpdate((questions, size) =>
+  const concerns = onUpdate((update, size) =>
     any([
       whenTaintsChange({
         exact: any([
-          questions.byAnyone(mutating),
+          update.removesProtected(mutating),
           // A node's own updates are never patched.
           binding.some(readsAllowRemoval) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
         ]),
-        corrections: questions.corrections(among),
+        corrections: update.corrections(among),
         protectedKeys: keys,
         size,
       }),
-      questions.begins(binding, size),
+      update.lacksTaintOnSelection(binding, size),
     ]),
   );
   return entry(concerns, {
@@ -139,10 +145,10 @@ function restoration(binding: readonly CompiledTaintPolicy[], among: readonly Co
 /** A user whom the policy does not exempt removes a protected taint. */
 function protection(failing: readonly CompiledTaintPolicy[], among: readonly CompiledTaintPolicy[]): Chosen {
   const keys = protectedKeys(rulesOf(failing));
-  return onUpdate((questions, size) =>
+  return onUpdate((update, size) =>
     whenTaintsChange({
-      exact: questions.unlessExempt(failing),
-      corrections: questions.corrections(among),
+      exact: update.removesProtectedUnlessExempt(failing),
+      corrections: update.corrections(among),
       protectedKeys: keys,
       size,
     }),
@@ -167,15 +173,15 @@ function report(
   const watching = policies.filter(({ mode }) => mode === 'Audit');
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
   const keys = protectedKeys(rulesOf(policies));
-  const concerns = onUpdate((questions, size) =>
+  const concerns = onUpdate((update, size) =>
     any([
       whenTaintsChange({
-        exact: any([questions.byAnyone(watching), questions.unlessExempt(binding)]),
-        corrections: questions.corrections(among),
+        exact: any([update.removesProtected(watching), update.removesProtectedUnlessExempt(binding)]),
+        corrections: update.corrections(among),
         protectedKeys: keys,
         size,
       }),
-      questions.ends(among, size),
+      update.endsStartupTaint(among, size),
     ]),
   );
   const updates = onUpdateOf([...new Set([...policies, ...leavablePolicies(among)])]);
