@@ -86,7 +86,7 @@ export type ValidationAction = 'Deny' | 'Warn' | 'Audit';
 export type NativePolicy =
   | {
       readonly kind: 'ValidatingAdmissionPolicy';
-      /** The name of both objects: `POLICY.protect.taintkeeper.dev`, as for the webhooks. */
+      /** The name of both objects: see {@link nativeName}. */
       readonly name: string;
       readonly spec: ValidatingSpec;
       readonly validationActions: readonly ValidationAction[];

@@ -10,6 +10,7 @@ import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
 import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
+import { type NativePart, nativeName } from './native-parts.ts';
 import { NODE_CREATIONS, type Target } from './native-policy.ts';
 import { missingMessage, reportActions, VIOLATION_VARIABLES } from './node-messages.ts';
 import { puttingTaints } from './put-taints.ts';
@@ -67,7 +68,7 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
 export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
   if (!readsAllowRemoval(policy)) return [];
   return mutating({
-    name: `${policy.name}.disallow.taintkeeper.dev`,
+    name: nativeName(policy.name, 'disallow'),
     failurePolicy: 'Ignore',
     resourceRules: NODE_CREATIONS,
     conditions: { 'allows-itself': ALLOWS_ITSELF },
@@ -95,9 +96,9 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
   });
 }
 
-function onCreation({ name, nodeSelector }: CompiledTaintPolicy, what: string) {
+function onCreation({ name, nodeSelector }: CompiledTaintPolicy, part: NativePart) {
   return {
-    name: `${name}.${what}.taintkeeper.dev`,
+    name: nativeName(name, part),
     failurePolicy: 'Ignore',
     resourceRules: NODE_CREATIONS,
     objectSelector: nodeSelector,

@@ -19,6 +19,7 @@ import { sameTaint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
+import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
 import {
   ALLOWED,
@@ -59,7 +60,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   );
   const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
   return mutating({
-    name: `${name}.restore.taintkeeper.dev`,
+    name: nativeName(name, 'restore'),
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,

@@ -9,6 +9,7 @@ import { IDENTITY, lacksRequired } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
+import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
 import {
   ALLOWED,
@@ -62,7 +63,7 @@ export function selection(context: AmongPolicies): Assembled[] {
   ]);
   const put = puttingTaints('after', 'beginning');
   return mutating({
-    name: `${name}.select.taintkeeper.dev`,
+    name: nativeName(name, 'select'),
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: nodeSelector,

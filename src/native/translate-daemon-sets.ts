@@ -15,6 +15,7 @@ import type { Toleration } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
+import { nativeName } from './native-parts.ts';
 import type { NativeLimit, NativeTranslation, ResourceRule, Target } from './native-policy.ts';
 import {
   conditionalList,
@@ -63,7 +64,7 @@ export function translateDaemonSets(
       ...(mutates
         ? mutating({
             ...common,
-            name: `${name}.tolerate.taintkeeper.dev`,
+            name: nativeName(name, 'tolerate'),
             conditions: { ...common.conditions, 'lacks-a-toleration': lacksAny(policy) },
             variables: [...SELECTION_VARIABLES, ...additions.variables],
             mutations: [additions.patch],
@@ -73,7 +74,7 @@ export function translateDaemonSets(
       ...(report
         ? validating({
             ...common,
-            name: `${name}.report-tolerations.taintkeeper.dev`,
+            name: nativeName(name, 'report-tolerations'),
             variables: [...SELECTION_VARIABLES, ...report.variables],
             validations: [report.validation],
             auditAnnotations: report.auditAnnotations,

@@ -9,6 +9,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
+import { nativeName } from './native-parts.ts';
 import { type NativeLimit, type NativeTranslation, NODE_UPDATES, type Target } from './native-policy.ts';
 import {
   ALL_VIOLATIONS,
@@ -39,7 +40,7 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
     all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
   );
   return validating({
-    name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
+    name: nativeName(name, audit ? 'report' : 'protect'),
     failurePolicy,
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,
