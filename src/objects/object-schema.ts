@@ -22,6 +22,10 @@ export class MalformedObjectError extends Error {
 
 /**
  * Reads parsed JSON as what the schema describes. `path` is its place in the review. The check is compiled on demand, which takes milliseconds.
+ *
+ * Files are checked this way, and so are requests: mutation runs before the API server validates an object. An error then names the field. What is only
+ * read from the API server, such as CSINodes, NodePools and most fields of Pods, is cast to a type: the API server has validated it, and a check of
+ * thousands of objects takes time.
  * @throws MalformedObjectError
  */
 export function reader<Schema extends TSchema>(schema: Schema): (value: unknown, path: Path) => Static<Schema> {

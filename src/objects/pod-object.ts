@@ -6,9 +6,8 @@ import type { SchedulingView } from '../scheduling/coverage.ts';
 import { asObject, asPod, requirementsOf, writtenDirectories } from './pod-schema.ts';
 
 /**
- * The fields of a Pod of core/v1 that are read by cast. It may have any field that the API server allows. A Pod from the API server is cast to this
- * type, because the API server has validated it, and a check of each of thousands takes time. What files contain is checked by {@link asPod}: an error
- * then names the field. The functions below that take a path share the schema with files, and so check, too.
+ * The fields of a Pod of core/v1 that are only read from the API server. It may have any field that the API server allows. A Pod is cast to this type:
+ * see {@link reader}. The functions below that take a path read fields that files have as well, and check them.
  */
 export interface PodObject {
   readonly metadata: {
