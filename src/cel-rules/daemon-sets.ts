@@ -1,5 +1,5 @@
 import { all, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
-import { literals } from '../cel/lists.ts';
+import { literals, mapLiteral } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
@@ -37,13 +37,6 @@ export function secondsLiteral(
   if (effect !== 'NoExecute' || (tolerationSeconds ?? 1) <= 0) return undefined;
   const seconds = tolerationSeconds == null ? '' : String(tolerationSeconds);
   return mapLiteral({ key: key ?? '', value: value ?? ANY_VALUE, seconds, ...more });
-}
-
-/** A map of texts in CEL. */
-function mapLiteral(fields: Readonly<Record<string, string>>): string {
-  return `{${Object.entries(fields)
-    .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
-    .join(', ')}}`;
 }
 
 /**
@@ -88,10 +81,11 @@ const NORMALIZED_COST = 80;
 
 /** A toleration as a map of strings in CEL, with defaults filled in: equal tolerations ({@link equalToleration}) are equal maps. */
 export function normalizedLiteral(toleration: Toleration): string {
-  const fields = Object.entries(FIELDS).map(
-    ([field, absent]) => `"${field}": ${literal(toleration[field as keyof typeof FIELDS] || absent)}`,
-  );
-  return `{${[...fields, `"seconds": ${literal(String(toleration.tolerationSeconds ?? ''))}`].join(', ')}}`;
+  const fields = Object.entries(FIELDS).map(([field, absent]) => [
+    field,
+    toleration[field as keyof typeof FIELDS] || absent,
+  ]);
+  return mapLiteral({ ...Object.fromEntries(fields), seconds: String(toleration.tolerationSeconds ?? '') });
 }
 
 /** The same for each toleration of a list. */

@@ -4,7 +4,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { hasProtected } from './protected-taints.ts';
-import { isAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
+import { isRequesterAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
 /** The conditions of a policy that many expressions use. */
 interface PolicyConditions {
@@ -24,7 +24,7 @@ export const conditionsOf = oncePer(
     nodes: JSON.stringify([nodeSelector]),
     exempt: JSON.stringify(exempt),
     selects: selection(nodeSelector),
-    notExempt: not(isAmong(exempt)),
+    notExempt: not(isRequesterAmong(exempt)),
   }),
 );
 

@@ -22,7 +22,7 @@ export function annotationOf(object: 'object' | 'oldObject', name: string): Expr
 }
 
 /** What it costs to compare an annotation. The API server limits all annotations of an object to 256 KiB. */
-export const COMPARISON_COST = 26_300;
+export const ANNOTATION_COMPARISON_COST = 26_300;
 
 /** The allow-removal annotation of the node before an update and after it. Empty if absent. */
 export const ALLOW_REMOVAL_BEFORE: Variable = {
@@ -50,21 +50,11 @@ export const ADDS_TO_ALLOWED: Expression = all([cel(4)`${ALLOW_REMOVAL_AFTER} !=
 
 /** True when the update changes the allow-removal annotation. */
 export const ALLOW_REMOVAL_CHANGES: Expression = cel(
-  COMPARISON_COST,
+  ANNOTATION_COMPARISON_COST,
 )`${ALLOW_REMOVAL_AFTER} != ${ALLOW_REMOVAL_BEFORE}`;
 
 /** True when the update changes the labels of the node. */
 export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
-
-/** True if the update makes one of the policies select a node that lacks its required taint. With more than `size` taints, every change of labels counts. */
-const beginsToSelect = (() => {
-  const lacking = oncePer(lacksTaintOnSelection);
-  return (policies: readonly CompiledTaintPolicy[], size: number): Expression => {
-    const lacks = lacking(policies);
-    if (lacks === FALSE) return FALSE;
-    return all([LABELS_CHANGE, not(IS_NODE), any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, lacks])]);
-  };
-})();
 
 const VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
@@ -76,27 +66,33 @@ const VARIABLES: readonly Variable[] = [
   ...REQUESTER_VARIABLES,
 ];
 
-/** The questions about an update whose text grows with the number of policies. */
-export interface Questions {
-  /** A removed taint is protected: see {@link removesProtected}. */
-  byAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** The same, without policies that exempt the requester. */
-  unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
+/** The expressions about an update whose text grows with the number of policies. */
+export interface UpdateExpressions {
+  /** See {@link removesProtected}. */
+  removesProtected(policies: readonly CompiledTaintPolicy[]): Expression;
+  /** See {@link removesProtectedUnlessExempt}. */
+  removesProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** See {@link corrections}: which removed taints do not count. */
   corrections(policies: readonly CompiledTaintPolicy[]): Corrections;
-  /** See {@link beginsToSelect}. */
-  begins(policies: readonly CompiledTaintPolicy[], size: number): Expression;
+  /** See {@link lacksTaintOnSelection}. With more than `size` taints, every change of labels counts. */
+  lacksTaintOnSelection(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link endsStartupTaint}. */
-  ends(policies: readonly CompiledTaintPolicy[], size: number): Expression;
+  endsStartupTaint(policies: readonly CompiledTaintPolicy[], size: number): Expression;
 }
 
+const lacksTaint = oncePer(lacksTaintOnSelection);
+
 /** Several webhooks use each of them, for lists of several sizes. It is written once for the same policies. */
-const EXACT: Questions = {
-  byAnyone: oncePer(removesProtected),
-  unlessExempt: oncePer(removesProtectedUnlessExempt),
+const EXACT: UpdateExpressions = {
+  removesProtected: oncePer(removesProtected),
+  removesProtectedUnlessExempt: oncePer(removesProtectedUnlessExempt),
   corrections: oncePer((policies: readonly CompiledTaintPolicy[]) => corrections(policies, rulesOf(policies))),
-  begins: beginsToSelect,
-  ends: (policies, size) => all([LABELS_CHANGE, not(IS_NODE), endsStartupTaint(policies, size)]),
+  lacksTaintOnSelection(policies, size) {
+    const lacks = lacksTaint(policies);
+    if (lacks === FALSE) return FALSE;
+    return all([LABELS_CHANGE, not(IS_NODE), any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, lacks])]);
+  },
+  endsStartupTaint: (policies, size) => all([LABELS_CHANGE, not(IS_NODE), endsStartupTaint(policies, size)]),
 };
 
 /** True if a label changes by which one of the policies selects nodes. A hundred policies use only a few labels. */
@@ -112,9 +108,9 @@ function selectingLabelsChange(policies: readonly CompiledTaintPolicy[]): Expres
 const MAX_SELECTING_LABELS = 64;
 
 const WIDE_LABELS = {
-  begins: (policies: readonly CompiledTaintPolicy[]) =>
+  lacksTaintOnSelection: (policies: readonly CompiledTaintPolicy[]) =>
     selectingLabelsChange(policies.filter((policy) => settableOnSelection(policy).length > 0)),
-  ends: (policies: readonly CompiledTaintPolicy[]) => selectingLabelsChange(leavablePolicies(policies)),
+  endsStartupTaint: (policies: readonly CompiledTaintPolicy[]) => selectingLabelsChange(leavablePolicies(policies)),
 };
 const WIDE_CORRECTIONS = { corrections: () => NO_CORRECTIONS };
 
@@ -123,20 +119,20 @@ const removesProtectedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =
 );
 
 /** The narrowest first. */
-const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
-  { questions: EXACT },
+const CANDIDATES: readonly { readonly expressions: UpdateExpressions; readonly widened?: string }[] = [
+  { expressions: EXACT },
   {
-    questions: { ...EXACT, ...WIDE_LABELS },
+    expressions: { ...EXACT, ...WIDE_LABELS },
     widened: 'too many policies for one expression: every change of a label that they ask for matches',
   },
   {
-    questions: { ...EXACT, ...WIDE_LABELS, ...WIDE_CORRECTIONS },
+    expressions: { ...EXACT, ...WIDE_LABELS, ...WIDE_CORRECTIONS },
     widened:
       'too many policies for one expression: every change of a label that they ask for matches, and every change of a protected value',
   },
   {
-    questions: {
-      ...{ byAnyone: removesProtectedKey, unlessExempt: removesProtectedKey },
+    expressions: {
+      ...{ removesProtected: removesProtectedKey, removesProtectedUnlessExempt: removesProtectedKey },
       ...WIDE_LABELS,
       ...WIDE_CORRECTIONS,
     },
@@ -145,12 +141,12 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   },
 ];
 
-/** A condition on an update, from the narrowest questions that the API server can evaluate. */
-export function onUpdate(build: (questions: Questions, size: number) => Expression): Chosen {
+/** A condition on an update, from the narrowest expressions that the API server can evaluate. */
+export function onUpdate(build: (expressions: UpdateExpressions, size: number) => Expression): Chosen {
   return narrowest(
-    CANDIDATES.map(({ questions, ...candidate }) => ({
+    CANDIDATES.map(({ expressions, ...candidate }) => ({
       ...candidate,
-      build: (size) => bind(VARIABLES, build(questions, size)),
+      build: (size) => bind(VARIABLES, build(expressions, size)),
     })),
   );
 }

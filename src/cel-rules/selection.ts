@@ -32,7 +32,7 @@ export const REQUESTER_VARIABLES: readonly Variable[] = [
 ];
 
 /** True if the requester is one of these users, or in one of these groups. `*` stands for any characters. */
-export function isAmong(names: {
+export function isRequesterAmong(names: {
   readonly users?: readonly string[];
   readonly groups?: readonly string[];
 }): Expression {

@@ -1,20 +1,6 @@
 import { LONG_LIST_BUDGET } from '../cel/budget.ts';
-import {
-  all,
-  any,
-  bind,
-  cel,
-  choose,
-  composed,
-  type Expression,
-  FALSE,
-  LIST_COST,
-  reference,
-  TRUE,
-  type Variable,
-} from '../cel/expression.ts';
-import { indented } from '../cel/layout.ts';
-import { exists, listOf, overItems } from '../cel/lists.ts';
+import { all, any, bind, cel, choose, type Expression, FALSE, reference, type Variable } from '../cel/expression.ts';
+import { existsAmong, KEPT_ITEM_COST, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { Corrections } from './corrected-values.ts';
@@ -31,37 +17,6 @@ import {
   TAINTS_BEFORE,
   TAINTS_CHANGE,
 } from './taints.ts';
-
-/** Items that count if the condition is true. */
-export interface ConditionalItems {
-  readonly condition: Expression;
-  /** CEL map literals. */
-  readonly items: readonly string[];
-}
-
-/**
- * True if the condition on one item, named `required`, is true for an item that counts. The text contains the condition once,
- * for any number of groups.
- */
-export function existsAmong(groups: readonly ConditionalItems[], condition: Expression): Expression {
-  const counting = groups.filter(({ condition: when, items }) => when !== FALSE && items.length > 0);
-  const [first] = counting;
-  if (first === undefined) return FALSE;
-  if (counting.length === 1) return all([first.condition, exists(listed(first.items), 'required', condition)]);
-
-  const lists = counting.map(({ condition: when, items }) =>
-    when === TRUE ? cel(LIST_COST)`${listOf(items)}` : cel(0)`${when}\n? ${indented(listOf(items))}\n: []`,
-  );
-  const count = counting.reduce((sum, { items }) => sum + items.length, 0);
-  const cost = counting.reduce((sum, { condition: when }) => sum + when.cost(0) + 2 * LIST_COST, LIST_COST);
-  const inner = exists({ items: cel(1)`group`, size: count / counting.length }, 'required', condition);
-  const items = composed(lists, cost, (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
-  return exists({ items, size: counting.length }, 'group', inner);
-}
-
-function listed(items: readonly string[]) {
-  return { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
-}
 
 /** True if the new node, with its `taints`, lacks a required or a startup taint of a policy that selects its labels. */
 export function lacksDeclaredTaint(policies: readonly CompiledTaintPolicy[]): Expression {
@@ -100,9 +55,6 @@ function lacksTaintOf(
   return existsAmong(required, lacksRequired(taints));
 }
 
-/** Cost of a comprehension that keeps items, for each item. */
-const FILTER_ITEM_COST = 20;
-
 /** The keys of protected taints. The condition is expensive to write, so it is written once for all sizes of lists. */
 export interface ProtectedKeys {
   readonly rules: readonly CompiledTaintRule[];
@@ -136,7 +88,7 @@ export function whenTaintsChange(question: Question): Expression {
     size,
   } = question;
   if (exact === FALSE) return FALSE;
-  const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + FILTER_ITEM_COST));
+  const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + KEPT_ITEM_COST));
   const withKey = ({ name }: Variable) => overItems('filter', reference(name), 't', key, () => LONG_LIST_BUDGET / 2);
   const changed = any([
     cel(6)`size(${TAINTS_BEFORE}) + size(${TAINTS_AFTER}) > ${length}`,

@@ -1,5 +1,5 @@
-import { all, bind, cel, type Expression, FALSE, literal, not, reference, type Variable } from '../cel/expression.ts';
-import { each, exists, literals, those } from '../cel/lists.ts';
+import { all, bind, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
+import { each, exists, literals, mapLiteral, those } from '../cel/lists.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
 
@@ -81,10 +81,7 @@ export function taintsOf(node: 'object' | 'oldObject'): Expression {
 
 /** A required or startup taint as a map in CEL: without a value if any value is accepted. */
 export function declaredLiteral({ taint: { key, value, effect }, anyValue }: EnsuredTaint): string {
-  const fields = { key, ...(anyValue ? {} : { value: value ?? '' }), effect };
-  return `{${Object.entries(fields)
-    .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
-    .join(', ')}}`;
+  return mapLiteral({ key, ...(anyValue ? {} : { value: value ?? '' }), effect });
 }
 
 /** Cost of comparing the keys of two maps, at their greatest length. */

@@ -195,6 +195,16 @@ export function literal(text: string): string {
   return `"${escaped}"`;
 }
 
+/**
+ * The parts, expressions or literals, as one text.
+ * @param cost of concatenating them, without what the expressions cost themselves
+ */
+export function concatenated(parts: readonly (Expression | string)[], cost: Cost): Expression {
+  const expressions = parts.map((part) => (typeof part === 'string' ? cel(0)`${part}` : part));
+  const total = (size: number) => expressions.reduce((sum, part) => sum + part.cost(size), cost(size));
+  return composed(expressions, total, (texts) => texts.join(' +\n'));
+}
+
 function join(
   operator: 'or' | 'and',
   parts: readonly Expression[],

@@ -1,4 +1,5 @@
 import {
+  all,
   type Cost,
   cel,
   composed,
@@ -21,6 +22,13 @@ export function literals(texts: readonly string[]): string {
 export function listOf(items: readonly string[]): string {
   const line = onLine(items, ', ', LINE_LENGTH - '[]'.length);
   return line === undefined ? `[\n  ${items.map(indented).join(',\n  ')}\n]` : `[${line}]`;
+}
+
+/** A map literal of strings. */
+export function mapLiteral(fields: Readonly<Record<string, string>>): string {
+  return `{${Object.entries(fields)
+    .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
+    .join(', ')}}`;
 }
 
 /** A list without items. */
@@ -62,6 +70,37 @@ export function exists(list: string | List, item: string, condition: Expression)
     condition,
     (size) => items.cost(size) + 1 + sizeOf(size) * (condition.cost(size) + ITEM_COST),
   );
+}
+
+/** Items that count if the condition is true. */
+export interface ConditionalItems {
+  readonly condition: Expression;
+  /** CEL map literals. */
+  readonly items: readonly string[];
+}
+
+/**
+ * True if the condition on one item, named `required`, is true for an item that counts. The text contains the condition once,
+ * for any number of groups.
+ */
+export function existsAmong(groups: readonly ConditionalItems[], condition: Expression): Expression {
+  const counting = groups.filter(({ condition: when, items }) => when !== FALSE && items.length > 0);
+  const [first] = counting;
+  if (first === undefined) return FALSE;
+  if (counting.length === 1) return all([first.condition, exists(listed(first.items), 'required', condition)]);
+
+  const lists = counting.map(({ condition: when, items }) =>
+    when === TRUE ? cel(LIST_COST)`${listOf(items)}` : cel(0)`${when}\n? ${indented(listOf(items))}\n: []`,
+  );
+  const count = counting.reduce((sum, { items }) => sum + items.length, 0);
+  const cost = counting.reduce((sum, { condition: when }) => sum + when.cost(0) + 2 * LIST_COST, LIST_COST);
+  const inner = exists({ items: cel(1)`group`, size: count / counting.length }, 'required', condition);
+  const items = composed(lists, cost, (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
+  return exists({ items, size: counting.length }, 'group', inner);
+}
+
+function listed(items: readonly string[]) {
+  return { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
 }
 
 /** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */

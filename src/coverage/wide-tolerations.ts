@@ -1,5 +1,12 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
+import {
+  DISRUPTED_KEY,
+  NOT_READY_KEY,
+  TO_BE_DELETED_KEY,
+  UNREACHABLE_KEY,
+  UNSCHEDULABLE_KEY,
+} from '../kubernetes/well-known-taints.ts';
 import type { Workload, WorkloadKind } from './workload.ts';
 
 /**
@@ -7,9 +14,9 @@ import type { Workload, WorkloadKind } from './workload.ts';
  * (its value is a time). A pod that tolerates one is scheduled there again.
  */
 const DRAINED: readonly Taint[] = [
-  { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' },
-  { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
-  { key: 'ToBeDeletedByClusterAutoscaler', value: '0', effect: 'NoSchedule' },
+  { key: UNSCHEDULABLE_KEY, effect: 'NoSchedule' },
+  { key: DISRUPTED_KEY, effect: 'NoSchedule' },
+  { key: TO_BE_DELETED_KEY, value: '0', effect: 'NoSchedule' },
 ];
 
 /**
@@ -18,8 +25,8 @@ const DRAINED: readonly Taint[] = [
  * plugin DefaultTolerationSeconds).
  */
 const DEAD: readonly Taint[] = [
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
-  { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
+  { key: NOT_READY_KEY, effect: 'NoExecute' },
+  { key: UNREACHABLE_KEY, effect: 'NoExecute' },
 ];
 
 /** A toleration by which a workload's pods return to drained nodes, or stay on dead ones. */

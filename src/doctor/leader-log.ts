@@ -1,5 +1,6 @@
 import { replicaOf } from '../cluster/lease/leadership.ts';
-import { formatLabels, isDnsSubdomain } from '../kubernetes/label-selector.ts';
+import { formatLabels } from '../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../kubernetes/names.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { Facts } from './facts/facts.ts';
 import { type Installation, LABEL } from './facts/installation.ts';

@@ -8,13 +8,8 @@ import {
 } from '../judge/request/pod-authorization.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
-import {
-  hasResourceClaims,
-  isMirrorPod,
-  viewController,
-  viewPodScheduling,
-  viewTolerator,
-} from '../objects/workload-object.ts';
+import { hasResourceClaims, isMirrorPod, viewPodScheduling } from '../objects/pod-object.ts';
+import { viewController, viewTolerator } from '../objects/workload-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import {
   type DaemonExplanation,

@@ -1,5 +1,5 @@
 import { isMapping } from '../kubernetes/json.ts';
-import { MalformedObjectError } from '../objects/object-meta.ts';
+import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { Path } from '../policy/problem.ts';
 import { type SourceDocument, TEMPLATE_ADVICE } from './documents.ts';
 import { InputError } from './text-files.ts';

@@ -1,5 +1,6 @@
 import { TOLERATOR_KINDS, type Tolerator } from '../judge/request/pod-authorization.ts';
-import { isMirrorPod, TOLERATOR_API_VERSIONS, viewTolerator } from '../objects/workload-object.ts';
+import { isMirrorPod } from '../objects/pod-object.ts';
+import { TOLERATOR_API_VERSIONS, viewTolerator } from '../objects/workload-object.ts';
 import type { SourceDocument } from './documents.ts';
 import { isKind, objectsOf, readNamed } from './kubernetes-objects.ts';
 

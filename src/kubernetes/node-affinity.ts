@@ -1,4 +1,5 @@
-import { isLabelValue, isQualifiedName, own, type StringMap } from './label-selector.ts';
+import { own, type StringMap } from './label-selector.ts';
+import { isLabelValue, isQualifiedName } from './names.ts';
 
 /** A NodeSelectorTerm of core/v1: all of its requirements must be met. One without any matches no node. */
 export interface NodeSelectorTerm {

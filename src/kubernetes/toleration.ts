@@ -1,6 +1,15 @@
-import { isLabelValue, isQualifiedName } from './label-selector.ts';
+import { isLabelValue, isQualifiedName } from './names.ts';
 import { ROLE_TAINT_KEYS } from './roles.ts';
 import { REPELLING_EFFECTS, TAINT_EFFECTS, type Taint } from './taint.ts';
+import {
+  DISK_PRESSURE_KEY,
+  MEMORY_PRESSURE_KEY,
+  NETWORK_UNAVAILABLE_KEY,
+  NOT_READY_KEY,
+  PID_PRESSURE_KEY,
+  UNREACHABLE_KEY,
+  UNSCHEDULABLE_KEY,
+} from './well-known-taints.ts';
 
 /** A toleration in a pod template (core/v1). Unknown fields are kept unchanged. */
 export interface Toleration {
@@ -197,15 +206,15 @@ export function reaches({ key, operator, value, effect }: Toleration, range: Tai
 const tolerating = (key: string, effect: string): Toleration => ({ key, operator: 'Exists', effect });
 
 const EVERY_DAEMON: readonly Toleration[] = [
-  tolerating('node.kubernetes.io/not-ready', 'NoExecute'),
-  tolerating('node.kubernetes.io/unreachable', 'NoExecute'),
-  tolerating('node.kubernetes.io/disk-pressure', 'NoSchedule'),
-  tolerating('node.kubernetes.io/memory-pressure', 'NoSchedule'),
-  tolerating('node.kubernetes.io/pid-pressure', 'NoSchedule'),
-  tolerating('node.kubernetes.io/unschedulable', 'NoSchedule'),
+  tolerating(NOT_READY_KEY, 'NoExecute'),
+  tolerating(UNREACHABLE_KEY, 'NoExecute'),
+  tolerating(DISK_PRESSURE_KEY, 'NoSchedule'),
+  tolerating(MEMORY_PRESSURE_KEY, 'NoSchedule'),
+  tolerating(PID_PRESSURE_KEY, 'NoSchedule'),
+  tolerating(UNSCHEDULABLE_KEY, 'NoSchedule'),
 ];
 
-const HOST_NETWORK = tolerating('node.kubernetes.io/network-unavailable', 'NoSchedule');
+const HOST_NETWORK = tolerating(NETWORK_UNAVAILABLE_KEY, 'NoSchedule');
 
 /**
  * The tolerations of a DaemonSet's pods: those of its template, and those that the DaemonSet controller adds to each of its pods

@@ -1,5 +1,19 @@
 import { compilePattern, isPattern } from './pattern.ts';
 import type { Taint } from './taint.ts';
+import {
+  DISK_PRESSURE_KEY,
+  DISRUPTED_KEY,
+  MEMORY_PRESSURE_KEY,
+  NETWORK_UNAVAILABLE_KEY,
+  NOT_READY_KEY,
+  OUT_OF_SERVICE_KEY,
+  PID_PRESSURE_KEY,
+  TO_BE_DELETED_KEY,
+  UNINITIALIZED_KEY,
+  UNREACHABLE_KEY,
+  UNREGISTERED_KEY,
+  UNSCHEDULABLE_KEY,
+} from './well-known-taints.ts';
 
 /** A taint that Kubernetes, an autoscaler, an agent or an operator sets or removes during the normal life of a node. */
 export interface TransientTaint {
@@ -20,27 +34,23 @@ function removedBy(program: string, keys: readonly string[], phase?: TransientTa
 }
 
 /** On a node with one of these, the kubelet evicts pods, also those of DaemonSets, and rejects new ones. */
-const PRESSURE_TAINT_KEYS: readonly string[] = [
-  'node.kubernetes.io/memory-pressure',
-  'node.kubernetes.io/disk-pressure',
-  'node.kubernetes.io/pid-pressure',
-];
+const PRESSURE_TAINT_KEYS: readonly string[] = [MEMORY_PRESSURE_KEY, DISK_PRESSURE_KEY, PID_PRESSURE_KEY];
 
 /** k8s.io/api/core/v1/well_known_taints.go. Users set other keys of this domain, such as node.kubernetes.io/instance-type, and these stay. */
 const OF_KUBERNETES: readonly TransientTaint[] = [
   ...removedBy('Kubernetes', [
-    'node.kubernetes.io/not-ready',
-    'node.kubernetes.io/unreachable',
-    'node.kubernetes.io/unschedulable',
+    NOT_READY_KEY,
+    UNREACHABLE_KEY,
+    UNSCHEDULABLE_KEY,
     ...PRESSURE_TAINT_KEYS,
-    'node.kubernetes.io/network-unavailable',
+    NETWORK_UNAVAILABLE_KEY,
   ]),
-  ...removedBy('an administrator', ['node.kubernetes.io/out-of-service'], 'departure'),
+  ...removedBy('an administrator', [OUT_OF_SERVICE_KEY], 'departure'),
 ];
 
 /** k8s.io/cloud-provider/api/well_known_taints.go */
 const OF_CLOUD_PROVIDERS: readonly TransientTaint[] = [
-  ...removedBy('the cloud controller manager', ['node.cloudprovider.kubernetes.io/uninitialized'], 'startup'),
+  ...removedBy('the cloud controller manager', [UNINITIALIZED_KEY], 'startup'),
   ...removedBy('the cloud controller manager', ['node.cloudprovider.kubernetes.io/shutdown'], 'departure'),
 ];
 
@@ -53,7 +63,7 @@ export const NODE_STATE_TAINT_KEYS: readonly string[] = [...OF_KUBERNETES, ...OF
 const OF_AUTOSCALERS: readonly TransientTaint[] = [
   // kubernetes/autoscaler: cluster-autoscaler/utils/taints/taints.go. The prefixes are its contract with other programs: new nodes are planned
   // without these taints, and with the last two, a node counts as not ready until they are removed.
-  ...removedBy('Cluster Autoscaler', ['ToBeDeletedByClusterAutoscaler'], 'departure'),
+  ...removedBy('Cluster Autoscaler', [TO_BE_DELETED_KEY], 'departure'),
   ...removedBy('Cluster Autoscaler', ['DeletionCandidateOfClusterAutoscaler']),
   ...removedBy('the program that sets it', ['status-taint.cluster-autoscaler.kubernetes.io/*']),
   ...removedBy('the agent that it waits for', ['startup-taint.cluster-autoscaler.kubernetes.io/*'], 'startup'),
@@ -61,8 +71,8 @@ const OF_AUTOSCALERS: readonly TransientTaint[] = [
   ...removedBy('the program that sets it', ['ignore-taint.cluster-autoscaler.kubernetes.io/*']),
   // kubernetes-sigs/karpenter: pkg/apis/v1/taints.go. disrupted was called disruption in v1beta1 (designs/v1-roadmap.md), and
   // unregistered was called not-ready in v1alpha5. Users set other keys of this domain, such as karpenter.sh/controller, and these stay.
-  ...removedBy('Karpenter', ['karpenter.sh/disrupted', 'karpenter.sh/disruption'], 'departure'),
-  ...removedBy('Karpenter', ['karpenter.sh/unregistered', 'karpenter.sh/not-ready'], 'startup'),
+  ...removedBy('Karpenter', [DISRUPTED_KEY, 'karpenter.sh/disruption'], 'departure'),
+  ...removedBy('Karpenter', [UNREGISTERED_KEY, 'karpenter.sh/not-ready'], 'startup'),
 ];
 
 const OF_CLOUDS: readonly TransientTaint[] = [

@@ -64,7 +64,7 @@ export interface Assembled {
 }
 
 interface Parts {
-  /** `POLICY.protect.taintkeeper.dev` */
+  /** See {@link nativeName}. */
   readonly name: string;
   readonly failurePolicy: FailurePolicy;
   readonly resourceRules: readonly ResourceRule[];

@@ -51,6 +51,14 @@ export interface ResourceRule {
   readonly operations: readonly ('CREATE' | 'UPDATE')[];
 }
 
+export const NODE_CREATIONS: readonly ResourceRule[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['CREATE'] },
+];
+
+export const NODE_UPDATES: readonly ResourceRule[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] },
+];
+
 /** `spec` of a ValidatingAdmissionPolicy. */
 export interface ValidatingSpec extends NativeSpec {
   readonly validations: readonly {
@@ -78,7 +86,7 @@ export type ValidationAction = 'Deny' | 'Warn' | 'Audit';
 export type NativePolicy =
   | {
       readonly kind: 'ValidatingAdmissionPolicy';
-      /** The name of both objects: `POLICY.protect.taintkeeper.dev`, as for the webhooks. */
+      /** The name of both objects: see {@link nativeName}. */
       readonly name: string;
       readonly spec: ValidatingSpec;
       readonly validationActions: readonly ValidationAction[];

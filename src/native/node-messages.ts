@@ -1,19 +1,16 @@
-import { cel, composed, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
+import { cel, concatenated, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
 import { each } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
+import { nativeName } from './native-parts.ts';
+import type { Target, ValidationAction } from './native-policy.ts';
 import { ALLOWED, MAX_ENTRIES } from './node-variables.ts';
 
 /** With the webhook, the webhook warns the requester. */
 export function reportActions(purpose: Target['purpose']): ValidationAction[] {
   return purpose === 'Alone' ? ['Audit', 'Warn'] : ['Audit'];
 }
-
-export const NODE_UPDATES: readonly ResourceRule[] = [
-  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] },
-];
 
 /** A user reads this in a terminal, and the API server accepts no message of more than 5 KiB. */
 const MAX_TAINTS = 8;
@@ -53,13 +50,13 @@ export function writtenOut(list: string): Expression {
 
 /** The message of an Audit policy. */
 export function auditMessage({ name }: CompiledTaintPolicy): Expression {
-  return text([literal(`TaintPolicy ${name}, Audit: the request removed `), TAINTS]);
+  return concatenated([literal(`TaintPolicy ${name}, Audit: the request removed `), TAINTS], textCost);
 }
 
 /** The message about a new node of an Audit policy, or of one whose required and startup taints were not set. */
 export function missingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
-  return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), TAINTS]);
+  return concatenated([literal(`TaintPolicy ${name}${audit}: the node lacks `), TAINTS], textCost);
 }
 
 /** Why the update is refused, and what the reader can do. */
@@ -74,18 +71,21 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
   const alone = needsUs
     ? ' While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.'
     : '';
-  const reason = text([
-    '"node " + object.metadata.name + ": removing "',
-    TAINTS,
-    literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
-    ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
-  ]);
-  return allowsRemovalByAnnotation ? text([reason, REMOVAL_ADVICE]) : reason;
+  const reason = concatenated(
+    [
+      '"node " + object.metadata.name + ": removing "',
+      TAINTS,
+      literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
+      ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
+    ],
+    textCost,
+  );
+  return allowsRemovalByAnnotation ? concatenated([reason, REMOVAL_ADVICE], textCost) : reason;
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {
   return mutates
-    ? ` It was not restored: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev is not in force, or a later one removed the taint again.`
+    ? ` It was not restored: MutatingAdmissionPolicy ${nativeName(policy, 'restore')} is not in force, or a later one removed the taint again.`
     : ' It is not restored: this API server has no MutatingAdmissionPolicy that works.';
 }
 
@@ -105,10 +105,3 @@ const REMOVAL_ADVICE = cel(
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
 (${KEPT_ENTRIES} + ${SHOWN})
   .join(",")`;
-
-/** The parts, expressions or literals, concatenated. */
-function text(parts: readonly (Expression | string)[]): Expression {
-  const expressions = parts.map((part) => (typeof part === 'string' ? cel(0)`${part}` : part));
-  const cost = (size: number) => textCost(size) + expressions.reduce((sum, part) => sum + part.cost(size), 0);
-  return composed(expressions, cost, (texts) => texts.join(' +\n'));
-}

@@ -19,8 +19,8 @@ import { sameTaint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
-import { NODE_UPDATES } from './node-messages.ts';
-import { puttingTaints } from './node-registration.ts';
+import { nativeName } from './native-parts.ts';
+import { NODE_UPDATES } from './native-policy.ts';
 import {
   ALLOWED,
   type AmongPolicies,
@@ -30,6 +30,7 @@ import {
   policyGroups,
   updateVariables,
 } from './node-variables.ts';
+import { puttingTaints } from './put-taints.ts';
 
 const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
 
@@ -59,7 +60,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   );
   const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
   return mutating({
-    name: `${name}.restore.taintkeeper.dev`,
+    name: nativeName(name, 'restore'),
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,

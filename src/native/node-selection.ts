@@ -9,8 +9,8 @@ import { IDENTITY, lacksRequired } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
-import { NODE_UPDATES } from './node-messages.ts';
-import { puttingTaints, requiredThat, requiredUnless } from './node-registration.ts';
+import { nativeName } from './native-parts.ts';
+import { NODE_UPDATES } from './native-policy.ts';
 import {
   ALLOWED,
   type AmongPolicies,
@@ -21,6 +21,8 @@ import {
   SPLIT_COST,
   updateVariables,
 } from './node-variables.ts';
+import { puttingTaints } from './put-taints.ts';
+import { requiredThat, requiredUnless } from './required-taints.ts';
 
 /** The name of `required`, a map, as {@link IDENTITY} names a taint. */
 const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;
@@ -61,7 +63,7 @@ export function selection(context: AmongPolicies): Assembled[] {
   ]);
   const put = puttingTaints('after', 'beginning');
   return mutating({
-    name: `${name}.select.taintkeeper.dev`,
+    name: nativeName(name, 'select'),
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: nodeSelector,

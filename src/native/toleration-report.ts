@@ -32,7 +32,7 @@ import {
   needsAmong,
   type RequiredTolerations,
   type WeighedItem,
-} from './tolerations.ts';
+} from './required-tolerations.ts';
 
 /** A messageExpression may return at most 5 KiB, and a key has up to 317 characters. */
 const SHOWN = 8;
@@ -58,7 +58,7 @@ export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression 
  * The report of a ValidatingAdmissionPolicy about a DaemonSet that lacks required tolerations. Undefined if other policies require all of them and
  * report that, or if every pod tolerates them anyway.
  */
-export function lackedOf(
+export function missingReport(
   { name, mode }: CompiledTolerationPolicy,
   { variables, required }: RequiredTolerations,
   mutates: boolean,

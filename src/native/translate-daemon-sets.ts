@@ -15,8 +15,8 @@ import type { Toleration } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
+import { nativeName } from './native-parts.ts';
 import type { NativeLimit, NativeTranslation, ResourceRule, Target } from './native-policy.ts';
-import { lackedOf, lacksAny } from './toleration-report.ts';
 import {
   conditionalList,
   joined,
@@ -24,7 +24,8 @@ import {
   needsAmong,
   type RequiredTolerations,
   requiredWith,
-} from './tolerations.ts';
+} from './required-tolerations.ts';
+import { lacksAny, missingReport } from './toleration-report.ts';
 
 const DAEMON_SETS: readonly ResourceRule[] = [
   { apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], operations: ['CREATE', 'UPDATE'] },
@@ -56,27 +57,27 @@ export function translateDaemonSets(
       among.filter((other) => other.mode === 'Mutate'),
     ),
   );
-  const lacked = lackedOf(policy, requiredWith(policy, among), target.mutates);
+  const report = missingReport(policy, requiredWith(policy, among), target.mutates);
   return conclude(
     policy,
     [
       ...(mutates
         ? mutating({
             ...common,
-            name: `${name}.tolerate.taintkeeper.dev`,
+            name: nativeName(name, 'tolerate'),
             conditions: { ...common.conditions, 'lacks-a-toleration': lacksAny(policy) },
             variables: [...SELECTION_VARIABLES, ...additions.variables],
             mutations: [additions.patch],
             reinvocationPolicy: 'Never',
           })
         : []),
-      ...(lacked
+      ...(report
         ? validating({
             ...common,
-            name: `${name}.report-tolerations.taintkeeper.dev`,
-            variables: [...SELECTION_VARIABLES, ...lacked.variables],
-            validations: [lacked.validation],
-            auditAnnotations: lacked.auditAnnotations,
+            name: nativeName(name, 'report-tolerations'),
+            variables: [...SELECTION_VARIABLES, ...report.variables],
+            validations: [report.validation],
+            auditAnnotations: report.auditAnnotations,
             // With the action Audit, the API server keeps the message of one policy only, and logs that it lost those of the others.
             actions: target.purpose === 'Alone' ? ['Warn'] : ['Audit'],
           })

@@ -9,11 +9,11 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
-import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
+import { nativeName } from './native-parts.ts';
+import { type NativeLimit, type NativeTranslation, NODE_UPDATES, type Target } from './native-policy.ts';
 import {
   ALL_VIOLATIONS,
   auditMessage,
-  NODE_UPDATES,
   refusalMessage,
   reportActions,
   VIOLATION_VARIABLES,
@@ -40,7 +40,7 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
     all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
   );
   return validating({
-    name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
+    name: nativeName(name, audit ? 'report' : 'protect'),
     failurePolicy,
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,

@@ -1,9 +1,10 @@
-import { cel, composed, type Expression, literal, TRUE } from '../cel/expression.ts';
+import { concatenated, type Expression, literal, TRUE } from '../cel/expression.ts';
 import { type RestrictedKey, restrictedKeys, TOLERATE } from '../judge/request/pod-authorization.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isNamespaceName } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationRestriction, RestrictionMode } from '../policy/toleration-restriction.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
+import { nativeName } from './native-parts.ts';
 import type { NativeTranslation, ResourceRule } from './native-policy.ts';
 import {
   askedVariable,
@@ -37,9 +38,6 @@ const WORKLOADS: readonly ResourceRule[] = [
   { apiGroups: ['batch'], apiVersions: ['v1'], resources: ['jobs', 'cronjobs'], operations: ['CREATE', 'UPDATE'] },
 ];
 
-const PODS_SUFFIX = 'authorize-pods.taintkeeper.dev';
-const WORKLOADS_SUFFIX = 'warn-workloads.taintkeeper.dev';
-
 /**
  * A TolerationRestriction as native policies. They apply to the same pods as {@link askedKeys}: they refuse or report pods that are not authorized.
  * The author of a workload whose pods would not be authorized gets a warning.
@@ -56,7 +54,7 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
   const numbered = keys.map((key, index) => ({ key, variable: askedVariable(key, index + 1) }));
   const variables = [...podVariables(place), ...numbered.map(({ variable }) => variable)];
   return validating({
-    name: `${name}.${isPod ? PODS_SUFFIX : WORKLOADS_SUFFIX}`,
+    name: nativeName(name, isPod ? 'authorize-pods' : 'warn-workloads'),
     // A pod that cannot be evaluated must not pass, because a user could cause that. A warning must not block a request.
     failurePolicy: isPod && mode === 'Deny' ? 'Fail' : 'Ignore',
     resourceRules: isPod ? PODS : WORKLOADS,
@@ -82,27 +80,37 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
   });
 }
 
+/** Cost of concatenating the parts of a message: 500 for each of them, and 200 for each text among them. */
+const podMessageCost = () => 9 * 500 + 5 * 200;
+const templateMessageCost = () => 5 * 500 + 3 * 200;
+
 function podMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
-  return sentence([
-    literal(`TolerationRestriction ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
-    reasonOf(asked),
-    literal(', but '),
-    SHOWN_REFUSED,
-    literal(` tolerate ${key}. To permit it, an administrator runs: ${roleCommand(key)}; ${BIND} `),
-    ...bindingArguments(key),
-  ]);
+  return concatenated(
+    [
+      literal(`TolerationRestriction ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
+      reasonOf(asked),
+      literal(', but '),
+      SHOWN_REFUSED,
+      literal(` tolerate ${key}. To permit it, an administrator runs: ${roleCommand(key)}; ${BIND} `),
+      ...bindingArguments(key),
+    ],
+    podMessageCost,
+  );
 }
 
 function templateMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
-  return sentence([
-    literal(
-      `TolerationRestriction ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
-    ),
-    reasonOf(asked),
-    literal(', but '),
-    SHOWN_SERVICE_ACCOUNT,
-    literal(` may not tolerate ${key}. To permit it, an administrator lets the service account ${grant(key)}`),
-  ]);
+  return concatenated(
+    [
+      literal(
+        `TolerationRestriction ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
+      ),
+      reasonOf(asked),
+      literal(', but '),
+      SHOWN_SERVICE_ACCOUNT,
+      literal(` may not tolerate ${key}. To permit it, an administrator lets the service account ${grant(key)}`),
+    ],
+    templateMessageCost,
+  );
 }
 
 /** `kubectl create clusterrole` knows no resource without a definition, but takes all resources of a group. `tolerate` is a verb of no other one. */
@@ -132,11 +140,4 @@ function grant(key: string): string {
 /** No RBAC object can have a slash in its name. */
 function roleName(key: string): string {
   return `${TOLERATE.verb}:${key.replaceAll('/', ':')}`;
-}
-
-/** The parts, expressions or literals, concatenated. */
-function sentence(parts: readonly (Expression | string)[]): Expression {
-  const expressions = parts.map((part) => (typeof part === 'string' ? cel(200)`${part}` : part));
-  const cost = (size: number) => expressions.reduce((sum, part) => sum + part.cost(size) + 500, 0);
-  return composed(expressions, cost, (texts) => texts.join(' +\n'));
 }

@@ -1,5 +1,6 @@
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
+import { UNINITIALIZED_KEY, UNREGISTERED_KEY } from '../kubernetes/well-known-taints.ts';
 
 /** Where Cluster Autoscaler reads the taints of a pool's first node, as `key=value:Effect,…`. */
 export const CAPACITY_TAINTS_ANNOTATION = 'capacity.cluster-autoscaler.kubernetes.io/taints';
@@ -47,7 +48,7 @@ export const AUTOSCALER_STARTUP_PREFIX = 'startup-taint.cluster-autoscaler.kuber
  * Startup taints that autoscalers know without configuration: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
  * Cluster Autoscaler 1.36 (cluster-autoscaler/utils/taints/taints.go).
  */
-const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
+const KNOWN_TO_AUTOSCALERS = [UNINITIALIZED_KEY, UNREGISTERED_KEY];
 
 /** Taints of node-readiness-controller. Karpenter has known them since 1.13 (KnownEphemeralTaintKeyPrefixes); Cluster Autoscaler does not. */
 const KNOWN_TO_KARPENTER = 'readiness.k8s.io/';

@@ -3,10 +3,11 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set-view.ts';
 import type { Operation } from '../kubernetes/json-patch.ts';
-import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { tolerationFaults } from '../kubernetes/toleration.ts';
 import type { Problem } from '../policy/problem.ts';
-import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
+import { listPatch } from './list-patch.ts';
+import { Bounded, Nullish, ObjectMeta, reader } from './object-schema.ts';
 
 /** The tolerations of a pod template; null counts as none. @param text the schema of a text of at most that many characters */
 export const tolerationList = (text: (maxLength: number) => Type.TString) =>

@@ -10,12 +10,14 @@ import {
 } from '../judge/node-boot.ts';
 import type { DesiredNode, NodeStatus, NodeView } from '../judge/node-view.ts';
 import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
-import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import { own } from '../kubernetes/label-selector.ts';
+import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { withinBudget } from '../kubernetes/text.ts';
 import { isReadyResource } from '../policy/ready-when.ts';
+import { listPatch } from './list-patch.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
-import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
+import { Bounded, Nullish, ObjectMeta, reader } from './object-schema.ts';
 
 /** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
 const NodeSchema = Type.Object({

@@ -1,11 +1,5 @@
-import {
-  isDnsSubdomain,
-  isLabelValue,
-  isQualifiedName,
-  type LabelSelectorRequirement,
-  own,
-  type StringMap,
-} from '../kubernetes/label-selector.ts';
+import { type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
+import { isDnsSubdomain, isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
 import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../node-pools/node-pool.ts';
 import type { NodeObject } from './node-object.ts';

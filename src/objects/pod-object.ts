@@ -1,7 +1,14 @@
-import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH, type StringMap } from '../kubernetes/label-selector.ts';
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
+import type { Path } from '../policy/problem.ts';
+import type { SchedulingView } from '../scheduling/coverage.ts';
+import { asObject, asPod, requirementsOf, writtenDirectories } from './pod-schema.ts';
 
-/** The fields of a Pod of core/v1 that are read here. It may have any field that the API server allows. */
+/**
+ * The fields of a Pod of core/v1 that are only read from the API server. It may have any field that the API server allows. A Pod is cast to this type:
+ * see {@link reader}. The functions below that take a path read fields that files have as well, and check them.
+ */
 export interface PodObject {
   readonly metadata: {
     readonly namespace?: string;
@@ -91,7 +98,7 @@ export function isOfDeployment(pod: Pick<PodObject, 'metadata'>, name: string): 
 }
 
 /** The condition, if it has this status. */
-export function conditionOf(
+export function podCondition(
   { status }: Pick<PodObject, 'status'>,
   type: 'Ready' | 'PodScheduled',
   is: 'True' | 'False',
@@ -100,7 +107,7 @@ export function conditionOf(
 }
 
 export function isReady(pod: Pick<PodObject, 'status'>): boolean {
-  return conditionOf(pod, 'Ready', 'True') !== undefined;
+  return podCondition(pod, 'Ready', 'True') !== undefined;
 }
 
 /** Its containers have ended, and no others will start in it. */
@@ -111,4 +118,42 @@ export function isFinished({ status }: Pick<PodObject, 'status'>): boolean {
 /** It is being deleted. */
 export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolean {
   return metadata.deletionTimestamp !== undefined;
+}
+
+/**
+ * Where a single pod may run.
+ * @throws MalformedObjectError
+ */
+export function viewPodScheduling(
+  value: unknown,
+  path: Path,
+): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+  return requirementsOf(asPod(value, path).spec);
+}
+
+/**
+ * The directories of the node that a pod mounts to write to.
+ * @throws MalformedObjectError
+ */
+export function viewPodWrites(value: unknown, path: Path): readonly string[] {
+  return writtenDirectories(asPod(value, path).spec);
+}
+
+/**
+ * Whether a pod uses devices of Dynamic Resource Allocation.
+ * @throws MalformedObjectError
+ */
+export function hasResourceClaims(value: unknown, path: Path): boolean {
+  return (asPod(value, path).spec.resourceClaims ?? []).length > 0;
+}
+
+/** Kubelets set it on the mirror of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+/**
+ * Whether a pod is the mirror of a static pod.
+ * @throws MalformedObjectError
+ */
+export function isMirrorPod(value: unknown, path: Path): boolean {
+  return own(asObject(value, path).metadata.annotations ?? {}, MIRROR_ANNOTATION) !== undefined;
 }

@@ -1,11 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import {
-  compileSelector,
-  DNS_LABEL,
-  type LabelSelectorRequirement,
-  type StringMap,
-} from '../kubernetes/label-selector.ts';
+import { compileSelector, type LabelSelectorRequirement, type StringMap } from '../kubernetes/label-selector.ts';
+import { DNS_LABEL } from '../kubernetes/names.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import { DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Path, Problem } from './problem.ts';
 import {
   brokenConstraints,

@@ -11,7 +11,7 @@ import {
   LABEL_VALUE_LENGTH,
   QUALIFIED_NAME,
   QUALIFIED_NAME_LENGTH,
-} from '../kubernetes/label-selector.ts';
+} from '../kubernetes/names.ts';
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { Path, Problem } from './problem.ts';
 

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { isLabelValue, isQualifiedName, type LabelSelector } from '../kubernetes/label-selector.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import type { Path, Problem } from './problem.ts';
 import {
   brokenConstraints,

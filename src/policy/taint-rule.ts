@@ -2,15 +2,11 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { cel } from '../cel/expression.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import {
-  DNS_SUBDOMAIN,
-  DNS_SUBDOMAIN_LENGTH,
-  isQualifiedName,
-  QUALIFIED_NAME_LENGTH,
-} from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN, DNS_SUBDOMAIN_LENGTH, isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, NODE_STATE_TAINT_KEYS, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
+import { OUT_OF_SERVICE_KEY } from '../kubernetes/well-known-taints.ts';
 import type { Path, Problem } from './problem.ts';
 import { checkReadyWhen, partsOfBoot, ReadyWhenSchema } from './ready-when.ts';
 import {
@@ -66,11 +62,8 @@ export function isStartup(ensure: TaintRule['ensure']): boolean {
   return ensure === 'AtRegistration' || ensure === 'UntilReady';
 }
 
-/** An administrator sets this taint, so that Kubernetes deletes the pods of the node by force. Kubernetes does not remove it. */
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
-
 /** The taints that Kubernetes itself sets and removes. */
-const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SERVICE);
+const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SERVICE_KEY);
 
 const PARTS_OF_NO_BOOT = partsOfBoot('Unknown');
 const PARTS_OF_A_BOOT = partsOfBoot('Present');
@@ -94,8 +87,8 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'key',
   },
   {
-    holds: ({ key, ensure }) => ensure === undefined || key !== OUT_OF_SERVICE,
-    cel: `!has(self.ensure) || self.key != '${OUT_OF_SERVICE}'`,
+    holds: ({ key, ensure }) => ensure === undefined || key !== OUT_OF_SERVICE_KEY,
+    cel: `!has(self.ensure) || self.key != '${OUT_OF_SERVICE_KEY}'`,
     message: 'ensure is not allowed for this taint: Kubernetes deletes the pods of a node that carries it by force',
     field: 'ensure',
   },

@@ -29,12 +29,12 @@ export function intolerantPods(
   taints: readonly Taint[],
   except: readonly Taint[] = [],
 ): IntolerantPod[] {
-  const left = new Set(except.map(formatTaint));
+  const excepted = new Set(except.map(formatTaint));
   const counted = taints.filter(
     (taint) =>
       REPELLING_EFFECTS.some((effect) => effect === taint.effect) &&
       !isTransientTaintKey(taint.key) &&
-      !left.has(formatTaint(taint)),
+      !excepted.has(formatTaint(taint)),
   );
   return pods.flatMap(({ name, tolerations }) => {
     const untolerated = counted.filter((taint) => !tolerations.some((toleration) => mayTolerate(toleration, taint)));

@@ -1,6 +1,7 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { compileNodeAffinity } from '../kubernetes/node-affinity.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
+import { NETWORK_UNAVAILABLE_KEY, NOT_READY_KEY, UNSCHEDULABLE_KEY } from '../kubernetes/well-known-taints.ts';
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
 
 /** One of several equal pods, and where it may run. */
@@ -75,7 +76,7 @@ export function sharedNode(
 
 /** Whether the node has the taint that Kubernetes sets for `kubectl cordon`, and `kubectl drain`, which cordons first. */
 export function isCordoned({ taints }: Pick<SpreadNode, 'taints'>): boolean {
-  return taints.some(({ key }) => key === 'node.kubernetes.io/unschedulable');
+  return taints.some(({ key }) => key === UNSCHEDULABLE_KEY);
 }
 
 /**
@@ -104,7 +105,7 @@ export function blockedDrain(
 }
 
 /** The taints of a node that is not Ready, or whose network is not set up. */
-const UNREADY_KEYS: readonly string[] = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/network-unavailable'];
+const UNREADY_KEYS: readonly string[] = [NOT_READY_KEY, NETWORK_UNAVAILABLE_KEY];
 
 /**
  * The nodes that an unscheduled replica waits for: they could take it once they are Ready and have a network. None if a node could take it now,

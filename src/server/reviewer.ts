@@ -12,7 +12,7 @@ import { groupViolations, type Phase } from '../judge/decision.ts';
 import { judgeTooLarge } from '../judge/request/too-large.ts';
 import type { ObjectReference } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
-import { MalformedObjectError } from '../objects/object-meta.ts';
+import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { parseBody, type ReceivedBody, type ReviewSubject } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';

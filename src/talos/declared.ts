@@ -1,6 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
-import { isLabelValue, isQualifiedName } from '../kubernetes/label-selector.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { Path } from '../policy/problem.ts';
 import { checkTaint, type DeclaredTaint, type ReadTaint, readKubeletTaint, readTalosTaint } from './taint-notation.ts';

@@ -1,4 +1,4 @@
-import { isLabelValue, isQualifiedName } from '../kubernetes/label-selector.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 
 /** A taint that a machine configuration declares. */

@@ -1,5 +1,6 @@
 import { type Candidate, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
+import { existsAmong } from '../cel/lists.ts';
 import {
   ENDS_TOO_EARLY,
   HOST_NETWORK,
@@ -12,7 +13,6 @@ import {
   selectsDaemonSet,
   TOLERATIONS,
 } from '../cel-rules/daemon-sets.ts';
-import { existsAmong } from '../cel-rules/taint-changes.ts';
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated, rangesOf } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';

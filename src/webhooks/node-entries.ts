@@ -2,7 +2,13 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { leavablePolicies } from '../cel-rules/ended-startup-taints.ts';
 import { conditionsOf, rulesOf } from '../cel-rules/node-policies.ts';
-import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, COMPARISON_COST, onUpdate, STARTUP_BOOT } from '../cel-rules/node-update.ts';
+import {
+  ADDS_TO_ALLOWED,
+  ALLOWS_ITSELF,
+  ANNOTATION_COMPARISON_COST,
+  onUpdate,
+  STARTUP_BOOT,
+} from '../cel-rules/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
 import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
 import { taintsOf } from '../cel-rules/taints.ts';
@@ -74,7 +80,7 @@ const BOOT_ID: Variable = {
 };
 const OTHER_BOOT: Expression = bind(
   [BOOT_ID, STARTUP_BOOT],
-  all([cel(4)`${BOOT_ID} != ""`, cel(COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
+  all([cel(4)`${BOOT_ID} != ""`, cel(ANNOTATION_COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
 );
 
 /** A node registers that still lacks a required or startup taint. */
@@ -114,19 +120,19 @@ function restoration(
   // For Deny policies that exempt no user, only validation decides.
   const mutating = enforced.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
   const keys = protectedKeys(rulesOf(enforced));
-  const concerns = onUpdate((questions, size) =>
+  const concerns = onUpdate((update, size) =>
     any([
       whenTaintsChange({
         exact: any([
-          questions.byAnyone(mutating),
+          update.removesProtected(mutating),
           // A node's own updates are never patched.
           enforced.some(readsAllowRemoval) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
         ]),
-        corrections: questions.corrections(allPolicies),
+        corrections: update.corrections(allPolicies),
         protectedKeys: keys,
         size,
       }),
-      questions.begins(enforced, size),
+      update.lacksTaintOnSelection(enforced, size),
     ]),
   );
   return entry(concerns, {
@@ -142,10 +148,10 @@ function restoration(
 /** A user whom the policy does not exempt removes a protected taint. */
 function protection(failing: readonly CompiledTaintPolicy[], allPolicies: readonly CompiledTaintPolicy[]): Chosen {
   const keys = protectedKeys(rulesOf(failing));
-  return onUpdate((questions, size) =>
+  return onUpdate((update, size) =>
     whenTaintsChange({
-      exact: questions.unlessExempt(failing),
-      corrections: questions.corrections(allPolicies),
+      exact: update.removesProtectedUnlessExempt(failing),
+      corrections: update.corrections(allPolicies),
       protectedKeys: keys,
       size,
     }),
@@ -170,15 +176,15 @@ function report(
   const audited = policies.filter((policy) => !isEnforced(policy));
   const enforced = policies.filter(isEnforced);
   const keys = protectedKeys(rulesOf(policies));
-  const concerns = onUpdate((questions, size) =>
+  const concerns = onUpdate((update, size) =>
     any([
       whenTaintsChange({
-        exact: any([questions.byAnyone(audited), questions.unlessExempt(enforced)]),
-        corrections: questions.corrections(allPolicies),
+        exact: any([update.removesProtected(audited), update.removesProtectedUnlessExempt(enforced)]),
+        corrections: update.corrections(allPolicies),
         protectedKeys: keys,
         size,
       }),
-      questions.ends(allPolicies, size),
+      update.endsStartupTaint(allPolicies, size),
     ]),
   );
   const updates = onUpdateOf([...new Set([...policies, ...leavablePolicies(allPolicies)])]);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { capabilitiesOf } from '../../src/native/translate.ts';
+import { capabilitiesOf } from '../../src/native/native-capabilities.ts';
 import { createAccessDesk } from './access.ts';
 import { type Assets, binaryPath, findAssets, obstacleTo } from './assets.ts';
 import { type AuditEvent, findAuditEvent, readAuditLog } from './audit-log.ts';

@@ -9,7 +9,7 @@ import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
 import type { StartupRequirement } from '../../judge/startup/startup-requirement.ts';
 import { viewCsiNode } from '../../objects/csi-node-object.ts';
-import { MalformedObjectError } from '../../objects/object-meta.ts';
+import { MalformedObjectError } from '../../objects/object-schema.ts';
 import { daemonSetName, needDaemonSets, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { pathOf } from './explained-object.ts';
 

@@ -6,15 +6,15 @@ import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';
-import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/native-policy.ts';
+import { exportPolicies } from '../../native/export-policies.ts';
 import {
   capabilitiesOf,
   DEFAULT_KUBERNETES,
-  exportPolicies,
   type NativeCapabilities,
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
-} from '../../native/translate.ts';
+} from '../../native/native-capabilities.ts';
+import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/native-policy.ts';
 import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { AUDIT_NOTE } from '../../policy/policy-status.ts';

@@ -4,9 +4,10 @@ import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError, makeDirectory, reasonOf } from '../../files/text-files.ts';
 import { printable } from '../../kubernetes/text.ts';
+import type { ExportedPolicy } from '../../native/export-policies.ts';
+import type { NativeCapabilities } from '../../native/native-capabilities.ts';
+import { purposeOf } from '../../native/native-parts.ts';
 import type { NativeManifest } from '../../native/native-policy.ts';
-import { purposeOf } from '../../native/native-purpose.ts';
-import type { ExportedPolicy, NativeCapabilities } from '../../native/translate.ts';
 import { asComments } from '../output/format.ts';
 
 /** The objects of a policy, and what they do not do. */

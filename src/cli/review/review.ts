@@ -10,7 +10,7 @@ import { toleratorsIn } from '../../files/tolerators.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../../judge/request/pod-authorization.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
-import { MalformedObjectError } from '../../objects/object-meta.ts';
+import { MalformedObjectError } from '../../objects/object-schema.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
 import { formatPath } from '../../policy/problem.ts';
 import { filenameOption, repeatable } from '../options.ts';

@@ -5,7 +5,7 @@ import { readDocuments } from '../../files/documents.ts';
 import { reviewablesOf } from '../../files/reviewables.ts';
 import { InputError, listFiles } from '../../files/text-files.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
-import { MalformedObjectError } from '../../objects/object-meta.ts';
+import { MalformedObjectError } from '../../objects/object-schema.ts';
 import { parseSelector } from '../../policy/selector.ts';
 import { assign } from '../../talos/assignment.ts';
 import { type Declaration, readDeclarations } from '../../talos/declaration.ts';

@@ -1,6 +1,6 @@
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import type { MutatingVersion } from '../../native/native-policy.ts';
-import { MANAGED_LABELS } from '../../objects/object-meta.ts';
+import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';
 import { isOurs } from '../installation/own-names.ts';

@@ -1,7 +1,7 @@
 import { FILES, type StoredFiles } from '../../certs/certificate-files.ts';
 import type { CompleteFiles } from '../../certs/rotation.ts';
 import { readablePrivateKey } from '../../files/private-key.ts';
-import { MANAGED_LABELS } from '../../objects/object-meta.ts';
+import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isConflict, isOutdated } from '../client/api-error.ts';
 import { findObject } from '../client/find-object.ts';

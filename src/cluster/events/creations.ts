@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ObjectReference } from '../../kubernetes/event.ts';
-import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import { createFairMap } from '../../runtime/fair-map.ts';
 import { takeToken, throttle, tokenBucket } from '../../runtime/rate-limit.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
-import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 

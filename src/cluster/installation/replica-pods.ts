@@ -1,6 +1,5 @@
 import { formatLabels } from '../../kubernetes/label-selector.ts';
-import { isFinished, isReady, isTerminating, type PodObject } from '../../objects/pod-object.ts';
-import { viewPodScheduling } from '../../objects/workload-object.ts';
+import { isFinished, isReady, isTerminating, type PodObject, viewPodScheduling } from '../../objects/pod-object.ts';
 import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isNotFound } from '../client/api-error.ts';

@@ -1,6 +1,6 @@
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
-import { conditionOf, isFinished, isTerminating, type PodObject, podOwner } from '../../objects/pod-object.ts';
+import { isFinished, isTerminating, type PodObject, podCondition, podOwner } from '../../objects/pod-object.ts';
 import { type PlacedPod, type Placement, type PodState, placementOf } from '../../scheduling/placement.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { namespacedPath } from '../client/object-path.ts';
@@ -62,6 +62,6 @@ function stateOf(pod: PodObject): PodState {
     return { state: 'failed', why: [`its pod has ${phase}`, reason ?? message].filter(Boolean).join(': ') };
   }
   if (pod.spec?.nodeName) return { state: 'scheduled' };
-  const unbound = conditionOf(pod, 'PodScheduled', 'False');
+  const unbound = podCondition(pod, 'PodScheduled', 'False');
   return { state: 'pending', why: ['its pod is not scheduled', unbound?.message].filter(Boolean).join(': ') };
 }

@@ -1,7 +1,14 @@
 import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
-import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
-import { isFinished, isReady, isTerminating, type PodObject, podOwner } from '../../objects/pod-object.ts';
-import { MIRROR_ANNOTATION, viewPodWrites } from '../../objects/workload-object.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import {
+  isFinished,
+  isReady,
+  isTerminating,
+  MIRROR_ANNOTATION,
+  type PodObject,
+  podOwner,
+  viewPodWrites,
+} from '../../objects/pod-object.ts';
 import type { NodePod } from '../../scheduling/intolerant-pods.ts';
 import { isCniDirectory } from '../../scheduling/node-critical.ts';
 import type { ApiClient } from '../client/api-client.ts';

@@ -4,7 +4,7 @@ import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import { own, type StringMap } from '../../kubernetes/label-selector.ts';
 import { withinBudget } from '../../kubernetes/text.ts';
-import { MalformedObjectError } from '../../objects/object-meta.ts';
+import { MalformedObjectError } from '../../objects/object-schema.ts';
 
 // The leader keeps a part of each Node and DaemonSet, and their authors decide how large that part is: etcd accepts an object with 150,000 labels.
 

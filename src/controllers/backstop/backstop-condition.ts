@@ -4,7 +4,7 @@ import { howToGrant, missingRightText } from '../../cluster/rights/rights.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
-import { MANAGED_LABELS } from '../../objects/object-meta.ts';
+import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { NativeState } from '../../policy/status-conditions.ts';
 

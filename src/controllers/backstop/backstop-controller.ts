@@ -12,7 +12,7 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies/policy-object.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translate as translatePolicy } from '../../native/translate.ts';
-import { MANAGED_LABELS } from '../../objects/object-meta.ts';
+import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeState, reported } from '../../policy/status-conditions.ts';

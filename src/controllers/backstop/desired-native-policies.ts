@@ -3,7 +3,7 @@ import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
-import { MANAGED_LABELS } from '../../objects/object-meta.ts';
+import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 

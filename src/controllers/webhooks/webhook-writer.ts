@@ -13,7 +13,7 @@ import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { callOverService } from '../../cluster/installation/service-endpoint.ts';
 import { PHASES } from '../../judge/decision.ts';
-import { MANAGED_LABELS } from '../../objects/object-meta.ts';
+import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
 import {

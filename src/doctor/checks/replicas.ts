@@ -1,5 +1,6 @@
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { NETWORK_UNAVAILABLE_KEY } from '../../kubernetes/well-known-taints.ts';
 import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-spread.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
@@ -71,7 +72,6 @@ export function checkReplicas(
 
 /** The kubelet's reason for a node without a CNI (`NetworkReady` of the container runtime). */
 const NO_CNI = 'NetworkPluginNotReady';
-const NETWORK_UNAVAILABLE = 'node.kubernetes.io/network-unavailable';
 
 /** What the nodes lack that an unscheduled pod waits for. Undefined if they are not the reason. */
 function whatNodesLack(
@@ -81,7 +81,7 @@ function whatNodesLack(
   if (pod?.cannotStart !== 'unscheduled' || !nodes.ok) return undefined;
   const awaited = awaitedNodes(pod, nodes.value);
   const isWithoutCni = ({ notReady = '' }: DoctorNode) => notReady.includes(NO_CNI);
-  const isInSetUp = ({ taints }: DoctorNode) => taints.some(({ key }) => key === NETWORK_UNAVAILABLE);
+  const isInSetUp = ({ taints }: DoctorNode) => taints.some(({ key }) => key === NETWORK_UNAVAILABLE_KEY);
   const named = (some: readonly DoctorNode[]) =>
     `${atMost(
       MAX_NAMED,
@@ -100,8 +100,8 @@ function whatNodesLack(
   const inSetUp = awaited.filter(isInSetUp);
   if (inSetUp.length > 0) {
     return {
-      evidence: `${named(inSetUp)} for ${inSetUp.length === 1 ? 'its' : 'their'} network: taint ${NETWORK_UNAVAILABLE}`,
-      remedy: `the CNI, or the route controller of the cloud, removes the taint: see its log. If it waits for taintkeeper, use the chart's preset host-network.yaml, which tolerates ${NETWORK_UNAVAILABLE}:NoSchedule`,
+      evidence: `${named(inSetUp)} for ${inSetUp.length === 1 ? 'its' : 'their'} network: taint ${NETWORK_UNAVAILABLE_KEY}`,
+      remedy: `the CNI, or the route controller of the cloud, removes the taint: see its log. If it waits for taintkeeper, use the chart's preset host-network.yaml, which tolerates ${NETWORK_UNAVAILABLE_KEY}:NoSchedule`,
     };
   }
   const [other] = awaited;

@@ -1,5 +1,5 @@
 import { OWN_SECRET } from '../../cluster/installation/own-names.ts';
-import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { isReady, type PodObject } from '../../objects/pod-object.ts';
 import { argument } from './serve-arguments.ts';
 

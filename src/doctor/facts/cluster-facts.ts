@@ -12,7 +12,7 @@ import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import { NODE_METADATA_POLICY } from '../../native/node-metadata.ts';
 import type { NodePool } from '../../node-pools/node-pool.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
-import { MIRROR_ANNOTATION } from '../../objects/workload-object.ts';
+import { MIRROR_ANNOTATION } from '../../objects/pod-object.ts';
 import type { Policy, PolicyKind } from '../../policy/policy.ts';
 import { type ApiServer, askApiServers } from './api-servers.ts';
 import { type DoctorNode, viewDoctorNode } from './doctor-node.ts';

@@ -1,5 +1,5 @@
 import { type EndpointSlice, isReadyEndpoint, podOf } from '../../cluster/installation/endpoint-slices.ts';
-import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import type { ServiceFacts, ServiceObject } from './service-facts.ts';

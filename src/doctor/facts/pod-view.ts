@@ -1,6 +1,6 @@
 import { viewReplica } from '../../cluster/installation/replica-pods.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
-import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../../objects/pod-object.ts';
+import { isFinished, isReady, isTerminating, type PodObject, podCondition } from '../../objects/pod-object.ts';
 import type { PlacedReplica } from '../../scheduling/replica-spread.ts';
 
 /** A replica's pod. */
@@ -73,13 +73,13 @@ export function countRejected(pods: readonly PodObject[]): ReadonlyMap<string, n
 function startFailureOf(pod: PodObject): StartFailure | undefined {
   const reasons = (pod.status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.reason ?? '');
   const [failure] = reasons.flatMap((reason) => START_FAILURES[reason] ?? []);
-  return failure ?? (conditionOf(pod, 'PodScheduled', 'False') ? 'unscheduled' : undefined);
+  return failure ?? (podCondition(pod, 'PodScheduled', 'False') ? 'unscheduled' : undefined);
 }
 
 function problemOf(pod: PodObject): string {
   const states = pod.status?.containerStatuses ?? [];
   const reason = states.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
-  const unscheduled = conditionOf(pod, 'PodScheduled', 'False');
+  const unscheduled = podCondition(pod, 'PodScheduled', 'False');
   const restarts = Math.max(0, ...states.map(({ restartCount = 0 }) => restartCount));
   return [reason ?? unscheduled?.message ?? '', restarts > 0 ? `restarted ${restarts} times` : '']
     .filter(Boolean)

@@ -1,5 +1,6 @@
 import { identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
+import { UNINITIALIZED_KEY } from '../../kubernetes/well-known-taints.ts';
 import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { compiledCoverage, type SchedulingNode } from '../../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle } from '../../scheduling/obstacle.ts';
@@ -14,12 +15,9 @@ export interface DaemonSetsOnNode {
   readonly leftOut: readonly { readonly daemonSet: ReadyDaemonSet; readonly why: string }[];
 }
 
-/** The taint of a node that the cloud provider has not initialized: labels are missing, by which DaemonSets select the node. */
-const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized';
-
 /** Whether it is not known yet which DaemonSets run on the node. */
 export function isUninitialized({ taints }: Pick<SchedulingNode, 'taints'>): boolean {
-  return taints.some(({ key }) => key === UNINITIALIZED);
+  return taints.some(({ key }) => key === UNINITIALIZED_KEY);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { UNREGISTERED_KEY } from '../../kubernetes/well-known-taints.ts';
 import {
   daemonSetName,
   mayWaitFor,
@@ -33,12 +34,6 @@ export interface KnownDaemonSets {
   unreadable(): Iterable<ReadyDaemonSet>;
 }
 
-/**
- * Until Karpenter has registered a node, it carries this taint. In the update that removes it, Karpenter adds `startupTaints` again
- * (pkg/controllers/nodeclaim/lifecycle/registration.go), also those that were removed before.
- */
-const UNREGISTERED = 'karpenter.sh/unregistered';
-
 /** `daemonSets` and `allDaemonSets` are one, because both may name the same DaemonSet. */
 type JudgedPart = Exclude<keyof ReadyParts, 'allDaemonSets'>;
 
@@ -52,7 +47,7 @@ export function startupBlockers(
   sources: StartupSources,
   startup: StartupTaints,
 ): Blocker[] {
-  if (node.taints.some(({ key }) => key === UNREGISTERED)) {
+  if (node.taints.some(({ key }) => key === UNREGISTERED_KEY)) {
     return [unmet('Karpenter: it has not registered the node')];
   }
   const blockers: Readonly<Record<JudgedPart, readonly Blocker[]>> = {

@@ -1,4 +1,5 @@
 import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { NOT_READY_KEY } from '../../kubernetes/well-known-taints.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
@@ -26,7 +27,7 @@ import type { WaitingTaint } from './waiting-taint.ts';
 export const REGISTRATION_MS = 600_000;
 
 /** The taint of the node lifecycle controller on a node that is not Ready. */
-const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const NOT_READY: Taint = { key: NOT_READY_KEY, effect: 'NoSchedule' };
 
 /** A startup taint that the leader has seen on a node, by a policy. */
 export interface AwaitedTaint {

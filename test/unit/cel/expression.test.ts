@@ -5,6 +5,7 @@ import {
   bind,
   cel,
   choose,
+  concatenated,
   FALSE,
   literal,
   not,
@@ -162,4 +163,11 @@ describe('an expression that is longer than anyone reads', () => {
   ])('makes no budget big enough for what it is a part of: %s', (_what, { cost }) => {
     expect(cost(32)).toBe(Number.POSITIVE_INFINITY);
   });
+});
+
+it('concatenated joins expressions and literals, and adds what joining them costs', () => {
+  const text = concatenated(['"node "', cel((size) => size)`${reference('name')}`], (size) => 100 * size);
+  expect(text.text).toBe('"node " +\nname');
+  expect([...text.uses]).toEqual(['name']);
+  expect(text.cost(3)).toBe(303);
 });

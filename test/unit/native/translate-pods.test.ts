@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exportPolicies, translate } from '../../../src/native/translate.ts';
+import { exportPolicies } from '../../../src/native/export-policies.ts';
+import { translate } from '../../../src/native/translate.ts';
 import { parsePolicy, type TolerationRestriction } from '../../../src/policy/policy.ts';
 import { MAX_RESTRICTED_TAINTS, type TolerationRestrictionSpec } from '../../../src/policy/toleration-restriction.ts';
 import { manifest } from '../policy/policies.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createCachedObjects } from '../../../../src/cluster/watch/cached-objects.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { isNews } from '../../../../src/controllers/cluster-watches.ts';
-import { MalformedObjectError } from '../../../../src/objects/object-meta.ts';
+import { MalformedObjectError } from '../../../../src/objects/object-schema.ts';
 
 describe('of a Node', () => {
   const metadata = {

@@ -6,7 +6,7 @@ import {
   projectNode,
 } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { parseAllowedRemovals } from '../../../../src/judge/allow-removal.ts';
-import { MalformedObjectError } from '../../../../src/objects/object-meta.ts';
+import { MalformedObjectError } from '../../../../src/objects/object-schema.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
 
 const MAX_LABELS = 1_000;

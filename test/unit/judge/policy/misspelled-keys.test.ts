@@ -91,6 +91,28 @@ describe('a key that no node has', () => {
   });
 });
 
+it.each([
+  { one: 'Dedicated', other: 'dedi-cated', is: true },
+  { one: 'dedicated', other: 'dedicatd', is: true },
+  { one: 'dedicated', other: 'dedicatedd', is: true },
+  { one: 'dedicated', other: 'deidcated', is: true },
+  { one: 'dedicated', other: 'dedicatde', is: true },
+  { one: 'Dedi-cated_2.x', other: 'dedicated2x', is: true },
+  { one: 'pool-a', other: 'pool-b', is: false },
+  { one: 'pool', other: 'pool1', is: false },
+  { one: 'dedicated', other: 'dexcatedx', is: false },
+  { one: 'abcd', other: 'axcde', is: false },
+  { one: 'abcd', other: 'abdx', is: false },
+  { one: 'abcd', other: 'acxd', is: false },
+  { one: 'abcd', other: 'acbx', is: false },
+  { one: 'abcd', other: 'axbd', is: false },
+  { one: 'abcd', other: 'acbdef', is: false },
+  { one: 'ab', other: 'abcde', is: false },
+])('one of $one and $other looks like a misspelling of the other: $is', ({ one, other, is }) => {
+  const meant = (key: string, known: string) => keysOf([node({}, known)] as never).taints.meantBy(key);
+  expect([meant(one, other), meant(other, one)]).toEqual(is ? [other, one] : [undefined, undefined]);
+});
+
 describe('a policy that has no effect at present has a note', () => {
   it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
     [

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { StringMapSchema } from '../../../src/objects/object-meta.ts';
+import { StringMapSchema } from '../../../src/objects/object-schema.ts';
 
 const check = Compile(StringMapSchema);
 

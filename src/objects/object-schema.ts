@@ -1,13 +1,9 @@
 import type { Static, TProperties, TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Operation } from '../kubernetes/json-patch.ts';
-import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';
-
-/** On every object that taintkeeper creates, but not in the output of `taintkeeper export`. */
-export const MANAGED_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
 
 /** The object of a request does not match its resource. */
 export class MalformedObjectError extends Error {
@@ -24,34 +20,12 @@ export class MalformedObjectError extends Error {
   }
 }
 
-/** More changes of one list are one operation, because a removal at its beginning moves all later items. */
-const MAX_OPERATIONS = 256;
-
-/**
- * The operations of a JSON patch (RFC 6902) that change the list at `path`, which may be absent or null, into another one. Items that are the same
- * objects stay. Others are replaced or added whole, so a path never contains a name that a requester chose, such as `__proto__`, and the depth of an
- * item has no effect.
- */
-export function listPatch(
-  path: string,
-  before: readonly unknown[] | null | undefined,
-  after: readonly unknown[],
-): Operation[] {
-  if (!before) return [{ op: before === null ? 'replace' : 'add', path, value: after }];
-  const changes = after.flatMap((value, index): Operation[] =>
-    value === before[index] ? [] : [{ op: index < before.length ? 'replace' : 'add', path: `${path}/${index}`, value }],
-  );
-  if (changes.length + Math.max(0, before.length - after.length) > MAX_OPERATIONS) {
-    return [{ op: 'replace', path, value: after }];
-  }
-  return [
-    ...changes,
-    ...before.slice(after.length).map((): Operation => ({ op: 'remove', path: `${path}/${after.length}` })),
-  ];
-}
-
 /**
  * Reads parsed JSON as what the schema describes. `path` is its place in the review. The check is compiled on demand, which takes milliseconds.
+ *
+ * Files are checked this way, and so are requests: mutation runs before the API server validates an object. An error then names the field. What is only
+ * read from the API server, such as CSINodes, NodePools and most fields of Pods, is cast to a type: the API server has validated it, and a check of
+ * thousands of objects takes time.
  * @throws MalformedObjectError
  */
 export function reader<Schema extends TSchema>(schema: Schema): (value: unknown, path: Path) => Static<Schema> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { capabilitiesOf, DEFAULT_KUBERNETES, parseMinor } from '../../../src/native/translate.ts';
+import { capabilitiesOf, DEFAULT_KUBERNETES, parseMinor } from '../../../src/native/native-capabilities.ts';
 import { lockedVersion } from '../../control-plane/go-modules.ts';
 import { KUBERNETES } from '../../control-plane/kubernetes.ts';
 

@@ -1,8 +1,8 @@
 import type { Policy } from '../policy/policy.ts';
 import type { NativeManifest } from './native-policy.ts';
 
-/** By the part of the name after the policy's. */
-const PURPOSES: Readonly<Record<string, string>> = {
+/** What the objects of a policy are for, by the part of the name after the policy's. */
+const PURPOSES = {
   protect: 'refuses updates of nodes that remove a protected taint',
   report: 'reports updates of nodes that remove a protected taint',
   restore: 'restores taints that an update of a node removes',
@@ -14,22 +14,30 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'report-tolerations': 'reports DaemonSets that lack tolerations',
   'authorize-pods': 'asks who may tolerate, when a pod is created',
   'warn-workloads': 'warns users who write a template of pods that may not',
-};
+} as const;
+
+/** One of the objects of a policy. */
+export type NativePart = keyof typeof PURPOSES;
+
+/** The name of that object of the policy with this name, as for the webhooks: `POLICY.protect.taintkeeper.dev`. */
+export function nativeName(policy: string, part: NativePart): string {
+  return `${policy}.${part}.taintkeeper.dev`;
+}
 
 /** The purpose of a mutation that restores nothing. */
 const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotation of the node';
 
 /**
  * The purpose of an object, in words.
- * @param source the policy that it is made from
+ * @param source the policy that it is made from, with the name that {@link nativeName} gives
  */
 export function purposeOf(source: Policy, { kind, metadata: { name } }: NativeManifest): string {
   if (kind.endsWith('Binding')) return 'puts the policy above in force';
-  const [part = ''] = name
+  const part = name
     .replace(/\.taintkeeper\.dev(\.static\.k8s\.io)?$/, '')
     .split('.')
-    .slice(-1);
+    .at(-1) as NativePart;
   // Only a policy in mode Restore restores. In other modes, the mutation removes used entries of the annotation.
   if (part === 'restore' && !(source.kind === 'TaintPolicy' && source.spec.mode === 'Restore')) return TIDIES;
-  return PURPOSES[part] ?? part;
+  return PURPOSES[part];
 }
