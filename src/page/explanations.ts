@@ -46,7 +46,7 @@ const MAX_AT_ONCE = 4;
 const MAX_ROWS = 100;
 const MAX_NODES = 3;
 
-type Sources = Pick<PageSources, 'audit' | 'cluster' | 'objects'>;
+type Sources = Pick<PageSources, 'audit' | 'cluster' | 'objects' | 'now'>;
 
 /**
  * @returns the explanation of `node/NAME` or `daemonset/NAMESPACE/NAME`. Requests for the same object at the same time share one
@@ -90,7 +90,8 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   };
   const notes = clusterState ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
-  return shown(formatNode(explainNode(object, name, { ...facts, now: Date.now() }, leader)));
+  const now = sources.now();
+  return shown(formatNode(explainNode(object, name, { ...facts, now: now.getTime() }, leader)), now);
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
@@ -103,6 +104,7 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
   const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy', 'TaintPolicy'], notes);
   return shown(
     formatDaemonSet(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: clusterState.nodes() })),
+    sources.now(),
   );
 }
 
@@ -135,8 +137,8 @@ async function readOrNotFound(object: Promise<unknown>, otherwise: string): Prom
 }
 
 /** Limits what is shown in large clusters. */
-function shown({ sections, next }: FormattedExplanation): ShownExplanation {
-  return { at: new Date().toISOString(), sections: sections.map(shownSection), next };
+function shown({ sections, next }: FormattedExplanation, at: Date): ShownExplanation {
+  return { at: at.toISOString(), sections: sections.map(shownSection), next };
 }
 
 function shownSection(section: Section): ShownSection {

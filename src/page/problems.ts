@@ -14,16 +14,10 @@ const MAX_NAMED = 3;
 /**
  * All problems, the worst first.
  * @param refusals of the last hour
- * @param now milliseconds since the epoch
  */
-export function pageProblems(
-  state: Registered,
-  led: Led | undefined,
-  refusals: readonly Refusals[],
-  now: number,
-): PageProblem[] {
+export function pageProblems(state: Registered, led: Led | undefined, refusals: readonly Refusals[]): PageProblem[] {
   const problems = [
-    ...installationProblems(state, now),
+    ...installationProblems(state),
     ...refusalProblems(refusals, state.mode),
     ...policyProblems(state, led),
     ...(led ? [...nodeProblems(led.nodes), ...coverageProblems(led, state.audit)] : []),

@@ -14,6 +14,11 @@ import type { Led, Registered } from './unranked-problem.ts';
 
 /** Sources of what the page shows. They are read when there are clients. */
 export interface PageSources {
+  /**
+   * The time by the API server's clock, which is that of conditions and of the certificate's client. Without a cluster, the local time. All
+   * times on the page are by this clock.
+   */
+  readonly now: () => Date;
   readonly replica: string;
   readonly mode: PageState['mode'];
   readonly audit: boolean;
@@ -101,11 +106,11 @@ export function createStateFeed(
       webhooks: sources.webhooks(),
       policies: sources.policies(),
     } satisfies Registered;
-    const now = Date.now();
-    const problems = pageProblems(rest, led, refusals(now), now);
+    const now = sources.now();
+    const problems = pageProblems(rest, led, refusals(now.getTime()));
     const text = `${JSON.stringify({ ...rest, problems }).slice(0, -1)}${led?.text ?? ''}`;
     const etag = etagOf(text);
-    if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(new Date())}}` };
+    if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(now)}}` };
     computedAt = performance.now();
     return latest;
   }

@@ -77,6 +77,8 @@ export interface Leader {
 export interface CertificateState {
   /** ISO 8601, as all times here. */
   readonly notAfter: string;
+  /** Whole days until then. Negative: it has expired. */
+  readonly daysLeft: number;
   /** It should have been renewed by now. */
   readonly expiresSoon: boolean;
 }

@@ -93,15 +93,16 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     ...(present.drained === undefined ? [] : [drainCheck(present.drained)]),
     stoppingCheck(present.stopping),
   ];
-  const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
+  const decisions = options.page ? createDecisionLog({ replica: identity, now: client.now }) : undefined;
   const page = decisions
     ? await openPage(decisions, {
+        now: client.now,
         replica: identity,
         mode: 'cluster',
         audit,
         leader: () => leaderOf(present.election),
         checks,
-        certificate: () => present.certificates && certificateState(present.certificates),
+        certificate: () => present.certificates && certificateState(present.certificates, client.now()),
         webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
         policies: () => clusterPolicyStates(policies.objects(), audit),
         cluster: () =>

@@ -87,12 +87,13 @@ export async function startFilesApp(options: FilesAppOptions): Promise<RunningAp
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
   const page = decisions
     ? await openPage(decisions, {
+        now: () => new Date(),
         replica: hostname(),
         mode: 'standalone',
         audit: options.audit,
         leader: () => ({ isThis: true }),
         checks,
-        certificate: () => certificateState(certificates),
+        certificate: () => certificateState(certificates, new Date()),
         webhooks: () => [],
         policies: () => filedPolicyStates(store.inForce(), options.audit),
         cluster: () => undefined,

@@ -46,6 +46,7 @@ export function samplePage({
   const daemonSets = sampleDaemonSets(daemonSetCount, fault === 'several' || fault === 'cni' ? fault : 'none');
   const { policies, compiled, objects } = samplePolicies(nodes, daemonSets, { broken, audit });
   const sources: PageSources = {
+    now: () => new Date(),
     replica: REPLICA,
     mode: 'cluster',
     audit,
@@ -110,7 +111,7 @@ function objectAt(
   return { metadata: { ...metadata, namespace, name, labels }, spec };
 }
 
-const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z', expiresSoon: false };
+const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z', daysLeft: 63, expiresSoon: false };
 
 /** What the startup taints of nodes wait for. */
 const WAITING: Readonly<Record<string, string>> = {

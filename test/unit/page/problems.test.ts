@@ -21,7 +21,7 @@ const POLICY: Registered['policies'][number] = {
   conditions: [],
   spec: '',
 };
-const CERTIFICATE = { notAfter: after(60), expiresSoon: false };
+const CERTIFICATE = { notAfter: after(60), daysLeft: 60, expiresSoon: false };
 const HEALTHY: Registered = {
   version: '1.0.0',
   replica: 'a',
@@ -86,7 +86,7 @@ const DENIED: Refusals = {
 };
 
 const problemsOf = (change: Partial<Registered> = {}, led: Led | undefined = LED, refusals: readonly Refusals[] = []) =>
-  pageProblems({ ...HEALTHY, ...change }, led, refusals, NOW);
+  pageProblems({ ...HEALTHY, ...change }, led, refusals);
 const told = (...args: Parameters<typeof problemsOf>) =>
   problemsOf(...args).map(({ level, place, text }) => `${level} ${place?.tab ?? '-'} ${text}`);
 
@@ -160,12 +160,12 @@ it.each<{ why: string; change: Partial<Registered>; found: string[] }>([
   },
   {
     why: 'a certificate near its end, of which the check does not say so yet',
-    change: { certificate: { notAfter: after(13.5), expiresSoon: true } },
+    change: { certificate: { notAfter: after(13.5), daysLeft: 13, expiresSoon: true } },
     found: ['attention - The serving certificate expires in 13 days'],
   },
   {
     why: 'one that has expired',
-    change: { certificate: { notAfter: after(-1), expiresSoon: true } },
+    change: { certificate: { notAfter: after(-1), daysLeft: -1, expiresSoon: true } },
     found: ['failed - The serving certificate has expired'],
   },
   {
@@ -192,7 +192,7 @@ it('tells of a TaintPolicy by its status where the nodes are not known', () => {
     leader: { isThis: false, name: 'b' },
     policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'] }],
   };
-  expect(pageProblems({ ...HEALTHY, ...change }, undefined, [], NOW).map(({ text }) => text)).toEqual([
+  expect(pageProblems({ ...HEALTHY, ...change }, undefined, []).map(({ text }) => text)).toEqual([
     'TaintPolicy gpu-pool: taints are missing on 2 of 3 nodes',
   ]);
   expect(told(change)).toEqual([]);
@@ -475,9 +475,7 @@ it('leads from a denied component to its decisions, and to the nodes only where 
       },
     },
   ]);
-  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals, NOW)[0]?.names).toEqual([
-    { text: 'n1' },
-  ]);
+  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals)[0]?.names).toEqual([{ text: 'n1' }]);
 });
 
 it('has few problems of forged reviews, after what the leader has seen, and leaves room for the components of another origin', () => {

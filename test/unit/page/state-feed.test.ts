@@ -1,6 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { ClusterState } from '../../../src/controllers/cluster-state.ts';
+import { certificateState } from '../../../src/page/registered-states.ts';
 import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
 import { policySet } from '../policy/policies.ts';
@@ -26,6 +30,24 @@ it('says what the sources say, and nothing of nodes where they are not known', a
     problems: [expect.objectContaining({ text: 'There are no policies: nothing is protected' })],
   });
   expect(Date.parse(at)).toBeGreaterThanOrEqual(before);
+});
+
+it('uses the clock of its sources, also for the certificate, whatever the clock of the machine says', async () => {
+  const now = new Date('2026-03-14T12:00:00Z');
+  const { cert } = await issueServing(await issueCa(now), ['taintkeeper.svc'], now);
+  const certificates = { current: () => ({ certificate: new X509Certificate(cert) }) as ServableCertificates };
+  vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() + 91 * 86_400_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: number[] = [];
+  const refusals = (at: number) => {
+    asked.push(at);
+    return [];
+  };
+  const sources = pageSources({ now: () => now, certificate: () => certificateState(certificates, now) });
+  const state = await stateOf(createStateFeed(sources, { ...AT_ONCE, refusals }));
+  expect(JSON.stringify(state.problems)).not.toContain('certificate');
+  expect(state.at).toBe(now.toISOString());
+  expect(asked).toEqual([now.getTime()]);
 });
 
 it('keeps the entity tag until something has changed, whatever the time', async () => {
