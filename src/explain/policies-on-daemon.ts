@@ -1,4 +1,5 @@
-import { passesBy, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { isTransientFor, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -57,7 +58,7 @@ export interface PoliciesOnDaemon {
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
   readonly places: readonly NodeGroupOutcome[];
-  /** The lasting taints that keep pods off nodes, where nothing else does. */
+  /** The permanent taints that keep pods off nodes, where nothing else does. */
   readonly gaps: readonly Taint[];
   /** The transient taints that keep pods off nodes, where nothing else does. */
   readonly waiting: readonly Taint[];
@@ -194,16 +195,9 @@ function placesFor(
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : obstacles.map(summarizeObstacle);
-    const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
-    const lasting = taints.filter((taint) => !passesBy(daemonSet, node, taint, startup));
-    const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
-    return {
-      node,
-      why,
-      passing,
-      waiting: passing ? taints : [],
-      gaps: obstacles.length === taints.length ? lasting : [],
-    };
+    const alone = taintsAlone(coverage, (taint) => isTransientFor(daemonSet, node, taint, startup));
+    const passing = alone?.permanent.length === 0;
+    return { node, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
   });
   const groups = Map.groupBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
   return {

@@ -11,7 +11,7 @@ import { assessCondition } from '../policy/status-conditions.ts';
 export interface FormattedExplanation {
   readonly sections: readonly Section[];
   readonly next: Step;
-  /** Whether nothing is missing, and no lasting taint keeps pods off. */
+  /** Whether nothing is missing, and no permanent taint keeps pods off. */
   readonly isWell: boolean;
 }
 

@@ -1,9 +1,10 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/watch/cluster-objects.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
-import { type NodeGroup as Alike, type Passes, startGrouping } from '../coverage/node-groups.ts';
+import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
-import { passesBy, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { isTransientFor, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { type IsTransient, taintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -102,8 +103,12 @@ function rowOf(
   const coverageOn = compileCoverage(daemonSet);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const coverage = coverageOn(node);
-    const passes: Passes = (taint) => passesBy(daemonSet, node, taint, startup);
-    return indexOf({ ...answerOf(coverage, passes), reasons: reasonsOf(coverage), ...keysOf(coverage, passes) });
+    const isTransient: IsTransient = (taint) => isTransientFor(daemonSet, node, taint, startup);
+    return indexOf({
+      ...answerOf(coverage, isTransient),
+      reasons: reasonsOf(coverage),
+      ...keysOf(coverage, isTransient),
+    });
   });
   return {
     namespace,
@@ -139,18 +144,17 @@ type Group = Alike<ClusterNode, Answer>;
 // One of each, because there may be millions of answers.
 const RUNS: Answer = { kind: 'runs' };
 const ELSEWHERE: Answer = { kind: 'elsewhere' };
-const LASTING = { stays: { kind: 'stays' }, tainted: { kind: 'tainted' } } as const satisfies Record<string, Answer>;
-const PASSING = {
+const PERMANENT = { stays: { kind: 'stays' }, tainted: { kind: 'tainted' } } as const satisfies Record<string, Answer>;
+const TRANSIENT = {
   stays: { kind: 'stays', passing: true },
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf(coverage: Coverage, passes: Passes): Answer {
+function answerOf(coverage: Coverage, isTransient: IsTransient): Answer {
   if (coverage.runs) return RUNS;
-  const { obstacles, staysIfThere } = coverage;
-  if (!obstacles.every(({ kind }) => kind === 'taint')) return ELSEWHERE;
-  const allPass = obstacles.every((obstacle) => obstacle.kind === 'taint' && passes(obstacle.taint));
-  return (allPass ? PASSING : LASTING)[staysIfThere ? 'stays' : 'tainted'];
+  const alone = taintsAlone(coverage, isTransient);
+  if (!alone) return ELSEWHERE;
+  return (alone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
 }
 
 function reasonsOf(coverage: Coverage): readonly string[] {
@@ -158,11 +162,8 @@ function reasonsOf(coverage: Coverage): readonly string[] {
 }
 
 /** The keys that a toleration would need. */
-function keysOf(coverage: Coverage, passes: Passes): Pick<CoverageAnswer, 'keys'> {
-  if (coverage.runs || answerOf(coverage, passes) === ELSEWHERE) return {};
-  const keys = coverage.obstacles.flatMap((obstacle) =>
-    obstacle.kind === 'taint' && !passes(obstacle.taint) ? [obstacle.taint.key] : [],
-  );
+function keysOf(coverage: Coverage, isTransient: IsTransient): Pick<CoverageAnswer, 'keys'> {
+  const keys = (taintsAlone(coverage, isTransient)?.permanent ?? []).map(({ key }) => key);
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }
 

@@ -217,7 +217,7 @@ export interface CoverageRow {
   readonly cells: readonly number[];
   /** On how many nodes it should run, as taintkeeper computes it. */
   readonly runs: number;
-  /** On how many nodes only lasting taints keep it off. */
+  /** On how many nodes only permanent taints keep it off. */
   readonly keptOff: number;
   /** True if it opts out by annotation: then its gaps are intended. */
   readonly optsOut?: true;
@@ -248,7 +248,7 @@ export interface CoverageAnswer {
   readonly passing?: true;
   /** Empty for `runs`. */
   readonly reasons: readonly string[];
-  /** For `tainted` and `stays`: the keys of the lasting taints that keep it off. */
+  /** For `tainted` and `stays`: the keys of the permanent taints that keep it off. */
   readonly keys?: readonly string[];
 }
 
