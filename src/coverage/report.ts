@@ -4,7 +4,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
-import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
+import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps, type LeftGap } from './gap-policies.ts';
 import { findGaps } from './gaps.ts';
@@ -249,25 +249,4 @@ function namesOf(nodes: readonly SchedulingNode[]): string[] {
 export function groupId(index: number): string {
   const letter = String.fromCharCode('A'.charCodeAt(0) + (index % 26));
   return index < 26 ? letter : `${groupId(Math.floor(index / 26) - 1)}${letter}`;
-}
-
-/** The pods of a DaemonSet on virtual nodes, which stay Pending. */
-interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {
-  readonly nodes: readonly string[];
-  /** The change that excludes these nodes. */
-  readonly change: string;
-}
-
-/** The DaemonSets that get pods on virtual nodes: for each DaemonSet and each label of virtual nodes. */
-export function podsOnVirtualNodes({ daemonSets, nodeGroups }: CoverageReport): VirtualNodePods[] {
-  const byLabel = [...Map.groupBy(nodeGroups, ({ virtual }) => virtual)];
-  return daemonSets.flatMap(({ namespace, name, cells }) => {
-    const running = new Set(cells.filter(({ runs }) => runs).map(({ group }) => group));
-    return byLabel.flatMap(([virtual, groups]) => {
-      const nodes = groups.filter(({ id }) => running.has(id)).flatMap(({ nodes }) => nodes);
-      if (virtual === undefined || nodes.length === 0) return [];
-      const [key = '', value = ''] = virtual.split('=');
-      return [{ namespace, name, nodes, change: excludingVirtualNodes([key, value]) }];
-    });
-  });
 }
