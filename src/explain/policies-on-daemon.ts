@@ -68,8 +68,8 @@ export interface PoliciesOnDaemon {
 export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
-  /** The gaps that remain with the tolerations that policies of any mode ask for. */
-  readonly unasked: readonly Taint[];
+  /** The gaps that remain with the tolerations that policies of any mode require. */
+  readonly notRequired: readonly Taint[];
 }
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
@@ -90,8 +90,9 @@ export function policiesOnDaemonSet(
   { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemonSet {
   const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
-  const asking = askingFor(daemonSet, compiled);
-  const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+  const required = requiringFor(daemonSet, compiled).flatMap(({ tolerations }) =>
+    tolerations.map(({ value }) => value),
+  );
   return {
     audit,
     optsOut: optsOut(daemonSet),
@@ -102,7 +103,7 @@ export function policiesOnDaemonSet(
     places,
     gaps,
     waiting,
-    unasked: gaps.filter((taint) => !asked.some((toleration) => tolerates(toleration, taint))),
+    notRequired: gaps.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
   };
 }
 
@@ -156,9 +157,9 @@ function tolerationsOn(
   carried: readonly Toleration[],
   compiled: PolicySet,
 ): TolerationOnDaemon[] {
-  const asking = askingFor(daemonSet, compiled);
+  const requiring = requiringFor(daemonSet, compiled);
   const found = carried.map((toleration): TolerationOnDaemon => {
-    const by = asking.flatMap(({ name, mode, tolerations }) =>
+    const by = requiring.flatMap(({ name, mode, tolerations }) =>
       tolerations
         .filter(({ value }) => equalToleration(value, toleration))
         .map(({ field }) => ({ policy: name, mode, field })),
@@ -176,7 +177,8 @@ function tolerationsOn(
   return [...found, ...missing];
 }
 
-function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: PolicySet) {
+/** The TolerationPolicies that require tolerations of the DaemonSet. */
+function requiringFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: PolicySet) {
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 

@@ -1,6 +1,6 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
 import { explainDaemonSet, formatDaemonSet } from '../explain/explain-daemon-set.ts';
-import { explainNode, formatNode, type LeaderOnNode } from '../explain/explain-node.ts';
+import { explainNode, formatNode, type LeaderOnNode, type NodeFacts } from '../explain/explain-node.ts';
 import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ClusterObjects, PageSources } from './state-feed.ts';
@@ -86,12 +86,16 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const clusterState = syncedState(sources);
   const leader: LeaderOnNode | undefined = clusterState && {
     isInConflict: (taint) => clusterState.isInConflict(name, taint),
-    startup: clusterState.startupOn(name),
   };
+  const startup = clusterState?.startupOn(name);
   const notes = clusterState ? [] : [NOT_LEADING];
-  const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
   const now = sources.now();
-  return shown(formatNode(explainNode(object, name, { ...facts, now: now.getTime() }, leader)), now);
+  const facts: NodeFacts = {
+    ...factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]),
+    now: now.getTime(),
+    ...(startup === undefined ? {} : { startup }),
+  };
+  return shown(formatNode(explainNode(object, name, facts, leader)), now);
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
