@@ -24,6 +24,28 @@ import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './s
 const MAX_GROUPS = 200;
 const MAX_EXAMPLES = 5;
 
+/** The matrix, and what only the problems need of it. */
+export interface EvaluatedCoverage {
+  readonly shown: CoverageMatrix;
+  /** The rows of the matrix, in order. */
+  readonly daemonSets: readonly EvaluatedRow[];
+}
+
+export interface EvaluatedRow extends CoverageRow {
+  /** True if nodes without it are of no use, as without their CNI. */
+  readonly critical?: true;
+  /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
+  readonly lacking?: true;
+  /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
+  readonly halfTolerant?: true;
+  /** True if it has so many tolerations that no policy adds any. */
+  readonly tooManyTolerations?: true;
+  /** True while its pods are being replaced. */
+  readonly rollingOut?: true;
+  /** What lets it run on the nodes that it is kept off, if it is probably meant to run there. */
+  readonly remedy?: GapRemedy;
+}
+
 /**
  * DaemonSets × groups of equal nodes.
  * @param policies those in force
@@ -32,7 +54,7 @@ export async function coverageMatrix(
   daemonSets: readonly ClusterDaemonSet[],
   nodes: readonly ClusterNode[],
   policies: Pick<PolicySet, 'taintPolicies' | 'tolerationPolicies'>,
-): Promise<CoverageMatrix> {
+): Promise<EvaluatedCoverage> {
   const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, startup, answerOf);
@@ -50,22 +72,39 @@ export async function coverageMatrix(
     groups.push(describe(group, sorted));
   }
   const rows: CoverageRow[] = [];
+  const evaluated: EvaluatedRow[] = [];
   for (const [index, daemonSet] of sorted.entries()) {
     // If no two nodes are equal, one row has thousands of groups.
     await letOthersRun();
-    const row = rowOf(daemonSet, index, all, shown.length, { startup, indexOf: answers.indexOf });
-    const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
-    const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
+    const facts = factsOf(daemonSet, policies.tolerationPolicies);
+    const plain = rowOf(daemonSet, index, all, shown.length, { startup, indexOf: answers.indexOf });
+    const isKeptOff = plain.keptOff > 0 && !plain.optsOut;
+    const isGap = isKeptOff && (facts.critical || facts.lacking);
     // No policy adds tolerations to a DaemonSet with so many.
-    const remedy =
-      isMeant && !row.tooManyTolerations ? remedyFor(daemonSet, all, startup, policies.tolerationPolicies) : undefined;
-    rows.push({
-      ...row,
-      ...(lacking ? { lacking } : {}),
-      ...(remedy ? { remedy } : {}),
-    });
+    const hasRemedy = (isGap || (isKeptOff && facts.halfTolerant)) && !facts.tooManyTolerations;
+    const remedy = hasRemedy ? remedyFor(daemonSet, all, startup, policies.tolerationPolicies) : undefined;
+    const row: CoverageRow = { ...plain, ...(isGap ? { gap: true } : {}) };
+    rows.push(row);
+    evaluated.push({ ...row, ...facts, ...(remedy ? { remedy } : {}) });
   }
-  return { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list };
+  return {
+    shown: { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list },
+    daemonSets: evaluated,
+  };
+}
+
+/** What is known of a DaemonSet without the nodes. */
+function factsOf(
+  daemonSet: ClusterDaemonSet,
+  policies: PolicySet['tolerationPolicies'],
+): Omit<EvaluatedRow, keyof CoverageRow | 'remedy'> {
+  return {
+    ...(daemonSet.isCritical ? { critical: true } : {}),
+    ...(lacksToleration(daemonSet, policies) ? { lacking: true } : {}),
+    ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
+    ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
+    ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
+  };
 }
 
 /** For a DaemonSet that is kept off nodes where it is probably meant to run. */
@@ -96,7 +135,7 @@ function rowOf(
   groups: readonly Group[],
   shown: number,
   { startup, indexOf }: { readonly startup: StartupRules; readonly indexOf: (answer: CoverageAnswer) => number },
-): CoverageRow {
+): Omit<CoverageRow, 'gap'> {
   const { namespace, name, status } = daemonSet;
   const countOf = (counts: (answer: Answer) => boolean) =>
     groups.reduce((sum, { coverages, nodes }) => sum + (counts(coverages[index] ?? RUNS) ? nodes.length : 0), 0);
@@ -119,10 +158,6 @@ function rowOf(
     desired: status.desired,
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
-    ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
-    ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
-    ...(daemonSet.isCritical ? { critical: true } : {}),
-    ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
   };
 }
 

@@ -1,12 +1,12 @@
-import { count, DOCTOR, type Registered, type UnrankedProblem } from './unranked-problem.ts';
+import { count, DOCTOR, type ReplicaState, type UnrankedProblem } from './unranked-problem.ts';
 
 /** What is wrong with the installation itself. */
-export function installationProblems(state: Registered): UnrankedProblem[] {
+export function installationProblems(state: ReplicaState): UnrankedProblem[] {
   return [...checkProblems(state), ...trustProblems(state), ...certificateProblems(state)];
 }
 
 /** Whether no replica leads. */
-export function leaderProblems({ mode, leader }: Registered): UnrankedProblem[] {
+export function leaderProblems({ mode, leader }: ReplicaState): UnrankedProblem[] {
   return mode === 'cluster' && leader.name === undefined && !leader.isThis ? [NO_LEADER] : [];
 }
 
@@ -16,7 +16,7 @@ const NO_LEADER: UnrankedProblem = {
   fix: DOCTOR,
 };
 
-function checkProblems({ checks, policies, mode }: Registered): UnrankedProblem[] {
+function checkProblems({ checks, policies, mode }: ReplicaState): UnrankedProblem[] {
   const named = policies.some(({ valid }) => !valid);
   const fix = mode === 'cluster' ? DOCTOR : undefined;
   return checks.flatMap(({ name, state, detail }): UnrankedProblem[] => {
@@ -28,7 +28,7 @@ function checkProblems({ checks, policies, mode }: Registered): UnrankedProblem[
   });
 }
 
-function trustProblems({ webhooks }: Registered): UnrankedProblem[] {
+function trustProblems({ webhooks }: ReplicaState): UnrankedProblem[] {
   const distrusting = webhooks.filter(({ trusted }) => trusted === false).map(({ name }) => name);
   if (distrusting.length === 0) return [];
   return [
@@ -43,7 +43,7 @@ function trustProblems({ webhooks }: Registered): UnrankedProblem[] {
   ];
 }
 
-function certificateProblems({ certificate, checks, mode }: Registered): UnrankedProblem[] {
+function certificateProblems({ certificate, checks, mode }: ReplicaState): UnrankedProblem[] {
   const isListed = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || isListed) return [];
   if (!certificate.expiresSoon) return [];

@@ -18,7 +18,7 @@ export interface Page {
 }
 
 /** The interval at which the state is checked while there are clients, in milliseconds. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 const LOOPBACK_ONLY =
   'the page shows users and nodes, and is for connections by loopback: kubectl port-forward, or taintkeeper dashboard';
@@ -123,7 +123,7 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
   let timer: NodeJS.Timeout | undefined;
   let sentEtag: string | undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     if (!isWatched()) return stop();
     // A client that requests the state gets the error.
     const state = await feed.current().catch(() => undefined);
@@ -142,7 +142,7 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
     start(etag: string): void {
       if (timer !== undefined) return;
       sentEtag = etag;
-      timer = setInterval(look, LOOK_MS).unref();
+      timer = setInterval(check, CHECK_MS).unref();
     },
     stop,
   };

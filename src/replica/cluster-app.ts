@@ -16,7 +16,7 @@ import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import { type LeaderWork, startLeaderWork } from '../leader.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
-import { certificateState, clusterPolicyStates, webhookStates } from '../page/registered-states.ts';
+import { certificateState, clusterPolicyStates, webhookStates } from '../page/replica-states.ts';
 import type { Leader } from '../page/state.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { anyOf, createSubject } from '../runtime/source.ts';

@@ -7,7 +7,7 @@ import { listFiles } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
-import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
+import { certificateState, filedPolicyStates } from '../page/replica-states.ts';
 import type { Metrics } from './metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';

@@ -3,7 +3,7 @@ import { judgeRequest } from '../../src/admission/judge-request.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/watch/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
-import { clusterPolicyStates } from '../../src/page/registered-states.ts';
+import { clusterPolicyStates } from '../../src/page/replica-states.ts';
 import type { CertificateState, WebhookState } from '../../src/page/state.ts';
 import type { PageSources } from '../../src/page/state-feed.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';

@@ -81,7 +81,7 @@ export const ANSWERS = {
 };
 
 /** @param {CoverageAnswer} answer */
-export const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
+export const answerName = ({ kind, passing }) => (passing ? 'passing' : kind);
 
 /**
  * A short and unique name for each group: that of its only node, or what its nodes have in common.
@@ -117,7 +117,7 @@ export function trialOf({ violations }) {
  * @param {Pick<PageDecision, 'result' | 'violations'>} decision
  * @returns {{ readonly sign: string; readonly word: string; readonly name: string }}
  */
-export function verdictOf(decision) {
+export function resultOf(decision) {
   const results = decision.violations.map(({ result }) => result);
   const trial = trialOf(decision);
   if (trial !== undefined) return { sign: '?', word: trial, name: 'trial' };

@@ -7,7 +7,7 @@ import type {
   WebhookConfiguration,
 } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
-import { certificateState, clusterPolicyStates, webhookStates } from '../../../src/page/registered-states.ts';
+import { certificateState, clusterPolicyStates, webhookStates } from '../../../src/page/replica-states.ts';
 
 const object = (
   name: string,

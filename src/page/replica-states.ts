@@ -56,7 +56,12 @@ export function clusterPolicyStates(objects: readonly PolicyObject[], audit: boo
         conditions: conditions.map(({ type, status, reason, message, lastTransitionTime: since }) => {
           const { level, word, next } = assessCondition({ type, status, reason });
           return {
-            ...{ type, status, reason, message, since, level },
+            type,
+            status,
+            reason,
+            message,
+            since,
+            level,
             ...(level === 'quiet' ? {} : { word }),
             ...(next === undefined ? {} : { next }),
           };
