@@ -1,12 +1,12 @@
-import { count, DOCTOR, type ReplicaState, type UnrankedProblem } from './unranked-problem.ts';
+import { count, DOCTOR, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
 
 /** What is wrong with the installation itself. */
-export function installationProblems(state: ReplicaState): UnrankedProblem[] {
+export function installationProblems(state: ReplicaView): UnrankedProblem[] {
   return [...checkProblems(state), ...trustProblems(state), ...certificateProblems(state)];
 }
 
 /** Whether no replica leads. */
-export function leaderProblems({ mode, leader }: ReplicaState): UnrankedProblem[] {
+export function leaderProblems({ mode, leader }: ReplicaView): UnrankedProblem[] {
   return mode === 'cluster' && leader.name === undefined && !leader.isThis ? [NO_LEADER] : [];
 }
 
@@ -16,7 +16,7 @@ const NO_LEADER: UnrankedProblem = {
   fix: DOCTOR,
 };
 
-function checkProblems({ checks, policies, mode }: ReplicaState): UnrankedProblem[] {
+function checkProblems({ checks, policies, mode }: ReplicaView): UnrankedProblem[] {
   const named = policies.some(({ valid }) => !valid);
   const fix = mode === 'cluster' ? DOCTOR : undefined;
   return checks.flatMap(({ name, state, detail }): UnrankedProblem[] => {
@@ -28,7 +28,7 @@ function checkProblems({ checks, policies, mode }: ReplicaState): UnrankedProble
   });
 }
 
-function trustProblems({ webhooks }: ReplicaState): UnrankedProblem[] {
+function trustProblems({ webhooks }: ReplicaView): UnrankedProblem[] {
   const distrusting = webhooks.filter(({ trusted }) => trusted === false).map(({ name }) => name);
   if (distrusting.length === 0) return [];
   return [
@@ -43,7 +43,7 @@ function trustProblems({ webhooks }: ReplicaState): UnrankedProblem[] {
   ];
 }
 
-function certificateProblems({ certificate, checks, mode }: ReplicaState): UnrankedProblem[] {
+function certificateProblems({ certificate, checks, mode }: ReplicaView): UnrankedProblem[] {
   const isListed = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || isListed) return [];
   if (!certificate.expiresSoon) return [];

@@ -12,13 +12,13 @@ import {
   type LeaderView,
   nodeAt,
   number,
-  type ReplicaState,
+  type ReplicaView,
   type UnrankedProblem,
 } from './unranked-problem.ts';
 
 /** What the policies say of themselves, and of objects that are not known here. */
 export function policyProblems(
-  { policies, checks }: ReplicaState,
+  { policies, checks }: ReplicaView,
   leaderView: LeaderView | undefined,
 ): UnrankedProblem[] {
   const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
@@ -69,7 +69,7 @@ export function policyProblems(
 
 /** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
 function missingBy(
-  policy: ReplicaState['policies'][number],
+  policy: ReplicaView['policies'][number],
   place: Place,
   leaderView: LeaderView | undefined,
 ): UnrankedProblem[] {

@@ -6,7 +6,7 @@ import { nodeProblems } from './node-problems.ts';
 import { policyProblems } from './policy-problems.ts';
 import { refusalProblems } from './refusal-problems.ts';
 import type { PageProblem } from './state.ts';
-import type { LeaderView, ReplicaState, UnrankedProblem } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView, UnrankedProblem } from './unranked-problem.ts';
 
 /** How many nodes or DaemonSets a problem names. */
 const MAX_NAMED = 3;
@@ -16,7 +16,7 @@ const MAX_NAMED = 3;
  * @param refusals of the last hour
  */
 export function pageProblems(
-  state: ReplicaState,
+  state: ReplicaView,
   leaderView: LeaderView | undefined,
   refusals: readonly Refusals[],
 ): PageProblem[] {

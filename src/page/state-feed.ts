@@ -10,7 +10,7 @@ import { nodeMap } from './node-map.ts';
 import { pageProblems } from './problems.ts';
 import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
 import { etagOf } from './static-files.ts';
-import type { LeaderView, ReplicaState } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView } from './unranked-problem.ts';
 
 /** Sources of what the page shows. They are read when there are clients. */
 export interface PageSources {
@@ -106,7 +106,7 @@ export function createStateFeed(
       ...(certificate ? { certificate } : {}),
       webhooks: sources.webhooks(),
       policies: sources.policies(),
-    } satisfies ReplicaState;
+    } satisfies ReplicaView;
     const now = sources.now();
     const problems = pageProblems(rest, leaderView, refusals(now.getTime()));
     const text = appendMembers(JSON.stringify({ ...rest, problems }), leaderView?.members);

@@ -36,7 +36,7 @@ export function problemsOfCauses<Cause>(
 }
 
 /** What every replica knows: the state without nodes and DaemonSets. */
-export type ReplicaState = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
+export type ReplicaView = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
 
 /** What only the leader knows, evaluated. */
 export interface LeaderView {

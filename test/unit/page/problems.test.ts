@@ -3,14 +3,14 @@ import type { EvaluatedRow } from '../../../src/page/coverage-matrix.ts';
 import type { Refusals } from '../../../src/page/decision-log.ts';
 import type { EvaluatedNodes, EvaluatedNote } from '../../../src/page/node-map.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
-import type { LeaderView, ReplicaState } from '../../../src/page/unranked-problem.ts';
+import type { LeaderView, ReplicaView } from '../../../src/page/unranked-problem.ts';
 import { assessCondition } from '../../../src/policy/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 const DAY_MS = 86_400_000;
 const after = (days: number) => new Date(NOW + days * DAY_MS).toISOString();
 
-const POLICY: ReplicaState['policies'][number] = {
+const POLICY: ReplicaView['policies'][number] = {
   kind: 'TaintPolicy',
   name: 'gpu-pool',
   mode: 'Restore',
@@ -23,7 +23,7 @@ const POLICY: ReplicaState['policies'][number] = {
   spec: '',
 };
 const CERTIFICATE = { notAfter: after(60), daysLeft: 60, expiresSoon: false };
-const HEALTHY: ReplicaState = {
+const HEALTHY: ReplicaView = {
   version: '1.0.0',
   replica: 'a',
   mode: 'cluster',
@@ -90,7 +90,7 @@ const DENIED: Refusals = {
 };
 
 const problemsOf = (
-  change: Partial<ReplicaState> = {},
+  change: Partial<ReplicaView> = {},
   led: LeaderView | undefined = LED,
   refusals: readonly Refusals[] = [],
 ) => pageProblems({ ...HEALTHY, ...change }, led, refusals);
@@ -101,7 +101,7 @@ it('finds nothing wrong where nothing is', () => {
   expect(problemsOf()).toEqual([]);
 });
 
-it.each<{ why: string; change: Partial<ReplicaState>; found: string[] }>([
+it.each<{ why: string; change: Partial<ReplicaView>; found: string[] }>([
   {
     why: 'a check that failed comes before one that is degraded',
     change: {
