@@ -24,11 +24,11 @@ export interface TolerationPolicyManifest {
 }
 
 /** Why a gap is not closed. */
-export type LeftBecause =
+export type NotClosedBecause =
   /** Policies already require all missing tolerations: the next rollout adds them. */
-  | { readonly kind: 'asked'; readonly by: readonly string[] }
-  /** A blocking taint is not among those to tolerate. */
-  | { readonly kind: 'notAsked'; readonly keys: readonly string[] }
+  | { readonly kind: 'alreadyRequired'; readonly by: readonly string[] }
+  /** The user did not name the key of a blocking taint. */
+  | { readonly kind: 'keyNotNamed'; readonly keys: readonly string[] }
   /** The DaemonSet has the annotation that excludes it from policies. */
   | { readonly kind: 'optsOut' }
   /** No policy adds tolerations to a DaemonSet with so many. */
@@ -38,7 +38,7 @@ export type LeftBecause =
 
 export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
   readonly gap: Gap<DaemonSet, Node>;
-  readonly because: LeftBecause;
+  readonly because: NotClosedBecause;
 }
 
 export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
@@ -49,7 +49,7 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
   /** The gaps that are not closed. A gap by transient taints is one of them only if the keys name one of its taints. */
   readonly left: readonly LeftGap<DaemonSet, Node>[];
   /** The other gaps by transient taints. */
-  readonly waiting: readonly Gap<DaemonSet, Node>[];
+  readonly transient: readonly Gap<DaemonSet, Node>[];
 }
 
 /**
@@ -69,36 +69,36 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
     ...gap,
     taints: [...gap.taints, ...gap.transient.filter(({ key }) => keys.includes(key))],
   }));
-  const isWaiting = ({ passing, taints }: Gap<DaemonSet, Node>) =>
-    passing && !taints.some(({ key }) => keys.includes(key));
-  const waiting = named.filter(isWaiting);
-  const considered = named.filter((gap) => !isWaiting(gap));
+  const isLeftToEnd = ({ isTransient, taints }: Gap<DaemonSet, Node>) =>
+    isTransient && !taints.some(({ key }) => keys.includes(key));
+  const transient = named.filter(isLeftToEnd);
+  const considered = named.filter((gap) => !isLeftToEnd(gap));
   const left = considered.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
-    const because = leftBecause(gap, keys, inForce, byPolicies);
+    const because = notClosedBecause(gap, keys, inForce, byPolicies);
     return because ? [{ gap, because }] : [];
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
   const closed = considered.filter((gap) => !leftGaps.has(gap));
-  return { policies: policiesFor(closed), closed, left, waiting };
+  return { policies: policiesFor(closed), closed, left, transient };
 }
 
-function leftBecause(
+function notClosedBecause(
   { daemonSet, taints }: Gap<FixableDaemonSet, SchedulingNode>,
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[],
   byPolicies: boolean,
-): LeftBecause | undefined {
+): NotClosedBecause | undefined {
   if (optsOut(daemonSet)) return { kind: 'optsOut' };
   if (byPolicies && hasTooManyTolerations(daemonSet)) return { kind: 'tooManyTolerations' };
   const giving = inForce.filter(({ mode, selectsDaemonSet }) => mode === 'Mutate' && selectsDaemonSet(daemonSet));
   const by = taints.map(
     (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,
   );
-  if (by.every((name) => name !== undefined)) return { kind: 'asked', by: [...new Set(by)] };
+  if (by.every((name) => name !== undefined)) return { kind: 'alreadyRequired', by: [...new Set(by)] };
   const isNamed = (key: string) =>
     isTransientTaintKey(key) ? keys.includes(key) : keys.some((pattern) => matchesPattern(pattern, key));
   const others = taints.filter(({ key }) => !isNamed(key));
-  if (others.length > 0) return { kind: 'notAsked', keys: [...new Set(others.map(({ key }) => key))] };
+  if (others.length > 0) return { kind: 'keyNotNamed', keys: [...new Set(others.map(({ key }) => key))] };
   const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints));
   return policy && parsePolicy(policy).ok && !`${daemonSet.namespace}${daemonSet.name}`.includes('*')
     ? undefined

@@ -13,8 +13,8 @@ export function fixCommandFor(
   taints: readonly Taint[],
 ): string {
   const others = taints.map(({ key }) => key).filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
-  const asked = [...new Set(others)].map((key) => ` --taint ${shellWord(key)}`);
-  return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${asked.join('')}`;
+  const keyOptions = [...new Set(others)].map((key) => ` --taint ${shellWord(key)}`);
+  return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${keyOptions.join('')}`;
 }
 
 /** The command that adds the required tolerations to a DaemonSet. It replaces the pods, and works even if taintkeeper may not patch DaemonSets. */
@@ -31,8 +31,8 @@ export interface GapRemedy {
 }
 
 /**
- * The one command that closes the gaps of a DaemonSet: it requires the tolerations for which no policy asks, and rolls the DaemonSet out, so that the
- * webhook adds all that policies require. If policies ask for some, the other gaps count as intended, except those of a node-critical daemon.
+ * The one command that closes the gaps of a DaemonSet: it requires the tolerations that no policy requires yet, and rolls the DaemonSet out, so that the
+ * webhook adds all that policies require. If policies require some, the other gaps count as intended, except those of a node-critical daemon.
  * @param gaps of one DaemonSet
  * @param inForce the policies
  * @param isCritical see `isNodeCritical`
@@ -43,12 +43,12 @@ export function gapRemedy(
   inForce: readonly CompiledTolerationPolicy[],
   isCritical: boolean,
 ): GapRemedy | undefined {
-  const lasting = gaps.filter(({ passing }) => !passing);
-  const keys = lasting.flatMap(({ taints }) => taints.map(({ key }) => key));
-  const { policies, closed: unasked, left } = fixGaps(lasting, keys, inForce);
-  const asked = left.flatMap(({ gap, because }) => (because.kind === 'asked' ? [gap] : []));
-  const closed = isCritical || asked.length === 0 ? unasked : [];
-  const cured = [...closed, ...asked];
+  const permanent = gaps.filter(({ isTransient }) => !isTransient);
+  const keys = permanent.flatMap(({ taints }) => taints.map(({ key }) => key));
+  const { policies, closed: closable, left } = fixGaps(permanent, keys, inForce);
+  const required = left.flatMap(({ gap, because }) => (because.kind === 'alreadyRequired' ? [gap] : []));
+  const closed = isCritical || required.length === 0 ? closable : [];
+  const cured = [...closed, ...required];
   const [first] = cured;
   if (first === undefined) return undefined;
   const names = policies.map(({ metadata }) => `tolerationpolicy/${metadata.name}`);

@@ -1,7 +1,8 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { NO_STARTUP_RULES, passesBy, type StartupRules } from './startup-deadlock.ts';
+import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { taintsAlone } from './taints-alone.ts';
 
 /**
  * A DaemonSet that only taints keep off nodes. There is no gap if a selector or an affinity keeps it off, because it should not run there. There is
@@ -15,7 +16,7 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
   readonly transient: readonly Taint[];
   readonly nodes: readonly Node[];
   /** True if the taints are transient: no action is needed. */
-  readonly passing: boolean;
+  readonly isTransient: boolean;
 }
 
 /**
@@ -29,19 +30,18 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
   startup = NO_STARTUP_RULES,
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet, index) => {
-    const gaps = new Map<string, Pick<Gap<DaemonSet, Node>, 'taints' | 'passing'> & { nodes: Node[]; rest: Taint[] }>();
+    const gaps = new Map<
+      string,
+      Pick<Gap<DaemonSet, Node>, 'taints' | 'isTransient'> & { nodes: Node[]; rest: Taint[] }
+    >();
     for (const { nodes, coverages } of groups) {
       const coverage = coverages[index];
-      if (!coverage || coverage.runs) continue;
-      const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
-      if (taints.length < coverage.obstacles.length) continue;
-      const { lasting = [], passed = [] } = Object.groupBy(taints, (taint) =>
-        passesBy(daemonSet, nodes[0], taint, startup) ? 'passed' : 'lasting',
-      );
-      const passing = lasting.length === 0;
-      const rest = passing ? [] : passed;
-      const found = { taints: passing ? taints : lasting, passing, nodes: [...nodes], rest };
-      const likeness = JSON.stringify([passing, ...found.taints.map(formatTaint).sort()]);
+      const alone = coverage && taintsAlone(coverage, (taint) => isTransientFor(daemonSet, nodes[0], taint, startup));
+      if (!alone) continue;
+      const isTransient = alone.permanent.length === 0;
+      const [taints, rest] = isTransient ? [alone.transient, []] : [alone.permanent, alone.transient];
+      const found = { taints, isTransient, nodes: [...nodes], rest: [...rest] };
+      const likeness = JSON.stringify([isTransient, ...found.taints.map(formatTaint).sort()]);
       const gap = gaps.get(likeness);
       if (gap) {
         gap.nodes.push(...nodes);

@@ -3,12 +3,10 @@ import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
-import { NO_STARTUP_RULES, passesBy, type StartupRules } from './startup-deadlock.ts';
+import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { type IsTransient, taintsAlone } from './taints-alone.ts';
 
-/** Whether a taint of a node keeps a DaemonSet off only temporarily. */
-export type Passes = (taint: Taint) => boolean;
-
-/** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off passes on all of them, or on none. */
+/** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off is transient on all of them, or on none. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
   /** In the given order. */
   readonly nodes: readonly [Node, ...Node[]];
@@ -20,7 +18,7 @@ export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
  * Joins equal nodes into groups, with the largest groups first.
  *
  * Nodes can be equal although they have different values of a label that a DaemonSet requires, if none of these is the required one.
- * @param startup of the policies, if they are known: where a policy does not select the node, its startup taint does not pass
+ * @param startup of the policies, if they are known: where a policy does not select the node, its startup taint is permanent
  */
 export function groupNodes<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
@@ -39,7 +37,7 @@ export function groupNodes<Node extends SchedulingNode>(
 export function startGrouping<Node extends SchedulingNode, Kept>(
   daemonSets: readonly SchedulingView[],
   startup: StartupRules,
-  keep: (coverage: Coverage, passes: Passes) => Kept,
+  keep: (coverage: Coverage, isTransient: IsTransient) => Kept,
 ) {
   type Growing = { nodes: [Node, ...Node[]]; coverages: Kept[] };
   const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
@@ -51,17 +49,17 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
   const join = (node: Node): Growing => {
     const coverages = each.map(({ daemonSet, coverageOn }) => ({
       coverage: coverageOn(node),
-      passes: (taint: Taint) => passesBy(daemonSet, node, taint, startup),
+      isTransient: (taint: Taint) => isTransientFor(daemonSet, node, taint, startup),
     }));
     // A virtual node never shares a group with other nodes, even if nothing keeps the pods off.
-    const results = coverages.map(({ coverage, passes }) => reasons(coverage, passes));
+    const results = coverages.map(({ coverage, isTransient }) => reasons(coverage, isTransient));
     const likeness = [[virtualNodeLabel(node)], ...results].map(numberOf).join();
     const known = groups.get(likeness);
     if (known) {
       known.nodes.push(node);
       return known;
     }
-    const kept = coverages.map(({ coverage, passes }) => keep(coverage, passes));
+    const kept = coverages.map(({ coverage, isTransient }) => keep(coverage, isTransient));
     const group: Growing = { nodes: [node], coverages: kept };
     groups.set(likeness, group);
     return group;
@@ -88,7 +86,7 @@ function numbering(): (value: unknown) => number {
   };
 }
 
-/** All that decides where these DaemonSets run, and which taints pass, as one text. Nodes with the same text have the same results for each DaemonSet. */
+/** All that decides where these DaemonSets run, and which taints are transient, as one text. Nodes with the same text have the same results for each DaemonSet. */
 function decidingInputs(
   daemonSets: readonly SchedulingView[],
   startup: StartupRules,
@@ -118,12 +116,12 @@ export function eachNode<Node extends SchedulingNode>(
   return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
 }
 
-function reasons(coverage: Coverage, passes: Passes): readonly string[] {
+function reasons(coverage: Coverage, isTransient: IsTransient): readonly string[] {
   if (!coverage.runs) {
-    // If other obstacles keep the pods off as well, it makes no difference which of the taints pass.
-    const onlyTaints = coverage.obstacles.every(({ kind }) => kind === 'taint');
+    // If other obstacles keep the pods off as well, it makes no difference which of the taints are transient.
+    const transient = new Set(taintsAlone(coverage, isTransient)?.transient);
     return coverage.obstacles
-      .map((one) => `${summarizeObstacle(one)} ${onlyTaints && one.kind === 'taint' && passes(one.taint)}`)
+      .map((one) => `${summarizeObstacle(one)} ${one.kind === 'taint' && transient.has(one.taint)}`)
       .sort();
   }
   return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();

@@ -4,19 +4,20 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
-import { excludingVirtualNodes, formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
+import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps, type LeftGap } from './gap-policies.ts';
 import { findGaps } from './gaps.ts';
-import { eachNode, groupNodes, type NodeGroup, type Passes } from './node-groups.ts';
+import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
 import {
+  isTransientFor,
   NO_STARTUP_RULES,
-  passesBy,
   type StartupDeadlock,
   type StartupRules,
   startupDeadlocks,
 } from './startup-deadlock.ts';
+import { type IsTransient, taintsAlone } from './taints-alone.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
@@ -124,7 +125,9 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
 ): CoverageReport {
   const { nodes, placements, grouped, onlyGaps, startup = NO_STARTUP_RULES } = options;
   const groupsOfAll = groupNodes(options.daemonSets, nodes, startup);
-  const gaps = findGaps(options.daemonSets, groupsOfAll, startup).filter(({ passing }) => !(passing && onlyGaps));
+  const gaps = findGaps(options.daemonSets, groupsOfAll, startup).filter(
+    ({ isTransient }) => !(isTransient && onlyGaps),
+  );
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
   const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS, options.tolerationPolicies);
@@ -155,34 +158,34 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         ...reportCoverageOf(
           group,
           index,
-          (taint) => passesBy(daemonSet, group.nodes[0], taint, startup),
+          (taint) => isTransientFor(daemonSet, group.nodes[0], taint, startup),
           grouped ? summarizeObstacle : formatObstacle,
         ),
         ...reportPods(group, index, placements.get(daemonSet)),
       })),
     })),
-    gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => {
+    gaps: gaps.map(({ daemonSet, taints, nodes, isTransient }) => {
       const deadlocks = startupDeadlocks(daemonSet, taints, startup);
       return {
         namespace: daemonSet.namespace,
         name: daemonSet.name,
         taints: taints.map(formatTaint),
         nodes: namesOf(nodes),
-        passing,
+        passing: isTransient,
         ...(deadlocks.length > 0 ? { deadlocks } : {}),
       };
     }),
     closable: closed.length,
     rollouts: rolloutsOf(left),
-    askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'notAsked' ? because.keys : [])))],
+    askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'keyNotNamed' ? because.keys : [])))],
   };
 }
 
 function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]): ReportedRollout[] {
-  const asked = left.flatMap(({ gap: { daemonSet }, because }) =>
-    because.kind === 'asked' ? [{ daemonSet, by: because.by }] : [],
+  const required = left.flatMap(({ gap: { daemonSet }, because }) =>
+    because.kind === 'alreadyRequired' ? [{ daemonSet, by: because.by }] : [],
   );
-  return [...Map.groupBy(asked, ({ daemonSet }) => daemonSet)].map(([{ namespace, name }, own]) => ({
+  return [...Map.groupBy(required, ({ daemonSet }) => daemonSet)].map(([{ namespace, name }, own]) => ({
     namespace,
     name,
     requiredBy: [...new Set(own.flatMap(({ by }) => by))],
@@ -199,7 +202,7 @@ function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Co
 function reportCoverageOf(
   group: NodeGroup<SchedulingNode>,
   index: number,
-  passes: Passes,
+  isTransient: IsTransient,
   say: (obstacle: Obstacle) => string,
 ) {
   const coverage = coverageOf(group, index);
@@ -213,7 +216,7 @@ function reportCoverageOf(
   return {
     runs: false,
     staysIfThere,
-    ...(obstacles.every((one) => one.kind === 'taint' && passes(one.taint)) ? { passing: true } : {}),
+    ...(taintsAlone(coverage, isTransient)?.permanent.length === 0 ? { passing: true } : {}),
     obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
   };
 }
@@ -246,25 +249,4 @@ function namesOf(nodes: readonly SchedulingNode[]): string[] {
 export function groupId(index: number): string {
   const letter = String.fromCharCode('A'.charCodeAt(0) + (index % 26));
   return index < 26 ? letter : `${groupId(Math.floor(index / 26) - 1)}${letter}`;
-}
-
-/** The pods of a DaemonSet on virtual nodes, which stay Pending. */
-interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {
-  readonly nodes: readonly string[];
-  /** The change that excludes these nodes. */
-  readonly change: string;
-}
-
-/** The DaemonSets that get pods on virtual nodes: for each DaemonSet and each label of virtual nodes. */
-export function podsOnVirtualNodes({ daemonSets, nodeGroups }: CoverageReport): VirtualNodePods[] {
-  const byLabel = [...Map.groupBy(nodeGroups, ({ virtual }) => virtual)];
-  return daemonSets.flatMap(({ namespace, name, cells }) => {
-    const running = new Set(cells.filter(({ runs }) => runs).map(({ group }) => group));
-    return byLabel.flatMap(([virtual, groups]) => {
-      const nodes = groups.filter(({ id }) => running.has(id)).flatMap(({ nodes }) => nodes);
-      if (virtual === undefined || nodes.length === 0) return [];
-      const [key = '', value = ''] = virtual.split('=');
-      return [{ namespace, name, nodes, change: excludingVirtualNodes([key, value]) }];
-    });
-  });
 }

@@ -40,12 +40,12 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
 }
 
 /**
- * Whether a taint that a DaemonSet does not tolerate is removed without a user. A startup taint that waits for this DaemonSet is not, because the
+ * Whether a taint that a DaemonSet does not tolerate is transient: it is removed without a user. A startup taint that waits for this DaemonSet is not, because the
  * DaemonSet cannot start before the taint is removed.
  * @param daemonSet undefined for other pods, for which no startup taint waits
  * @param node with the taint
  */
-export function passesBy(
+export function isTransientFor(
   daemonSet: NamedDaemonSet | undefined,
   node: SchedulingNode,
   taint: Taint,

@@ -8,11 +8,10 @@ import {
   type Level,
   namedBy,
   type PolicyProblem,
+  policyTable,
   problemsOf,
   type Section,
   type StateCell,
-  selectedText,
-  selectingFirst,
 } from './sections.ts';
 
 /** What the explanations of a DaemonSet and of a pod have in common, as data. */
@@ -71,16 +70,11 @@ export function leftAloneLines(daemonSet: string, { optsOut, deleting }: Policie
 
 /** Which policies select it. @param head of the column that says so */
 export function policySection(head: string, { policies }: PoliciesOnDaemon): Section {
-  return policies.length === 0
-    ? { lines: ['there are no TolerationPolicies and no RecoveryPolicies'] }
-    : {
-        head: ['Policy', 'Mode', head],
-        rows: selectingFirst(policies).map(({ kind, policy, mode, unmet }) => [
-          { text: `${kind} ${policy}`, policy: `${kind}/${policy}` },
-          mode,
-          selectedText(unmet),
-        ]),
-      };
+  return policyTable(policies, {
+    head: ['Policy', 'Mode', head],
+    none: 'there are no TolerationPolicies and no RecoveryPolicies',
+    cellOf: ({ kind, policy }) => ({ text: `${kind} ${policy}`, policy: `${kind}/${policy}` }),
+  });
 }
 
 /** On which nodes its pods run. @param head of the column that says so */
@@ -103,9 +97,8 @@ export function lacksTolerations({ tolerations }: PoliciesOnDaemon): boolean {
 function whyOf({ state, by }: TolerationOnDaemon): string {
   switch (state) {
     case 'own':
-      return 'no policy asks for it';
+      return 'no policy requires it';
     case 'asked':
-      return `asked for by ${namedBy(by)}`;
     case 'missing':
       return `required by ${namedBy(by)}`;
   }

@@ -28,6 +28,7 @@ import {
   filled,
   managedFieldsOf,
   notesOnUnusable,
+  type PolicyField,
   type Section,
   type Step,
 } from './sections.ts';
@@ -105,7 +106,7 @@ export function formatDaemonSet(explained: DaemonSetExplanation): FormattedExpla
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isWell: !lacksTolerations(explained) && gaps.length === 0,
+    isOk: !lacksTolerations(explained) && gaps.length === 0,
   };
 }
 
@@ -117,61 +118,77 @@ function missingTable({ missingPods }: DaemonSetExplanation): Section {
   };
 }
 
+/**
+ * The one thing to do. The order is the rule:
+ * 1. What keeps every policy from adding tolerations: the annotation, too many tolerations, --audit.
+ * 2. Tolerations that a policy of mode Mutate requires, that no policy requires yet, or that only a policy of mode Audit requires.
+ * 3. Problems of policies, and pods that are missing where no taint keeps them off.
+ * 4. Gaps that no policy can close, and taints that are removed without a user.
+ */
+function nextStep(explained: DaemonSetExplanation): Step {
+  const { tolerations, gaps, waiting, notRequired, missingPods, problems, remedy } = explained;
+  const lacking = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
+  const lackingByMutate = lacking.filter(({ mode }) => mode === 'Mutate');
+  const hasGaps = gaps.length > 0;
+
+  if (explained.deleting) return { note: 'nothing: it is being deleted' };
+  if (explained.optsOut && hasGaps) return removeIgnoreAnnotation(explained);
+  if (explained.tooManyTolerations && (hasGaps || lackingByMutate.length > 0)) return REMOVE_TOLERATIONS;
+  if (explained.audit && hasGaps) return END_AUDIT;
+  if (lackingByMutate.length > 0) return addRequired(explained, lackingByMutate);
+  if (notRequired.length > 0 && remedy) return stepOf(remedy);
+  if (hasGaps && lacking.length > 0) return setModeMutate(explained, lacking);
+  if (problems.length > 0) return DOCTOR;
+  if (missingPods.length > 0) return readEvents(explained);
+  if (hasGaps) return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
+  if (waiting.length > 0) return waitForRemoval(explained);
+  return { note: 'nothing: no taint keeps it off a node' };
+}
+
 const AUDIT_ADDS_NONE = 'taintkeeper runs with --audit and adds no toleration';
 const ADD_IT_THERE = 'add the toleration to the DaemonSet';
 
-function nextStep(explained: DaemonSetExplanation): Step {
-  const { namespace, name, tolerations, policies, gaps, waiting, unasked, optsOut, missingPods, problems, remedy } =
-    explained;
-  if (explained.deleting) return { note: 'nothing: it is being deleted' };
-  if (optsOut && gaps.length > 0) {
-    return {
-      command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
-    };
-  }
-  const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
-  const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
-  if (explained.tooManyTolerations && (gaps.length > 0 || missingBy.length > 0)) {
-    return {
-      note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
-    };
-  }
-  if (explained.audit && gaps.length > 0) {
-    return { note: `${AUDIT_ADDS_NONE}: run it without --audit, or ${ADD_IT_THERE}` };
-  }
-  if (missingBy.length > 0) {
-    const isPatched = policies.some(
-      ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),
-    );
-    // The leader patches one DaemonSet after the other, if it has the right.
-    if (isPatched && unasked.length === 0) return { command: 'taintkeeper doctor' };
-    return remedy === undefined ? { command: rolloutCommandFor(explained) } : stepOf(remedy);
-  }
-  if (unasked.length > 0 && remedy !== undefined) return stepOf(remedy);
-  if (gaps.length > 0 && missing.length > 0) {
-    const auditing = [...new Set(missing.map(({ policy }) => policy))].join(', ');
-    return {
-      note: `TolerationPolicy ${auditing} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommandFor(explained)}`,
-    };
-  }
-  if (problems.length > 0) return { command: 'taintkeeper doctor' };
-  if (missingPods.length > 0) {
-    return {
-      command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,
-    };
-  }
-  if (gaps.length > 0) {
-    return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
-  }
-  if (waiting.length > 0) {
-    const toRun = explained.audit
-      ? `${ADD_IT_THERE}: ${AUDIT_ADDS_NONE}`
-      : `apply what this prints: ${fixCommandFor(explained, waiting)}`;
-    return {
-      note: `nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, ${toRun}`,
-    };
-  }
-  return { note: 'nothing: no taint keeps it off a node' };
+const END_AUDIT: Step = { note: `${AUDIT_ADDS_NONE}: run it without --audit, or ${ADD_IT_THERE}` };
+const REMOVE_TOLERATIONS: Step = {
+  note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
+};
+const DOCTOR: Step = { command: 'taintkeeper doctor' };
+
+function removeIgnoreAnnotation({ namespace, name }: NamespacedName): Step {
+  return { command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-` };
+}
+
+/** @param lacking the policies of mode Mutate whose tolerations it lacks */
+function addRequired(explained: DaemonSetExplanation, lacking: readonly PolicyField[]): Step {
+  const isPatched = explained.policies.some(
+    ({ policy, patchesExisting }) => patchesExisting && lacking.some((by) => by.policy === policy),
+  );
+  // The leader patches one DaemonSet after the other, if it has the right.
+  if (isPatched && explained.notRequired.length === 0) return DOCTOR;
+  return explained.remedy ? stepOf(explained.remedy) : { command: rolloutCommandFor(explained) };
+}
+
+/** @param lacking the policies of mode Audit whose tolerations it lacks */
+function setModeMutate(explained: NamespacedName, lacking: readonly PolicyField[]): Step {
+  const auditing = [...new Set(lacking.map(({ policy }) => policy))].join(', ');
+  return {
+    note: `TolerationPolicy ${auditing} requires the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommandFor(explained)}`,
+  };
+}
+
+function readEvents({ namespace, name }: NamespacedName): Step {
+  return {
+    command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,
+  };
+}
+
+function waitForRemoval(explained: DaemonSetExplanation): Step {
+  const toRun = explained.audit
+    ? `${ADD_IT_THERE}: ${AUDIT_ADDS_NONE}`
+    : `apply what this prints: ${fixCommandFor(explained, explained.waiting)}`;
+  return {
+    note: `nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, ${toRun}`,
+  };
 }
 
 function stepOf({ command, nodes }: GapRemedy): Step {

@@ -27,11 +27,11 @@ import {
   namedBy,
   notesOnUnusable,
   type PolicyProblem,
+  policyTable,
   problemsOf,
+  type Section,
   type StateCell,
   type Step,
-  selectedText,
-  selectingFirst,
 } from './sections.ts';
 
 /** The explanation of a node, as data. */
@@ -65,7 +65,6 @@ export interface NodeFacts extends Facts {
 /** The facts about a node that only the leader knows. */
 export interface LeaderOnNode {
   readonly isInConflict: (taint: Taint) => boolean;
-  readonly startup: string | undefined;
 }
 
 /**
@@ -84,16 +83,15 @@ export function explainNode(
   const view = viewNode(node, name);
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: facts.audit });
   const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict: leader?.isInConflict });
-  const startup = startupTaintsOn(view, taintPolicies);
-  const remaining = remainingOn(node, startup, now);
+  const startupTaints = startupTaintsOn(view, taintPolicies);
+  const remaining = remainingOn(node, startupTaints, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
-    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startup) } : {}),
-    ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
+    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupTaints) } : {}),
     problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
     notes: [...facts.notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
@@ -129,44 +127,58 @@ function wordOf({ state, blockedBy, otherValue }: TaintOnNode): StateCell {
 
 /** Formats the explanation for people. */
 export function formatNode(explained: NodeExplanation): FormattedExplanation {
-  const { name, taints, policies, writtenBy, intolerantPods: pods = [], remainingStartupTaints: startup } = explained;
   return {
     sections: filled([
-      taints.length === 0
-        ? { lines: [`node ${name} has no taints, and no policy requires one there`] }
-        : {
-            head: ['Taint', 'State', 'Why'],
-            rows: taints.map((one) => [formatTaint(one.taint), wordOf(one), why(one, explained)]),
-          },
-      {
-        lines: [
-          ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
-          ...allowedText(explained),
-          ...(startup
-            ? [`${remainingText(startup.taints, startup.forMs)}: check the agent or controller that removes it`]
-            : []),
-          ...(explained.startup === undefined ? [] : [explained.startup]),
-        ],
-      },
-      {
-        head: ['Pod', 'Does not tolerate'],
-        rows: pods.map(({ pod, taints: untolerated }) => [pod, untolerated.map(formatTaint).join(', ')]),
-      },
-      policies.length === 0
-        ? { lines: ['there are no TaintPolicies'] }
-        : {
-            head: ['TaintPolicy', 'Mode', 'This node'],
-            rows: selectingFirst(policies).map(({ policy, mode, unmet }) => [
-              { text: policy, policy: `TaintPolicy/${policy}` },
-              mode,
-              selectedText(unmet),
-            ]),
-          },
+      taintSection(explained),
+      { lines: factLines(explained) },
+      podSection(explained),
+      policySection(explained),
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isWell: taints.every(({ state }) => state !== 'missing'),
+    isOk: explained.taints.every(({ state }) => state !== 'missing'),
   };
+}
+
+/** The taints that it has or lacks. */
+function taintSection(explained: NodeExplanation): Section {
+  const { name, taints } = explained;
+  return taints.length === 0
+    ? { lines: [`node ${name} has no taints, and no policy requires one there`] }
+    : {
+        head: ['Taint', 'State', 'Why'],
+        rows: taints.map((one) => [formatTaint(one.taint), wordOf(one), why(one, explained)]),
+      };
+}
+
+/** Who wrote the taints, which may be removed, and what startup taints wait for. */
+function factLines(explained: NodeExplanation): string[] {
+  const { writtenBy, remainingStartupTaints: remaining, startup: startupText } = explained;
+  return [
+    ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
+    ...allowedText(explained),
+    ...(remaining
+      ? [`${remainingText(remaining.taints, remaining.forMs)}: check the agent or controller that removes it`]
+      : []),
+    ...(startupText === undefined ? [] : [startupText]),
+  ];
+}
+
+/** Its pods that do not tolerate its taints. */
+function podSection({ intolerantPods: pods = [] }: NodeExplanation): Section {
+  return {
+    head: ['Pod', 'Does not tolerate'],
+    rows: pods.map(({ pod, taints: untolerated }) => [pod, untolerated.map(formatTaint).join(', ')]),
+  };
+}
+
+/** Which policies select it. */
+function policySection({ policies }: NodeExplanation): Section {
+  return policyTable(policies, {
+    head: ['TaintPolicy', 'Mode', 'This node'],
+    none: 'there are no TaintPolicies',
+    cellOf: ({ policy }) => ({ text: policy, policy: `TaintPolicy/${policy}` }),
+  });
 }
 
 const WHAT_ALLOWED: Record<AllowEntry['state'], string> = {

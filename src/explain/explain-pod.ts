@@ -104,8 +104,12 @@ function restrictionsOn(
   const asked = askedKeys({ ...pod, nodeName: '' }, tolerationRestrictions);
   const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
   return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
-    ...{ policy, mode, field, key },
-    ...{ tolerations: tolerations.map(formatToleration), serviceAccount },
+    policy,
+    mode,
+    field,
+    key,
+    tolerations: tolerations.map(formatToleration),
+    serviceAccount,
   }));
 }
 
@@ -141,7 +145,7 @@ export function formatPod(explained: PodExplanation): FormattedExplanation {
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isWell: !lacksTolerations(explained) && pod.state === 'scheduled',
+    isOk: !lacksTolerations(explained) && pod.state === 'scheduled',
   };
 }
 

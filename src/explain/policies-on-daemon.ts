@@ -1,4 +1,5 @@
-import { passesBy, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { isTransientFor, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -57,7 +58,7 @@ export interface PoliciesOnDaemon {
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
   readonly places: readonly NodeGroupOutcome[];
-  /** The lasting taints that keep pods off nodes, where nothing else does. */
+  /** The permanent taints that keep pods off nodes, where nothing else does. */
   readonly gaps: readonly Taint[];
   /** The transient taints that keep pods off nodes, where nothing else does. */
   readonly waiting: readonly Taint[];
@@ -67,8 +68,8 @@ export interface PoliciesOnDaemon {
 export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
-  /** The gaps that remain with the tolerations that policies of any mode ask for. */
-  readonly unasked: readonly Taint[];
+  /** The gaps that remain with the tolerations that policies of any mode require. */
+  readonly notRequired: readonly Taint[];
 }
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
@@ -89,8 +90,9 @@ export function policiesOnDaemonSet(
   { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemonSet {
   const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
-  const asking = askingFor(daemonSet, compiled);
-  const asked = asking.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+  const required = requiringFor(daemonSet, compiled).flatMap(({ tolerations }) =>
+    tolerations.map(({ value }) => value),
+  );
   return {
     audit,
     optsOut: optsOut(daemonSet),
@@ -101,7 +103,7 @@ export function policiesOnDaemonSet(
     places,
     gaps,
     waiting,
-    unasked: gaps.filter((taint) => !asked.some((toleration) => tolerates(toleration, taint))),
+    notRequired: gaps.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
   };
 }
 
@@ -155,9 +157,9 @@ function tolerationsOn(
   carried: readonly Toleration[],
   compiled: PolicySet,
 ): TolerationOnDaemon[] {
-  const asking = askingFor(daemonSet, compiled);
+  const requiring = requiringFor(daemonSet, compiled);
   const found = carried.map((toleration): TolerationOnDaemon => {
-    const by = asking.flatMap(({ name, mode, tolerations }) =>
+    const by = requiring.flatMap(({ name, mode, tolerations }) =>
       tolerations
         .filter(({ value }) => equalToleration(value, toleration))
         .map(({ field }) => ({ policy: name, mode, field })),
@@ -175,7 +177,8 @@ function tolerationsOn(
   return [...found, ...missing];
 }
 
-function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: PolicySet) {
+/** The TolerationPolicies that require tolerations of the DaemonSet. */
+function requiringFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: PolicySet) {
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 
@@ -194,16 +197,9 @@ function placesFor(
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : obstacles.map(summarizeObstacle);
-    const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
-    const lasting = taints.filter((taint) => !passesBy(daemonSet, node, taint, startup));
-    const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
-    return {
-      node,
-      why,
-      passing,
-      waiting: passing ? taints : [],
-      gaps: obstacles.length === taints.length ? lasting : [],
-    };
+    const alone = taintsAlone(coverage, (taint) => isTransientFor(daemonSet, node, taint, startup));
+    const passing = alone?.permanent.length === 0;
+    return { node, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
   });
   const groups = Map.groupBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
   return {

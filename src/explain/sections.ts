@@ -11,8 +11,8 @@ import { assessCondition } from '../policy/status-conditions.ts';
 export interface FormattedExplanation {
   readonly sections: readonly Section[];
   readonly next: Step;
-  /** Whether nothing is missing, and no lasting taint keeps pods off. */
-  readonly isWell: boolean;
+  /** Whether nothing is missing, and no permanent taint keeps pods off. */
+  readonly isOk: boolean;
 }
 
 export type Section = Table | Lines;
@@ -96,7 +96,7 @@ export const namedBy = (by: readonly PolicyField[]) =>
   by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
 
 /** @param unmet the requirements of a policy's selection that the object does not meet */
-export const selectedText = (unmet: readonly string[]) =>
+const selectedText = (unmet: readonly string[]) =>
   unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`;
 
 /** The requirements of a selector that the labels do not meet, such as `pool=gpu`. */
@@ -106,11 +106,18 @@ export function unmetRequirements(selector: LabelSelector | undefined, labels: S
     .map(formatRequirement);
 }
 
-/** The policies that select the object, then the others. */
-export function selectingFirst<Found extends { readonly unmet: readonly string[] }>(
+/**
+ * Which policies select the object: those first, then the others.
+ * @param head of the columns: the policy, its mode, whether it is selected
+ * @param none in place of an empty table
+ */
+export function policyTable<Found extends { readonly mode: string; readonly unmet: readonly string[] }>(
   policies: readonly Found[],
-): Found[] {
-  return policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
+  { head, none, cellOf }: { head: readonly string[]; none: string; cellOf: (policy: Found) => PolicyCell },
+): Section {
+  if (policies.length === 0) return { lines: [none] };
+  const selectingFirst = policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
+  return { head, rows: selectingFirst.map((policy) => [cellOf(policy), policy.mode, selectedText(policy.unmet)]) };
 }
 
 /** Notes on policies that the explanation leaves out, because no usable spec of them is known. */

@@ -1,9 +1,10 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/watch/cluster-objects.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
-import { type NodeGroup as Alike, type Passes, startGrouping } from '../coverage/node-groups.ts';
+import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
-import { passesBy, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { isTransientFor, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { type IsTransient, taintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -23,6 +24,28 @@ import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './s
 const MAX_GROUPS = 200;
 const MAX_EXAMPLES = 5;
 
+/** The matrix, and what only the problems need of it. */
+export interface EvaluatedCoverage {
+  readonly shown: CoverageMatrix;
+  /** The rows of the matrix, in order. */
+  readonly daemonSets: readonly EvaluatedRow[];
+}
+
+export interface EvaluatedRow extends CoverageRow {
+  /** True if nodes without it are of no use, as without their CNI. */
+  readonly critical?: true;
+  /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
+  readonly lacking?: true;
+  /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
+  readonly halfTolerant?: true;
+  /** True if it has so many tolerations that no policy adds any. */
+  readonly tooManyTolerations?: true;
+  /** True while its pods are being replaced. */
+  readonly rollingOut?: true;
+  /** What lets it run on the nodes that it is kept off, if it is probably meant to run there. */
+  readonly remedy?: GapRemedy;
+}
+
 /**
  * DaemonSets × groups of equal nodes.
  * @param policies those in force
@@ -31,7 +54,7 @@ export async function coverageMatrix(
   daemonSets: readonly ClusterDaemonSet[],
   nodes: readonly ClusterNode[],
   policies: Pick<PolicySet, 'taintPolicies' | 'tolerationPolicies'>,
-): Promise<CoverageMatrix> {
+): Promise<EvaluatedCoverage> {
   const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, startup, answerOf);
@@ -49,22 +72,39 @@ export async function coverageMatrix(
     groups.push(describe(group, sorted));
   }
   const rows: CoverageRow[] = [];
+  const evaluated: EvaluatedRow[] = [];
   for (const [index, daemonSet] of sorted.entries()) {
     // If no two nodes are equal, one row has thousands of groups.
     await letOthersRun();
-    const row = rowOf(daemonSet, index, all, shown.length, { startup, indexOf: answers.indexOf });
-    const lacking = lacksToleration(daemonSet, policies.tolerationPolicies);
-    const isMeant = row.keptOff > 0 && !row.optsOut && (lacking || row.critical || row.halfTolerant);
+    const facts = factsOf(daemonSet, policies.tolerationPolicies);
+    const plain = rowOf(daemonSet, index, all, shown.length, { startup, indexOf: answers.indexOf });
+    const isKeptOff = plain.keptOff > 0 && !plain.optsOut;
+    const isGap = isKeptOff && (facts.critical || facts.lacking);
     // No policy adds tolerations to a DaemonSet with so many.
-    const remedy =
-      isMeant && !row.tooManyTolerations ? remedyFor(daemonSet, all, startup, policies.tolerationPolicies) : undefined;
-    rows.push({
-      ...row,
-      ...(lacking ? { lacking } : {}),
-      ...(remedy ? { remedy } : {}),
-    });
+    const hasRemedy = (isGap || (isKeptOff && facts.halfTolerant)) && !facts.tooManyTolerations;
+    const remedy = hasRemedy ? remedyFor(daemonSet, all, startup, policies.tolerationPolicies) : undefined;
+    const row: CoverageRow = { ...plain, ...(isGap ? { gap: true } : {}) };
+    rows.push(row);
+    evaluated.push({ ...row, ...facts, ...(remedy ? { remedy } : {}) });
   }
-  return { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list };
+  return {
+    shown: { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list },
+    daemonSets: evaluated,
+  };
+}
+
+/** What is known of a DaemonSet without the nodes. */
+function factsOf(
+  daemonSet: ClusterDaemonSet,
+  policies: PolicySet['tolerationPolicies'],
+): Omit<EvaluatedRow, keyof CoverageRow | 'remedy'> {
+  return {
+    ...(daemonSet.isCritical ? { critical: true } : {}),
+    ...(lacksToleration(daemonSet, policies) ? { lacking: true } : {}),
+    ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
+    ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
+    ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
+  };
 }
 
 /** For a DaemonSet that is kept off nodes where it is probably meant to run. */
@@ -95,15 +135,19 @@ function rowOf(
   groups: readonly Group[],
   shown: number,
   { startup, indexOf }: { readonly startup: StartupRules; readonly indexOf: (answer: CoverageAnswer) => number },
-): CoverageRow {
+): Omit<CoverageRow, 'gap'> {
   const { namespace, name, status } = daemonSet;
   const countOf = (counts: (answer: Answer) => boolean) =>
     groups.reduce((sum, { coverages, nodes }) => sum + (counts(coverages[index] ?? RUNS) ? nodes.length : 0), 0);
   const coverageOn = compileCoverage(daemonSet);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const coverage = coverageOn(node);
-    const passes: Passes = (taint) => passesBy(daemonSet, node, taint, startup);
-    return indexOf({ ...answerOf(coverage, passes), reasons: reasonsOf(coverage), ...keysOf(coverage, passes) });
+    const isTransient: IsTransient = (taint) => isTransientFor(daemonSet, node, taint, startup);
+    return indexOf({
+      ...answerOf(coverage, isTransient),
+      reasons: reasonsOf(coverage),
+      ...keysOf(coverage, isTransient),
+    });
   });
   return {
     namespace,
@@ -114,10 +158,6 @@ function rowOf(
     desired: status.desired,
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
-    ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
-    ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
-    ...(daemonSet.isCritical ? { critical: true } : {}),
-    ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
   };
 }
 
@@ -139,18 +179,17 @@ type Group = Alike<ClusterNode, Answer>;
 // One of each, because there may be millions of answers.
 const RUNS: Answer = { kind: 'runs' };
 const ELSEWHERE: Answer = { kind: 'elsewhere' };
-const LASTING = { stays: { kind: 'stays' }, tainted: { kind: 'tainted' } } as const satisfies Record<string, Answer>;
-const PASSING = {
+const PERMANENT = { stays: { kind: 'stays' }, tainted: { kind: 'tainted' } } as const satisfies Record<string, Answer>;
+const TRANSIENT = {
   stays: { kind: 'stays', passing: true },
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf(coverage: Coverage, passes: Passes): Answer {
+function answerOf(coverage: Coverage, isTransient: IsTransient): Answer {
   if (coverage.runs) return RUNS;
-  const { obstacles, staysIfThere } = coverage;
-  if (!obstacles.every(({ kind }) => kind === 'taint')) return ELSEWHERE;
-  const allPass = obstacles.every((obstacle) => obstacle.kind === 'taint' && passes(obstacle.taint));
-  return (allPass ? PASSING : LASTING)[staysIfThere ? 'stays' : 'tainted'];
+  const alone = taintsAlone(coverage, isTransient);
+  if (!alone) return ELSEWHERE;
+  return (alone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
 }
 
 function reasonsOf(coverage: Coverage): readonly string[] {
@@ -158,11 +197,8 @@ function reasonsOf(coverage: Coverage): readonly string[] {
 }
 
 /** The keys that a toleration would need. */
-function keysOf(coverage: Coverage, passes: Passes): Pick<CoverageAnswer, 'keys'> {
-  if (coverage.runs || answerOf(coverage, passes) === ELSEWHERE) return {};
-  const keys = coverage.obstacles.flatMap((obstacle) =>
-    obstacle.kind === 'taint' && !passes(obstacle.taint) ? [obstacle.taint.key] : [],
-  );
+function keysOf(coverage: Coverage, isTransient: IsTransient): Pick<CoverageAnswer, 'keys'> {
+  const keys = (taintsAlone(coverage, isTransient)?.permanent ?? []).map(({ key }) => key);
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }
 

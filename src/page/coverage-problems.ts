@@ -1,16 +1,24 @@
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
-import type { CoverageRow, Fix } from './state.ts';
-import { count, daemonSetAt, type Led, number, problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
-
-const isKeptOff = ({ keptOff, optsOut }: CoverageRow) => keptOff > 0 && !optsOut;
-/** That a pool's own taint keeps a DaemonSet off is mostly intended: the tab shows it, and it is no problem. */
-export const hasGap = (row: CoverageRow) => isKeptOff(row) && (row.critical === true || row.lacking === true);
+import type { EvaluatedRow } from './coverage-matrix.ts';
+import type { Fix } from './state.ts';
+import {
+  count,
+  daemonSetAt,
+  type LeaderView,
+  number,
+  problemsOfCauses,
+  type UnrankedProblem,
+} from './unranked-problem.ts';
 
 /** The DaemonSets that taints keep off nodes, and those with pods that are unavailable. */
-export function coverageProblems({ coverage: { daemonSets }, unready }: Led, audit: boolean): UnrankedProblem[] {
-  const gaps = worstFirst(daemonSets.filter(hasGap), harmOfGap, ({ keptOff }) => keptOff);
+export function coverageProblems({ coverage: { daemonSets }, unready }: LeaderView, audit: boolean): UnrankedProblem[] {
+  const gaps = worstFirst(
+    daemonSets.filter(({ gap }) => gap),
+    harmOfGap,
+    ({ keptOff }) => keptOff,
+  );
   const {
     rolling = [],
     down = [],
@@ -31,7 +39,7 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
       }),
     ),
     ...halfTolerantProblem(
-      daemonSets.filter((row) => isKeptOff(row) && !hasGap(row) && row.halfTolerant),
+      daemonSets.filter((row) => row.keptOff > 0 && !row.optsOut && !row.gap && row.halfTolerant),
       audit,
     ),
     ...unavailableProblem('NodesWithoutDaemons', down),
@@ -51,9 +59,9 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: Led, aud
   ];
 }
 
-const harmOfGap = ({ critical }: CoverageRow): Harm => (critical ? 'NodesWithoutDaemons' : 'Missing');
+const harmOfGap = ({ critical }: EvaluatedRow): Harm => (critical ? 'NodesWithoutDaemons' : 'Missing');
 
-function gapProblem(row: CoverageRow, audit: boolean): UnrankedProblem {
+function gapProblem(row: EvaluatedRow, audit: boolean): UnrankedProblem {
   const { runs, keptOff, critical } = row;
   const name = daemonSetName(row);
   return {
@@ -75,7 +83,7 @@ export function explainTooMany(daemonSet: string): Fix {
 }
 
 /** The one remedy of a gap, which `taintkeeper explain` has, too. */
-function gapFix(row: CoverageRow, audit: boolean): Fix | undefined {
+function gapFix(row: EvaluatedRow, audit: boolean): Fix | undefined {
   const { remedy, keptOff, tooManyTolerations } = row;
   if (tooManyTolerations) return explainTooMany(daemonSetName(row));
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
@@ -88,7 +96,7 @@ function gapFix(row: CoverageRow, audit: boolean): Fix | undefined {
 }
 
 /** DaemonSets that tolerate one of the two names of the control plane's taint, which is rarely intended. */
-function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): UnrankedProblem[] {
+function halfTolerantProblem(rows: readonly EvaluatedRow[], audit: boolean): UnrankedProblem[] {
   const [first, second] = rows;
   if (first === undefined) return [];
   const isOne = second === undefined;
@@ -108,7 +116,7 @@ function halfTolerantProblem(rows: readonly CoverageRow[], audit: boolean): Unra
 
 const LIST_GAPS: Fix = { command: 'taintkeeper coverage --gaps', note: 'Says which taints keep each off.' };
 
-function unavailableProblem(harm: Harm, rows: readonly CoverageRow[]): UnrankedProblem[] {
+function unavailableProblem(harm: Harm, rows: readonly EvaluatedRow[]): UnrankedProblem[] {
   const [first, second] = rows;
   if (first === undefined) return [];
   const fix =

@@ -175,6 +175,7 @@ export interface DecisionLog {
 export interface DecisionLogOptions {
   /** This process' name. */
   readonly replica: string;
+  /** See `PageSources.now`. Default: the local time. */
   readonly now?: () => Date;
   readonly capacity?: number;
 }

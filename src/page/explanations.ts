@@ -1,6 +1,6 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
 import { explainDaemonSet, formatDaemonSet } from '../explain/explain-daemon-set.ts';
-import { explainNode, formatNode, type LeaderOnNode } from '../explain/explain-node.ts';
+import { explainNode, formatNode, type LeaderOnNode, type NodeFacts } from '../explain/explain-node.ts';
 import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ClusterObjects, PageSources } from './state-feed.ts';
@@ -46,7 +46,7 @@ const MAX_AT_ONCE = 4;
 const MAX_ROWS = 100;
 const MAX_NODES = 3;
 
-type Sources = Pick<PageSources, 'audit' | 'cluster' | 'objects'>;
+type Sources = Pick<PageSources, 'audit' | 'cluster' | 'objects' | 'now'>;
 
 /**
  * @returns the explanation of `node/NAME` or `daemonset/NAMESPACE/NAME`. Requests for the same object at the same time share one
@@ -86,11 +86,16 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const clusterState = syncedState(sources);
   const leader: LeaderOnNode | undefined = clusterState && {
     isInConflict: (taint) => clusterState.isInConflict(name, taint),
-    startup: clusterState.startupOn(name),
   };
+  const startup = clusterState?.startupOn(name);
   const notes = clusterState ? [] : [NOT_LEADING];
-  const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
-  return shown(formatNode(explainNode(object, name, { ...facts, now: Date.now() }, leader)));
+  const now = sources.now();
+  const facts: NodeFacts = {
+    ...factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]),
+    now: now.getTime(),
+    ...(startup === undefined ? {} : { startup }),
+  };
+  return shown(formatNode(explainNode(object, name, facts, leader)), now);
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
@@ -103,6 +108,7 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
   const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy', 'TaintPolicy'], notes);
   return shown(
     formatDaemonSet(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: clusterState.nodes() })),
+    sources.now(),
   );
 }
 
@@ -135,8 +141,8 @@ async function readOrNotFound(object: Promise<unknown>, otherwise: string): Prom
 }
 
 /** Limits what is shown in large clusters. */
-function shown({ sections, next }: FormattedExplanation): ShownExplanation {
-  return { at: new Date().toISOString(), sections: sections.map(shownSection), next };
+function shown({ sections, next }: FormattedExplanation, at: Date): ShownExplanation {
+  return { at: at.toISOString(), sections: sections.map(shownSection), next };
 }
 
 function shownSection(section: Section): ShownSection {

@@ -1,14 +1,12 @@
-import { count, DOCTOR, type Registered, type UnrankedProblem } from './unranked-problem.ts';
+import { count, DOCTOR, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
 
-const DAY_MS = 86_400_000;
-
-/** What is wrong with the installation itself. @param now milliseconds since the epoch */
-export function installationProblems(state: Registered, now: number): UnrankedProblem[] {
-  return [...checkProblems(state), ...trustProblems(state), ...certificateProblems(state, now)];
+/** What is wrong with the installation itself. */
+export function installationProblems(state: ReplicaView): UnrankedProblem[] {
+  return [...checkProblems(state), ...trustProblems(state), ...certificateProblems(state)];
 }
 
 /** Whether no replica leads. */
-export function leaderProblems({ mode, leader }: Registered): UnrankedProblem[] {
+export function leaderProblems({ mode, leader }: ReplicaView): UnrankedProblem[] {
   return mode === 'cluster' && leader.name === undefined && !leader.isThis ? [NO_LEADER] : [];
 }
 
@@ -18,7 +16,7 @@ const NO_LEADER: UnrankedProblem = {
   fix: DOCTOR,
 };
 
-function checkProblems({ checks, policies, mode }: Registered): UnrankedProblem[] {
+function checkProblems({ checks, policies, mode }: ReplicaView): UnrankedProblem[] {
   const named = policies.some(({ valid }) => !valid);
   const fix = mode === 'cluster' ? DOCTOR : undefined;
   return checks.flatMap(({ name, state, detail }): UnrankedProblem[] => {
@@ -30,7 +28,7 @@ function checkProblems({ checks, policies, mode }: Registered): UnrankedProblem[
   });
 }
 
-function trustProblems({ webhooks }: Registered): UnrankedProblem[] {
+function trustProblems({ webhooks }: ReplicaView): UnrankedProblem[] {
   const distrusting = webhooks.filter(({ trusted }) => trusted === false).map(({ name }) => name);
   if (distrusting.length === 0) return [];
   return [
@@ -45,12 +43,12 @@ function trustProblems({ webhooks }: Registered): UnrankedProblem[] {
   ];
 }
 
-function certificateProblems({ certificate, checks, mode }: Registered, now: number): UnrankedProblem[] {
+function certificateProblems({ certificate, checks, mode }: ReplicaView): UnrankedProblem[] {
   const isListed = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || isListed) return [];
   if (!certificate.expiresSoon) return [];
-  const remainingMs = Date.parse(certificate.notAfter) - now;
-  const text = remainingMs <= 0 ? 'has expired' : `expires in ${count(Math.floor(remainingMs / DAY_MS), 'day')}`;
+  const hasExpired = certificate.daysLeft < 0;
+  const text = hasExpired ? 'has expired' : `expires in ${count(certificate.daysLeft, 'day')}`;
   const fix = mode === 'cluster' ? DOCTOR : undefined;
-  return [{ harm: remainingMs <= 0 ? 'NotReachable' : 'Stalled', text: `The serving certificate ${text}`, fix }];
+  return [{ harm: hasExpired ? 'NotReachable' : 'Stalled', text: `The serving certificate ${text}`, fix }];
 }

@@ -1,7 +1,7 @@
 import type { ClusterNode } from '../cluster/watch/cluster-objects.ts';
 import { isOnlyAudit, whyNotSet } from '../judge/blocked.ts';
 import { harmOfLoss } from '../judge/harm-of-loss.ts';
-import { type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -25,18 +25,30 @@ export interface NodeMapInput {
   readonly startupOn: (node: string) => string | undefined;
 }
 
+/** The map, and what only the problems need of it. */
+export interface EvaluatedNodes {
+  readonly shown: NodeMap;
+  /** As those of the map, in order. */
+  readonly notes: readonly EvaluatedNote[];
+}
+
+export interface EvaluatedNote extends NodeNote {
+  /** Why the taint is not set. Absent if it is about to be. */
+  readonly blockedBy?: BlockedBy;
+}
+
 /** A column, with its rule. */
 interface Column extends NodeColumn {
   readonly rule: CompiledTaintRule;
 }
 
 /** Nodes × taints of the policies. */
-export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: NodeMapInput): Promise<EvaluatedNodes> {
   const all = compiled.flatMap((policy) => policy.protectionRules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
   // Thousands of nodes that lack the same taint share one note.
-  const notes = collectDistinct<NodeNote>();
+  const notes = collectDistinct<EvaluatedNote>();
   const pools = collectDistinct<string>();
   const waiting: WaitingNode[] = [];
   let unselected = 0;
@@ -51,30 +63,28 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
     const what = waiting.length < MAX_WAITING ? startupOn(node.name) : undefined;
     if (what !== undefined) waiting.push(waitingNode(node, what));
   }
-  return {
+  const shown = {
     columns: columns.map(({ rule: _, ...column }) => column),
     columnsLeftOut: all.length - columns.length,
     rows,
-    notes: notes.list,
+    notes: notes.list.map(({ blockedBy: _, ...note }) => note),
     unselected,
     pools: pools.list,
     waiting,
   };
+  return { shown, notes: notes.list };
 }
 
 function waitingNode({ name, taintedSince }: ClusterNode, what: string): WaitingNode {
   return { name, what, ...(taintedSince === undefined ? {} : { since: new Date(taintedSince).toISOString() }) };
 }
 
-function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
-  const { name, mode } = policy;
+function columnOf({ name, mode }: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
   const { key, value, effect, field } = rule;
-  const trial = policy.declaredMode;
   return {
     policy: name,
     field,
     mode,
-    ...(trial === mode ? {} : { trial }),
     taint: `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
     rule,
   };
@@ -85,7 +95,7 @@ function rowOf(
   columns: readonly Column[],
   selecting: readonly CompiledTaintPolicy[],
   isInConflict: NodeMapInput['isInConflict'],
-  notes: Distinct<NodeNote>,
+  notes: Distinct<EvaluatedNote>,
 ): Omit<NodeRow, 'pool'> {
   const { losses, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
@@ -121,7 +131,7 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
   return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
-function noteOn(loss: Loss, carriedValue: string | undefined): NodeNote {
+function noteOn(loss: Loss, carriedValue: string | undefined): EvaluatedNote {
   const { taint, blockedBy, policy } = loss;
   return {
     why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss) }),

@@ -2,7 +2,8 @@ import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand } from '../judge/blo
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { Fix, NodeMap, NodeNote } from './state.ts';
+import type { EvaluatedNodes, EvaluatedNote } from './node-map.ts';
+import type { Fix, NodeMap } from './state.ts';
 import { count, nodeAt, number, problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 /** Nodes that lack a taint by the same field of a policy and for the same reason. */
@@ -11,7 +12,7 @@ interface Cause {
   readonly cell: string;
   readonly column: number;
   /** Of the first of them. */
-  readonly note: NodeNote;
+  readonly note: EvaluatedNote;
   /** Whether it is the same taint on each. */
   alike: boolean;
   readonly nodes: string[];
@@ -20,56 +21,58 @@ interface Cause {
 /** The cells with a problem: missing, another value, conflict. */
 const BAD = /[mdc]/;
 
-/** The taints that nodes lack, by cause. The map is the same until it is evaluated again, and the state is served more often. */
-export const nodeProblems = oncePer(({ columns, rows, notes }: NodeMap): readonly UnrankedProblem[] => {
-  const causes = new Map<string, Cause>();
-  for (const row of rows) {
-    let index = 0;
-    for (let column = 0; row.notes !== undefined && column < row.cells.length; column++) {
-      const cell = row.cells[column] ?? '';
-      if (!BAD.test(cell)) continue;
-      const note = notes[row.notes[index++] ?? -1];
-      if (note === undefined) continue;
-      const key = `${cell} ${column} ${note.harm} ${note.blockedBy}`;
-      const cause = causes.get(key) ?? { harm: note.harm, cell, column, note, alike: true, nodes: [] };
-      causes.set(key, cause);
-      cause.alike &&= cause.note.taint === note.taint;
-      cause.nodes.push(row.name);
+/** The taints that nodes lack, by cause. They are the same until the nodes are evaluated again, and the state is served more often. */
+export const nodeProblems = oncePer(
+  ({ shown: { columns, rows }, notes }: EvaluatedNodes): readonly UnrankedProblem[] => {
+    const causes = new Map<string, Cause>();
+    for (const row of rows) {
+      let index = 0;
+      for (let column = 0; row.notes !== undefined && column < row.cells.length; column++) {
+        const cell = row.cells[column] ?? '';
+        if (!BAD.test(cell)) continue;
+        const note = notes[row.notes[index++] ?? -1];
+        if (note === undefined) continue;
+        const key = `${cell} ${column} ${note.harm} ${note.blockedBy}`;
+        const cause = causes.get(key) ?? { harm: note.harm, cell, column, note, alike: true, nodes: [] };
+        causes.set(key, cause);
+        cause.alike &&= cause.note.taint === note.taint;
+        cause.nodes.push(row.name);
+      }
     }
-  }
-  const { repairing = [], lasting = [] } = Object.groupBy(causes.values(), ({ harm }) =>
-    harm === 'Repairing' ? 'repairing' : 'lasting',
-  );
-  const sorted = worstFirst(
-    lasting,
-    ({ harm }) => harm,
-    ({ nodes }) => nodes.length,
-  );
-  const repaired = [...new Set(repairing.flatMap(({ nodes }) => nodes))];
-  return [
-    ...problemsOfCauses(
-      sorted,
-      (cause) => nodeProblem(columns[cause.column], cause),
-      (further) => ({
-        harm: further[0].harm,
-        text: `${count(new Set(further.flatMap(({ nodes }) => nodes)).size, 'node')} for ${count(further.length, 'more reason')}`,
-        place: { tab: 'nodes', filters: { show: 'problem' } },
-      }),
-    ),
-    ...(repaired.length === 0
-      ? []
-      : [
-          {
-            harm: 'Repairing',
-            count: repaired.length,
-            text: `${count(repaired.length, 'node')} ${repaired.length === 1 ? 'is' : 'are'} being repaired`,
-            place: { tab: 'nodes', filters: { show: 'problem' } },
-            names: repaired,
-            nameAt: nodeAt,
-          } satisfies UnrankedProblem,
-        ]),
-  ];
-});
+    const { repairing = [], lasting = [] } = Object.groupBy(causes.values(), ({ harm }) =>
+      harm === 'Repairing' ? 'repairing' : 'lasting',
+    );
+    const sorted = worstFirst(
+      lasting,
+      ({ harm }) => harm,
+      ({ nodes }) => nodes.length,
+    );
+    const repaired = [...new Set(repairing.flatMap(({ nodes }) => nodes))];
+    return [
+      ...problemsOfCauses(
+        sorted,
+        (cause) => nodeProblem(columns[cause.column], cause),
+        (further) => ({
+          harm: further[0].harm,
+          text: `${count(new Set(further.flatMap(({ nodes }) => nodes)).size, 'node')} for ${count(further.length, 'more reason')}`,
+          place: { tab: 'nodes', filters: { show: 'problem' } },
+        }),
+      ),
+      ...(repaired.length === 0
+        ? []
+        : [
+            {
+              harm: 'Repairing',
+              count: repaired.length,
+              text: `${count(repaired.length, 'node')} ${repaired.length === 1 ? 'is' : 'are'} being repaired`,
+              place: { tab: 'nodes', filters: { show: 'problem' } },
+              names: repaired,
+              nameAt: nodeAt,
+            } satisfies UnrankedProblem,
+          ]),
+    ];
+  },
+);
 
 /** The names of the states in addresses. */
 const SHOW: Readonly<Record<string, string>> = { m: 'missing', d: 'another-value', c: 'conflict' };
@@ -98,7 +101,7 @@ function nodeProblem(column: NodeMap['columns'][number] | undefined, cause: Caus
 const MAX_NODES = 100;
 
 /** What to do about nodes that all lack a taint for the same reason. */
-function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: NodeNote): Fix | undefined {
+function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: EvaluatedNote): Fix | undefined {
   const [first = ''] = nodes;
   switch (nextStepFor(blockedBy)) {
     case 'Wait':

@@ -13,10 +13,12 @@ export interface Page {
   readonly decisions: Pick<DecisionLog, 'latest' | 'follow'>;
   /** See {@link createExplanations}. */
   readonly explain: (what: string) => Promise<ShownExplanation>;
+  /** See {@link PageSources.now}. */
+  readonly now: PageSources['now'];
 }
 
 /** The interval at which the state is checked while there are clients, in milliseconds. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 const LOOPBACK_ONLY =
   'the page shows users and nodes, and is for connections by loopback: kubectl port-forward, or taintkeeper dashboard';
@@ -29,7 +31,7 @@ const REVALIDATE = { 'cache-control': 'no-cache' } as const;
  * `/api/explain/`, see `explanations.ts`. All of it is read-only, and only for clients on loopback: see `trusted-request.ts`.
  */
 export function pageRoutes(
-  { files, feed, decisions, explain }: Page,
+  { files, feed, decisions, explain, now }: Page,
   limits: StreamLimits = STREAM_LIMITS,
   isNear: typeof isReachedByLoopback = isReachedByLoopback,
 ) {
@@ -65,7 +67,8 @@ export function pageRoutes(
 
     app.get('/api/state', async (request, reply) => {
       const { etag, body } = await feed.current();
-      reply.headers({ ...REVALIDATE, etag });
+      // The page counts ages from this time. A state that has not changed is not sent again, so the body cannot say it.
+      reply.headers({ ...REVALIDATE, etag, date: now().toUTCString() });
       return isKnown(etag, request.headers)
         ? reply.code(304).send()
         : reply.type('application/json; charset=utf-8').send(body);
@@ -120,7 +123,7 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
   let timer: NodeJS.Timeout | undefined;
   let sentEtag: string | undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     if (!isWatched()) return stop();
     // A client that requests the state gets the error.
     const state = await feed.current().catch(() => undefined);
@@ -139,7 +142,7 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
     start(etag: string): void {
       if (timer !== undefined) return;
       sentEtag = etag;
-      timer = setInterval(look, LOOK_MS).unref();
+      timer = setInterval(check, CHECK_MS).unref();
     },
     stop,
   };
@@ -158,5 +161,6 @@ export async function openPage(decisions: DecisionLog, sources: PageSources): Pr
     feed: createStateFeed(sources, { refusals: decisions.refusals }),
     decisions,
     explain,
+    now: sources.now,
   };
 }

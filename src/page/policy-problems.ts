@@ -3,21 +3,24 @@ import { shellWord } from '../kubernetes/text.ts';
 import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
-import { explainTooMany, hasGap } from './coverage-problems.ts';
+import { explainTooMany } from './coverage-problems.ts';
 import type { Fix, Place } from './state.ts';
 import {
   count,
   DOCTOR,
   daemonSetAt,
-  type Led,
+  type LeaderView,
   nodeAt,
   number,
-  type Registered,
+  type ReplicaView,
   type UnrankedProblem,
 } from './unranked-problem.ts';
 
 /** What the policies say of themselves, and of objects that are not known here. */
-export function policyProblems({ policies, checks }: Registered, led: Led | undefined): UnrankedProblem[] {
+export function policyProblems(
+  { policies, checks }: ReplicaView,
+  leaderView: LeaderView | undefined,
+): UnrankedProblem[] {
   const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
   if (policies.length === 0 && read) {
     return [{ harm: 'Reported', text: 'There are no policies: nothing is protected', place: { tab: 'policies' } }];
@@ -33,12 +36,14 @@ export function policyProblems({ policies, checks }: Registered, led: Led | unde
             ? {
                 harm: 'NotInForce',
                 text: `${kind} ${name} is not in force: ${problems[0] ?? 'it cannot be read'}`,
-                ...{ place, fix: edit },
+                place,
+                fix: edit,
               }
             : {
                 harm: 'Stalled',
                 text: `${kind} ${name} cannot be used as it stands, and generation ${generationInForce} stays in force until taintkeeper restarts: ${problems[0]}`,
-                ...{ place, fix: edit },
+                place,
+                fix: edit,
               },
         ];
     const stated = conditions.flatMap((condition): UnrankedProblem[] => {
@@ -47,22 +52,27 @@ export function policyProblems({ policies, checks }: Registered, led: Led | unde
       if (level === 'quiet' || (type === 'Ready' && !valid)) return [];
       const harm = harmOfCondition(condition);
       const isOfNodes = (harm === 'Missing' && reason !== 'RepairRefused') || harm === 'Conflict';
-      if (led && kind === 'TaintPolicy' && isOfNodes) return [];
+      if (leaderView && kind === 'TaintPolicy' && isOfNodes) return [];
       return [
         {
           harm,
           text: `${kind} ${name} is ${word}: ${message}`,
-          ...{ place, why: next },
+          place,
+          why: next,
           ...(level === 'attention' ? {} : { fix: DOCTOR }),
         },
       ];
     });
-    return [...unusable, ...stated, ...missingBy(policy, place, led)];
+    return [...unusable, ...stated, ...missingBy(policy, place, leaderView)];
   });
 }
 
 /** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
-function missingBy(policy: Registered['policies'][number], place: Place, led: Led | undefined): UnrankedProblem[] {
+function missingBy(
+  policy: ReplicaView['policies'][number],
+  place: Place,
+  leaderView: LeaderView | undefined,
+): UnrankedProblem[] {
   const { kind, name, mode, spec, violating = 0, matched = 0, violators } = policy;
   if (violating === 0 || kind === 'TolerationRestriction') return [];
   const harm = mode === 'Audit' ? 'Reported' : 'Missing';
@@ -72,7 +82,7 @@ function missingBy(policy: Registered['policies'][number], place: Place, led: Le
   const [first] = violators;
   switch (kind) {
     case 'TaintPolicy':
-      return led
+      return leaderView
         ? []
         : [
             {
@@ -82,8 +92,8 @@ function missingBy(policy: Registered['policies'][number], place: Place, led: Le
             },
           ];
     case 'TolerationPolicy': {
-      const rows = led?.coverage.daemonSets ?? [];
-      const gaps = new Set(rows.filter(hasGap).map(daemonSetName));
+      const rows = leaderView?.coverage.daemonSets ?? [];
+      const gaps = new Set(rows.filter(({ gap }) => gap).map(daemonSetName));
       const tooMany = new Set(rows.filter((row) => row.tooManyTolerations).map(daemonSetName));
       const others = violators.filter((one) => !gaps.has(one));
       const unlisted = violating - (violators.length - others.length);

@@ -6,7 +6,7 @@ import { nodeProblems } from './node-problems.ts';
 import { policyProblems } from './policy-problems.ts';
 import { refusalProblems } from './refusal-problems.ts';
 import type { PageProblem } from './state.ts';
-import type { Led, Registered, UnrankedProblem } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView, UnrankedProblem } from './unranked-problem.ts';
 
 /** How many nodes or DaemonSets a problem names. */
 const MAX_NAMED = 3;
@@ -14,19 +14,17 @@ const MAX_NAMED = 3;
 /**
  * All problems, the worst first.
  * @param refusals of the last hour
- * @param now milliseconds since the epoch
  */
 export function pageProblems(
-  state: Registered,
-  led: Led | undefined,
+  state: ReplicaView,
+  leaderView: LeaderView | undefined,
   refusals: readonly Refusals[],
-  now: number,
 ): PageProblem[] {
   const problems = [
-    ...installationProblems(state, now),
+    ...installationProblems(state),
     ...refusalProblems(refusals, state.mode),
-    ...policyProblems(state, led),
-    ...(led ? [...nodeProblems(led.nodes), ...coverageProblems(led, state.audit)] : []),
+    ...policyProblems(state, leaderView),
+    ...(leaderView ? [...nodeProblems(leaderView.nodes), ...coverageProblems(leaderView, state.audit)] : []),
     ...leaderProblems(state),
   ];
   return worstFirst(
@@ -52,7 +50,9 @@ const LEVELS: Readonly<Record<Harm, PageProblem['level']>> = {
 function shown({ harm, text, place, names = [], nameAt = () => undefined, why, fix }: UnrankedProblem): PageProblem {
   const named = names.filter((name) => name !== '').slice(0, MAX_NAMED);
   return {
-    ...{ harm, level: LEVELS[harm], text },
+    harm,
+    level: LEVELS[harm],
+    text,
     ...(place ? { place } : {}),
     names: named.map((name) => {
       const at = nameAt(name);

@@ -1,12 +1,12 @@
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import type { Refusals } from './decision-log.ts';
-import { count, nodeAt, problemsOfCauses, type Registered, type UnrankedProblem } from './unranked-problem.ts';
+import { count, nodeAt, problemsOfCauses, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
 
 /**
  * Requests of components that policies deny. If there are too many components, each origin of reviews has equally many of them: a pod that forges reviews
  * displaces only its own.
  */
-export function refusalProblems(refusals: readonly Refusals[], mode: Registered['mode']): UnrankedProblem[] {
+export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView['mode']): UnrankedProblem[] {
   const byCount = refusals.toSorted((a, b) => b.count - a.count);
   const ranked = new Map<string, number>();
   const components = byCount.map((ofComponent) => {
@@ -32,7 +32,7 @@ const MAX_ORIGINS = 3;
 
 function refusalProblem(
   { user, count: times, policies, objects, origins }: Refusals,
-  mode: Registered['mode'],
+  mode: ReplicaView['mode'],
 ): UnrankedProblem {
   const [policy] = policies;
   return {

@@ -10,10 +10,15 @@ import { nodeMap } from './node-map.ts';
 import { pageProblems } from './problems.ts';
 import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
 import { etagOf } from './static-files.ts';
-import type { Led, Registered } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView } from './unranked-problem.ts';
 
 /** Sources of what the page shows. They are read when there are clients. */
 export interface PageSources {
+  /**
+   * The time by the API server's clock, which is that of conditions and of the certificate's client. Without a cluster, the local time. All
+   * times on the page are by this clock.
+   */
+  readonly now: () => Date;
   readonly replica: string;
   readonly mode: PageState['mode'];
   readonly audit: boolean;
@@ -23,7 +28,7 @@ export interface PageSources {
   readonly webhooks: () => readonly WebhookState[];
   readonly policies: () => readonly PolicyState[];
   /** What only the leader knows, on the leader. */
-  readonly cluster: () => LedCluster | undefined;
+  readonly cluster: () => LeaderSources | undefined;
   /** Absent in standalone mode. */
   readonly objects?: ClusterObjects;
 }
@@ -35,7 +40,8 @@ export interface ClusterObjects {
   readonly policies: () => readonly PolicyObject[];
 }
 
-export interface LedCluster {
+/** Sources of a {@link LeaderView}. */
+export interface LeaderSources {
   readonly clusterState: ClusterState;
   readonly compiled: PolicySet;
 }
@@ -53,7 +59,7 @@ const MAX_AGE_MS = 500;
 /** The minimum time between two evaluations of all nodes, in milliseconds: 5,000 nodes take a tenth of a second. */
 const SNAPSHOT_PAUSE_MS = 2_000;
 /** Longer evaluations become rarer, so that they take a fifth of the time at most. */
-const USUAL_LOOK_MS = 500;
+const USUAL_EVALUATION_MS = 500;
 
 export interface StateFeed {
   /** The present state, or one of a moment ago. */
@@ -88,7 +94,7 @@ export function createStateFeed(
   };
 
   async function compute(): Promise<StateText> {
-    const led = await readCluster(sources.cluster());
+    const leaderView = await readCluster(sources.cluster());
     const certificate = sources.certificate();
     const rest = {
       version: VERSION,
@@ -100,25 +106,34 @@ export function createStateFeed(
       ...(certificate ? { certificate } : {}),
       webhooks: sources.webhooks(),
       policies: sources.policies(),
-    } satisfies Registered;
-    const now = Date.now();
-    const problems = pageProblems(rest, led, refusals(now), now);
-    const text = `${JSON.stringify({ ...rest, problems }).slice(0, -1)}${led?.text ?? ''}`;
+    } satisfies ReplicaView;
+    const now = sources.now();
+    const problems = pageProblems(rest, leaderView, refusals(now.getTime()));
+    const text = appendMembers(JSON.stringify({ ...rest, problems }), leaderView?.members);
     const etag = etagOf(text);
-    if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(new Date())}}` };
+    if (etag !== latest?.etag) latest = { etag, body: appendMembers(text, `"at":${JSON.stringify(now)}`) };
     computedAt = performance.now();
     return latest;
   }
 }
 
+/**
+ * Adds members to the text of a JSON object. The nodes are serialized once for each evaluation, because they are megabytes in a large cluster, and the
+ * rest is serialized each time.
+ * @param members of a JSON object, without its braces
+ */
+function appendMembers(object: string, members: string | undefined): string {
+  return members === undefined ? object : `${object.slice(0, -1)},${members}}`;
+}
+
 /** The evaluation of all nodes. */
-interface Evaluated extends Led {
-  /** The rest of a JSON object. */
-  readonly text: string;
+interface Evaluated extends LeaderView {
+  /** `nodes` and `coverage` of a {@link PageState}, for {@link appendMembers}. */
+  readonly members: string;
 }
 
 /** Caches the evaluation of all nodes until something has changed and a while has passed. */
-function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Promise<Evaluated | undefined> {
+function clusterReader(pauseMs: number): (cluster: LeaderSources | undefined) => Promise<Evaluated | undefined> {
   // When the leader stops leading, its nodes are removed from memory at once.
   const evaluations = new WeakMap<ClusterState, Evaluated & { readonly revision: number; readonly due: number }>();
   return async (cluster) => {
@@ -131,22 +146,22 @@ function clusterReader(pauseMs: number): (cluster: LedCluster | undefined) => Pr
     const nodes = clusterState.nodes();
     const isInConflict: Parameters<typeof nodeMap>[0]['isInConflict'] = (node, taint) =>
       clusterState.isInConflict(node.name, taint);
-    const map = await nodeMap({
+    const evaluatedNodes = await nodeMap({
       nodes,
       compiled: compiled.taintPolicies,
       isInConflict,
       startupOn: clusterState.startupOn,
     });
-    const mapText = JSON.stringify(map);
+    const nodesText = JSON.stringify(evaluatedNodes.shown);
     await setImmediate();
     const coverage = await coverageMatrix(clusterState.daemonSets(), nodes, compiled);
-    const coverageText = JSON.stringify(coverage);
+    const coverageText = JSON.stringify(coverage.shown);
     await setImmediate();
-    const text = `,"nodes":${mapText},"coverage":${coverageText}`;
+    const members = `"nodes":${nodesText},"coverage":${coverageText}`;
     const unready = nodes.filter(({ ready }) => !ready).length;
     const now = performance.now();
-    const due = now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS);
-    const evaluated = { revision, due, text, nodes: map, coverage, unready };
+    const due = now + pauseMs * Math.max(1, (now - begun) / USUAL_EVALUATION_MS);
+    const evaluated = { revision, due, members, nodes: evaluatedNodes, coverage, unready };
     evaluations.set(clusterState, evaluated);
     return evaluated;
   };

@@ -1,6 +1,4 @@
-import type { GapRemedy } from '../coverage/gap-remedy.ts';
 import type { Violation } from '../judge/decision.ts';
-import type { BlockedBy } from '../judge/node-drift.ts';
 import type { Harm } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionLevel } from '../policy/status-conditions.ts';
@@ -77,6 +75,8 @@ export interface Leader {
 export interface CertificateState {
   /** ISO 8601, as all times here. */
   readonly notAfter: string;
+  /** Whole days until then. Negative: it has expired. */
+  readonly daysLeft: number;
   /** It should have been renewed by now. */
   readonly expiresSoon: boolean;
 }
@@ -159,8 +159,6 @@ export interface NodeColumn {
   /** For example `spec.taints[0]`. */
   readonly field: string;
   readonly mode: string;
-  /** The mode without --audit, if that differs. */
-  readonly trial?: string;
   /** `key=value:Effect`. The key may be a pattern, and value and effect may be absent. */
   readonly taint: string;
 }
@@ -181,9 +179,7 @@ export interface NodeNote {
   readonly taint: string;
   /** What the node carries in its place: the same key and effect, another value. */
   readonly carries?: string;
-  /** Why it is not set. Absent if it is about to be. */
-  readonly blockedBy?: BlockedBy;
-  /** The same in words, also where it is about to be. */
+  /** Why it is not set, or that it is about to be. */
   readonly why: string;
   readonly harm: Harm;
 }
@@ -215,22 +211,15 @@ export interface CoverageRow {
   readonly cells: readonly number[];
   /** On how many nodes it should run, as taintkeeper computes it. */
   readonly runs: number;
-  /** On how many nodes only lasting taints keep it off. */
+  /** On how many nodes only permanent taints keep it off. */
   readonly keptOff: number;
   /** True if it opts out by annotation: then its gaps are intended. */
   readonly optsOut?: true;
-  /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
-  readonly halfTolerant?: true;
-  /** True if nodes without it are of no use, as without their CNI. */
-  readonly critical?: true;
-  /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
-  readonly lacking?: true;
-  /** True if it has so many tolerations that no policy adds any. */
-  readonly tooManyTolerations?: true;
-  /** True while its pods are being replaced. */
-  readonly rollingOut?: true;
-  /** What lets it run on the nodes that it is kept off, if it is probably meant to run there. */
-  readonly remedy?: GapRemedy;
+  /**
+   * True if it is kept off nodes where it is meant to run: it does not opt out, and either their other pods depend on it, or a policy requires
+   * tolerations that it lacks. That a pool's own taint keeps another DaemonSet off is mostly intended.
+   */
+  readonly gap?: true;
   /** From its status: how many pods the DaemonSet controller requires, and how many of them are not available. */
   readonly desired: number;
   readonly unavailable: number;
@@ -246,7 +235,7 @@ export interface CoverageAnswer {
   readonly passing?: true;
   /** Empty for `runs`. */
   readonly reasons: readonly string[];
-  /** For `tainted` and `stays`: the keys of the lasting taints that keep it off. */
+  /** For `tainted` and `stays`: the keys of the permanent taints that keep it off. */
   readonly keys?: readonly string[];
 }
 

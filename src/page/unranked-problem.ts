@@ -1,6 +1,8 @@
 import { count as counted } from '../kubernetes/text.ts';
 import type { Harm } from '../policy/harm.ts';
-import type { CoverageMatrix, Fix, NodeMap, PageState, Place } from './state.ts';
+import type { EvaluatedCoverage } from './coverage-matrix.ts';
+import type { EvaluatedNodes } from './node-map.ts';
+import type { Fix, PageState, Place } from './state.ts';
 
 /** If there are more causes of one kind than this, the last problem counts the rest. */
 const MAX_CAUSES = 8;
@@ -33,13 +35,13 @@ export function problemsOfCauses<Cause>(
   ];
 }
 
-/** What the page knows in addition to nodes and DaemonSets. */
-export type Registered = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
+/** What every replica knows: the state without nodes and DaemonSets. */
+export type ReplicaView = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
 
-/** What only the leader knows. */
-export interface Led {
-  readonly nodes: NodeMap;
-  readonly coverage: CoverageMatrix;
+/** What only the leader knows, evaluated. */
+export interface LeaderView {
+  readonly nodes: EvaluatedNodes;
+  readonly coverage: EvaluatedCoverage;
   /** How many nodes are not Ready. */
   readonly unready: number;
 }

@@ -15,7 +15,7 @@ import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import { type LeaderWork, startLeaderWork } from '../leader.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
-import { certificateState, clusterPolicyStates, webhookStates } from '../page/registered-states.ts';
+import { certificateState, clusterPolicyStates, webhookStates } from '../page/replica-states.ts';
 import type { Leader } from '../page/state.ts';
 import type { PageSources } from '../page/state-feed.ts';
 import type { PolicyKind } from '../policy/policy.ts';
@@ -82,7 +82,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   // Before the API server is called, which may take long: a process that waits is alive.
   const present: Present = { stopping: false };
   const checks = clusterChecks({ client, policies, webhooks, audit }, present);
-  const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
+  const decisions = options.page ? createDecisionLog({ replica: identity, now: client.now }) : undefined;
   const page = decisions && (await openPage(decisions, pageSources()));
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
   starting.defer(admin.stop);
@@ -147,12 +147,13 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   function pageSources(): PageSources {
     return {
+      now: client.now,
       replica: identity,
       mode: 'cluster',
       audit,
       leader: () => leaderOf(present.election),
       checks,
-      certificate: () => present.certificates && certificateState(present.certificates),
+      certificate: () => present.certificates && certificateState(present.certificates, client.now()),
       webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
       policies: () => clusterPolicyStates(policies.objects(), audit),
       cluster: () =>

@@ -7,7 +7,7 @@ import { listFiles } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
-import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
+import { certificateState, filedPolicyStates } from '../page/replica-states.ts';
 import { certificateLog } from './certificate-log.ts';
 import type { Metrics } from './metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
@@ -86,12 +86,13 @@ export async function startFilesApp(options: FilesAppOptions): Promise<RunningAp
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
   const page = decisions
     ? await openPage(decisions, {
+        now: () => new Date(),
         replica: hostname(),
         mode: 'standalone',
         audit: options.audit,
         leader: () => ({ isThis: true }),
         checks,
-        certificate: () => certificateState(certificates),
+        certificate: () => certificateState(certificates, new Date()),
         webhooks: () => [],
         policies: () => filedPolicyStates(store.inForce(), options.audit),
         cluster: () => undefined,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createDecisionLog } from '../../src/page/decision-log.ts';
-import type { LedCluster } from '../../src/page/state-feed.ts';
+import type { LeaderSources } from '../../src/page/state-feed.ts';
 import { nodeRequest } from '../unit/admission/requests.ts';
 import { judged, nodeObject, taint } from '../unit/page/judged.ts';
 import { pageSources } from '../unit/page/page-sources.ts';
@@ -49,7 +49,7 @@ describeWithChromium('a page whose program goes away', (browser) => {
 
   it('keeps the policy that was chosen when others come', async () => {
     const { sources, decisions } = samplePage({ nodes: 60, daemonSets: 12 });
-    const led = sources.cluster() as LedCluster;
+    const led = sources.cluster() as LeaderSources;
     let count = 2;
     const clusterState = { ...led.clusterState, revision: () => count };
     const cluster = () => {

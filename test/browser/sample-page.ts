@@ -3,7 +3,7 @@ import { judgeRequest } from '../../src/admission/judge-request.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/watch/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
-import { clusterPolicyStates } from '../../src/page/registered-states.ts';
+import { clusterPolicyStates } from '../../src/page/replica-states.ts';
 import type { CertificateState, WebhookState } from '../../src/page/state.ts';
 import type { PageSources } from '../../src/page/state-feed.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
@@ -46,6 +46,7 @@ export function samplePage({
   const daemonSets = sampleDaemonSets(daemonSetCount, fault === 'several' || fault === 'cni' ? fault : 'none');
   const { policies, compiled, objects } = samplePolicies(nodes, daemonSets, { broken, audit });
   const sources: PageSources = {
+    now: () => new Date(),
     replica: REPLICA,
     mode: 'cluster',
     audit,
@@ -110,7 +111,7 @@ function objectAt(
   return { metadata: { ...metadata, namespace, name, labels }, spec };
 }
 
-const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z', expiresSoon: false };
+const CERTIFICATE: CertificateState = { notAfter: '2026-05-17T01:00:00.000Z', daysLeft: 63, expiresSoon: false };
 
 /** What the startup taints of nodes wait for. */
 const WAITING: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
 import type { PriorityFinding } from '../../coverage/priority.ts';
-import { type CoverageReport, podsOnVirtualNodes } from '../../coverage/report.ts';
+import type { CoverageReport } from '../../coverage/report.ts';
+import { podsOnVirtualNodes } from '../../coverage/virtual-node-pods.ts';
 import type { WideToleration } from '../../coverage/wide-tolerations.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { Look } from '../output/look.ts';

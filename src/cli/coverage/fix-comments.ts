@@ -47,11 +47,11 @@ function refusal({ namespace, name, problems }: RefusedDaemonSet): string {
 }
 
 /** One line for each taint that DaemonSets wait for. */
-function waitingTaints({ waiting }: Fix): string[] {
-  const taints = new Map(waiting.flatMap((gap) => gap.taints.map((taint) => [formatTaint(taint), taint.key])));
+function waitingTaints({ transient }: Fix): string[] {
+  const taints = new Map(transient.flatMap((gap) => gap.taints.map((taint) => [formatTaint(taint), taint.key])));
   return [...taints].map(([text, key]) => {
     const daemonSets = new Set(
-      waiting.filter((gap) => gap.taints.some((taint) => formatTaint(taint) === text)).map((gap) => gap.daemonSet),
+      transient.filter((gap) => gap.taints.some((taint) => formatTaint(taint) === text)).map((gap) => gap.daemonSet),
     );
     return `${text} keeps ${count(daemonSets.size, 'DaemonSet')} off for a while: if one must run before, add --taint ${shellWord(key)} and name it with --daemonset`;
   });
@@ -67,9 +67,9 @@ function section(title: string, lines: readonly string[]): string[] {
 function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<FixableDaemonSet, SchedulingNode>): string {
   const what = gap(daemonSet, taints.map(formatTaint), nodes.length);
   switch (because.kind) {
-    case 'asked':
+    case 'alreadyRequired':
       return `${what}: TolerationPolicy ${because.by.join(', ')} already requires it, from the next rollout on: ${rolloutCommandFor(daemonSet)}`;
-    case 'notAsked':
+    case 'keyNotNamed':
       return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${shellWord(key)}`).join(' ')}`;
     case 'optsOut':
       return `${what}: it is annotated ${IGNORE_ANNOTATION}`;

@@ -1,7 +1,10 @@
 import type { CoverageFix } from '../../coverage/gap-policies.ts';
 import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
+import { helmValues } from '../../coverage/helm-values.ts';
+import { kustomizeComponent } from '../../coverage/kustomize-component.ts';
 import { missingTolerationsOf } from '../../coverage/missing-tolerations.ts';
-import { helmValues, kustomizeComponent, patchCommands, type Remedies } from '../../coverage/remedies.ts';
+import { patchCommands } from '../../coverage/patch-commands.ts';
+import type { Remedies } from '../../coverage/remedies.ts';
 import type { InstalledDaemonSet } from '../../coverage/workload.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';

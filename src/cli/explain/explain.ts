@@ -44,11 +44,11 @@ Examples:
         const place = placeOf(kind, name);
         return atCluster({ kubeconfig, context }, (client) => refuseUnselected(client, kind, place));
       }
-      const { text, isWell } = await atCluster({ kubeconfig, context }, (client) =>
+      const { text, isOk } = await atCluster({ kubeconfig, context }, (client) =>
         withProgress(`reading ${kind} ${name}`, EXPLAIN[kind](client, name, output)),
       );
       process.stdout.write(text);
-      exit(isWell ? EXIT.ok : EXIT.problem);
+      exit(isOk ? EXIT.ok : EXIT.problem);
     });
 }
 

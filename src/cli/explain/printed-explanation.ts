@@ -12,8 +12,8 @@ import { columns, namesIn, type TableCell } from '../output/table.ts';
 /** An explanation in the format of `-o`. */
 export interface PrintedExplanation {
   readonly text: string;
-  /** See {@link FormattedExplanation.isWell}. */
-  readonly isWell: boolean;
+  /** See {@link FormattedExplanation.isOk}. */
+  readonly isOk: boolean;
 }
 
 export function printNode(explained: NodeExplanation, output: OutputFormat): PrintedExplanation {
@@ -29,12 +29,12 @@ export function printPod(explained: PodExplanation, output: OutputFormat): Print
 }
 
 function print(explanation: FormattedExplanation, data: () => object, output: OutputFormat): PrintedExplanation {
-  const { next, isWell } = explanation;
+  const { next, isOk } = explanation;
   const text = formatAs(output, {
     data: () => ({ ...data(), next: stepText(next) }),
     table: (look) => explanationText(explanation, look),
   });
-  return { text, isWell };
+  return { text, isOk };
 }
 
 function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation): object {
@@ -45,8 +45,8 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
   };
 }
 
-function daemonSetData({ gaps, waiting, unasked, writtenBy, ...rest }: DaemonSetExplanation): object {
-  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(unasked), ...by(writtenBy) };
+function daemonSetData({ gaps, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
+  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(notRequired), ...by(writtenBy) };
 }
 
 function podData({ gaps, waiting, ...rest }: PodExplanation): object {

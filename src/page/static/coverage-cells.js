@@ -3,7 +3,7 @@
 /** @import { Filters } from './words.js' */
 import { breakable, h, spoken } from './dom.js';
 import { nodeLinks } from './panel-parts.js';
-import { ANSWERS, counted, hrefOf, lookOf, number } from './words.js';
+import { ANSWERS, answerName, counted, hrefOf, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */
 const UNKNOWN = { kind: 'elsewhere', reasons: [] };
@@ -60,13 +60,13 @@ export function rowOf({ answers }, index, { namespace, name, cells, runs, keptOf
     ...cells.slice(0, shown).map((answer, column) => {
       const cell = answers[answer] ?? UNKNOWN;
       const { reasons } = cell;
-      const look = lookOf(cell);
-      const { sign, word } = ANSWERS[look];
+      const kind = answerName(cell);
+      const { sign, word } = ANSWERS[kind];
       const label = reasons.length > 0 ? `${word}: ${reasons.join('; ')}` : word;
       return h(
         'td',
         {
-          class: `answer is-${look}`,
+          class: `answer is-${kind}`,
           tabindex: '-1',
           id: `coverage-${index}-${column}`,
           'data-at': `${index}/${column}`,

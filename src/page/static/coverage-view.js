@@ -6,7 +6,7 @@ import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
 import { gridKeys, makeTabStop } from './grid-keys.js';
 import { absence, filters } from './panel-parts.js';
-import { ANSWERS, counted, countedOf, groupNames, hrefOf, lookOf, number } from './words.js';
+import { ANSWERS, answerName, counted, countedOf, groupNames, hrefOf, number } from './words.js';
 
 /** A wider matrix is shown on request only. The largest groups come first. */
 const FEW_GROUPS = 40;
@@ -50,14 +50,14 @@ export function coverageView(decisionsOn) {
     const group = matrix?.groups[column];
     const answer = matrix?.answers[daemonSet?.cells[column] ?? -1];
     if (!daemonSet || !group || !answer) return;
-    const look = lookOf(answer);
-    const { sign, word } = ANSWERS[look];
+    const kind = answerName(answer);
+    const { sign, word } = ANSWERS[kind];
     fill(byId('coverage-answer'), [daemonSet, column, answer], () => [
       h('span', { class: 'mono' }, `${daemonSet.namespace}/${daemonSet.name}`),
       ' on ',
       h('strong', {}, names[column]),
       ` (${counted(group.count, 'node')}): `,
-      h('span', { class: `answer is-${look}` }, `${sign} ${word}`),
+      h('span', { class: `answer is-${kind}` }, `${sign} ${word}`),
       answer.reasons.length > 0 ? `. ${answer.reasons.join('; ')}` : '',
     ]);
   }
@@ -144,8 +144,7 @@ const nameOf = ({ namespace, name }) => `${namespace}/${name}`;
 const isKeptOff = ({ keptOff, optsOut }) => keptOff > 0 && !optsOut;
 
 /** @param {CoverageRow} row @returns {number} the severity */
-const gravity = (row) =>
-  isKeptOff(row) && (row.critical || row.lacking) ? 3 : row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0;
+const gravity = (row) => (row.gap ? 3 : row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0);
 
 /**
  * @param {CoverageRow} row

@@ -3,7 +3,7 @@
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
 import { fixLine } from './panel-parts.js';
-import { counted, hrefOf, localTime, number, verdictOf } from './words.js';
+import { counted, hrefOf, localTime, number, resultOf } from './words.js';
 
 /** @param {PageDecision} decision */
 export function objectOf({ kind, namespace, name }) {
@@ -23,7 +23,7 @@ function objectHref({ kind, namespace, name }) {
 export function articleOf(decision, isLinked) {
   const { time, operation, user, origin, violationsLeftOut, changes, changesLeftOut } = decision;
   const { id, unlisted, replica, message, warnings, violations } = decision;
-  const { sign, word, name } = verdictOf(decision);
+  const { sign, word, name } = resultOf(decision);
   const href = isLinked ? objectHref(decision) : undefined;
   const object = breakable(objectOf(decision));
   const [day, clock = '', zone = ''] = localTime(time).split(' ');

@@ -3,7 +3,7 @@
 /** @import { Level, Tab } from './problems.js' */
 import { hasProblem } from './node-rows.js';
 import { lasting, levelOf } from './problems.js';
-import { ago, counted, number, verdictOf } from './words.js';
+import { ago, counted, number, resultOf } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
@@ -112,9 +112,8 @@ function coverageGauge(state, level) {
   if (coverage === undefined) return { figure: '–', unit: 'DaemonSets', note: unknownNote(state), level: 'plain' };
   const { daemonSets, groups, groupsLeftOut } = coverage;
   const unavailable = daemonSets.filter((row) => row.unavailable > 0).length;
-  const off = daemonSets.filter(({ keptOff, optsOut }) => keptOff > 0 && !optsOut);
-  const kept = off.length;
-  const needed = off.filter(({ critical, lacking }) => critical || lacking).length;
+  const kept = daemonSets.filter(({ keptOff, optsOut }) => keptOff > 0 && !optsOut).length;
+  const needed = daemonSets.filter(({ gap }) => gap).length;
   return {
     figure: number(daemonSets.length),
     unit: `${daemonSets.length === 1 ? 'DaemonSet' : 'DaemonSets'} on ${counted(groups.length + groupsLeftOut, 'kind')} of nodes`,
@@ -142,7 +141,7 @@ function decisionGauge(decisions, now) {
   return {
     figure: number(decisions.length),
     unit,
-    note: `${verdictOf(latest).word} ${ago(now - Date.parse(latest.time))}`,
+    note: `${resultOf(latest).word} ${ago(now - Date.parse(latest.time))}`,
     level: 'plain',
   };
 }

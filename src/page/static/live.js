@@ -8,7 +8,7 @@
 
 /**
  * @typedef {object} Listeners
- * @property {(state: PageState, answeredAt: number) => void} onState with the time of the answer by the program's clock; NaN if it did not say
+ * @property {(state: PageState, answeredAt: number) => void} onState with the time of the answer by the clock of the state; NaN if it did not say
  * @property {(decisions: readonly PageDecision[]) => void} onDecisions some of which may have come before
  * @property {(connection: Connection) => void} onConnection
  */

@@ -26,7 +26,7 @@ const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)'
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-/** How far this clock is ahead of the program's, in milliseconds. */
+/** How far this clock is ahead of that of the state, in milliseconds. */
 let clockAhead = 0;
 /** @type {string} */
 let selected = '';
@@ -62,13 +62,12 @@ follow({
   },
 });
 setInterval(() => {
-  showTrust();
   showGauges();
   if (selected === 'overview') showPanel();
   showConnection();
 }, TICK_MS);
 
-/** The time by the program's clock, which is that of all times in the state. */
+/** The time by the clock of all times in the state: that of the API server, or without a cluster, that of the program. */
 function now() {
   return Date.now() - clockAhead;
 }
@@ -123,7 +122,7 @@ function showIdentity() {
 
 function showTrust() {
   if (!state) return;
-  const { text, level } = trustLine(state, now());
+  const { text, level } = trustLine(state);
   fill(byId('trust'), [text, level], () => [
     h('span', { class: `is-${level}` }, drawn(`${SIGNS[level]} `), text),
     spoken(SPOKEN[level]),

@@ -4,7 +4,7 @@
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /**
  * `1 node`, `5,000 nodes`.
@@ -81,7 +81,7 @@ export const ANSWERS = {
 };
 
 /** @param {CoverageAnswer} answer */
-export const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
+export const answerName = ({ kind, passing }) => (passing ? 'passing' : kind);
 
 /**
  * A short and unique name for each group: that of its only node, or what its nodes have in common.
@@ -117,7 +117,7 @@ export function trialOf({ violations }) {
  * @param {Pick<PageDecision, 'result' | 'violations'>} decision
  * @returns {{ readonly sign: string; readonly word: string; readonly name: string }}
  */
-export function verdictOf(decision) {
+export function resultOf(decision) {
   const results = decision.violations.map(({ result }) => result);
   const trial = trialOf(decision);
   if (trial !== undefined) return { sign: '?', word: trial, name: 'trial' };

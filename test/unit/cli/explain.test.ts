@@ -169,7 +169,7 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
     {
       where: 'in mode Audit, a policy adds none',
       more: { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [policy('agents', { ...AGENTS, mode: 'Audit' })] },
-      next: 'TolerationPolicy agents asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then kubectl rollout restart -n ns daemonset a',
+      next: 'TolerationPolicy agents requires the toleration, but adds none in mode Audit: set the policy to mode Mutate, then kubectl rollout restart -n ns daemonset a',
     },
     {
       where: 'no policy asks for it',

@@ -132,7 +132,7 @@ describe('a gap that stays open, with the reason', () => {
   });
 
   it.each<{ why: string; given?: Partial<FixableDaemonSet>; taints: Taint[]; because: object }>([
-    { why: 'a taint not asked for', taints: [GPU, MASTER], because: { kind: 'notAsked', keys: ['dedicated'] } },
+    { why: 'a taint not asked for', taints: [GPU, MASTER], because: { kind: 'keyNotNamed', keys: ['dedicated'] } },
     {
       why: 'a DaemonSet that policies leave alone',
       given: { annotations: { [IGNORE_ANNOTATION]: 'true' } },
@@ -177,7 +177,7 @@ describe('a taint that a controller removes', () => {
 
   it('is not tolerated by a pattern, nor reported as a gap that stays open', () => {
     for (const keys of [['*'], ['node.kubernetes.io/*'], []]) {
-      expect(keptOff(keys)).toMatchObject({ policies: [], closed: [], left: [], waiting: [{ taints: [NOT_READY] }] });
+      expect(keptOff(keys)).toMatchObject({ policies: [], closed: [], left: [], transient: [{ taints: [NOT_READY] }] });
     }
   });
 
@@ -185,8 +185,8 @@ describe('a taint that a controller removes', () => {
     expect(keptOff([NOT_READY.key, '*'], [NOT_READY, AGENT])).toMatchObject({
       policies: [],
       closed: [],
-      left: [{ because: { kind: 'notAsked', keys: [AGENT.key] } }],
-      waiting: [],
+      left: [{ because: { kind: 'keyNotNamed', keys: [AGENT.key] } }],
+      transient: [],
     });
   });
 
@@ -222,22 +222,22 @@ describe('if policies in force require tolerations', () => {
     {
       why: 'for all of them, the gap is left to them',
       inForce: [policy('a', [GPU.key]), policy('b', [MASTER.key, GPU.key])],
-      because: [{ kind: 'asked', by: ['b', 'a'] }],
+      because: [{ kind: 'alreadyRequired', by: ['b', 'a'] }],
     },
     {
       why: 'for all of them, even one that --taint does not name, the gap is left to them',
       inForce: [policy('a', [GPU.key, MASTER.key])],
-      because: [{ kind: 'asked', by: ['a'] }],
+      because: [{ kind: 'alreadyRequired', by: ['a'] }],
     },
     {
       why: 'for some of them, the gap is as if they did not',
       inForce: [policy('a', [MASTER.key])],
-      because: [{ kind: 'notAsked', keys: [GPU.key] }],
+      because: [{ kind: 'keyNotNamed', keys: [GPU.key] }],
     },
     {
       why: 'and only report what is missing, the gap is as if they did not',
       inForce: [policy('a', [MASTER.key, GPU.key], 'Audit')],
-      because: [{ kind: 'notAsked', keys: [GPU.key] }],
+      because: [{ kind: 'keyNotNamed', keys: [GPU.key] }],
     },
   ])('$why', ({ inForce, because }) => {
     const daemonSets = [fixable('d')];
@@ -337,9 +337,9 @@ describe('applied', () => {
       fc.property(world, ({ nodes, daemonSets, keys }) => {
         for (const { gap, because } of fix(daemonSets, nodes, keys).left) {
           const others = gap.taints.filter(({ key }) => !keys.some((pattern) => matchesPattern(pattern, key)));
-          expect(gap.passing).toBe(false);
+          expect(gap.isTransient).toBe(false);
           const optsOut = gap.daemonSet.annotations[IGNORE_ANNOTATION] !== undefined;
-          expect(because.kind).toBe(optsOut ? 'optsOut' : 'notAsked');
+          expect(because.kind).toBe(optsOut ? 'optsOut' : 'keyNotNamed');
           expect(optsOut || others.length > 0).toBe(true);
         }
       }),

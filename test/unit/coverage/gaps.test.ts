@@ -5,11 +5,11 @@ import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
 import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';
 
-/** `daemonSet: taints, or pass: nodes` of each gap. */
+/** `daemonSet: taints: nodes` of each gap, with `transient` after transient taints. */
 function gapsOf(daemonSets: SchedulingView[], nodes: ReturnType<typeof node>[]): string[] {
   return findGaps(daemonSets, groupNodes(daemonSets, nodes)).map(
-    ({ daemonSet, taints, nodes, passing }) =>
-      `${daemonSet.name}: ${taints.map(formatTaint)}${passing ? ' pass' : ''}: ${nodes.map(({ name }) => name)}`,
+    ({ daemonSet, taints, nodes, isTransient }) =>
+      `${daemonSet.name}: ${taints.map(formatTaint)}${isTransient ? ' transient' : ''}: ${nodes.map(({ name }) => name)}`,
   );
 }
 
@@ -39,9 +39,9 @@ it.each<{ why: string; given?: Partial<SchedulingView>; taints: Taint[][]; gaps:
     gaps: [],
   },
   {
-    why: 'the gap of a taint that Kubernetes sets and removes is passing',
+    why: 'the gap of a taint that Kubernetes sets and removes is transient',
     taints: [[NOT_READY]],
-    gaps: ['a: node.kubernetes.io/not-ready:NoSchedule pass: n0'],
+    gaps: ['a: node.kubernetes.io/not-ready:NoSchedule transient: n0'],
   },
   {
     why: 'next to one that stays, it is not what is in the way',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eachNode, groupNodes } from '../../../src/coverage/node-groups.ts';
-import { NO_STARTUP_RULES, passesBy, type StartupRules } from '../../../src/coverage/startup-deadlock.ts';
+import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from '../../../src/coverage/startup-deadlock.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import {
   type Coverage,
@@ -149,7 +149,7 @@ it('the results of a group hold for each of its nodes, and every node is in one 
 function passingOn(node: SchedulingNode, coverage: Coverage): string {
   const obstacles = coverage.runs ? [] : coverage.obstacles;
   const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
-  const passing = taints.filter((taint) => passesBy(undefined, node, taint, IN_POOL_A));
+  const passing = taints.filter((taint) => isTransientFor(undefined, node, taint, IN_POOL_A));
   return taints.length < obstacles.length ? '' : passing.map(formatTaint).sort().join();
 }
 

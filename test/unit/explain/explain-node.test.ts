@@ -27,13 +27,13 @@ describe('pods that do not tolerate the taints', () => {
   it('are listed with those taints, and the next step says how they move', () => {
     const node = explained([gpu, preparing], [daemon, lone]);
     expect(node.intolerantPods).toEqual([{ pod: 'default/lone', taints: [gpu] }]);
-    const { sections, next, isWell } = formatNode(node);
+    const { sections, next, isOk } = formatNode(node);
     expect(sections).toContainEqual({
       head: ['Pod', 'Does not tolerate'],
       rows: [['default/lone', 'gpu:NoSchedule']],
     });
     expect(next.note).toContain('delete them');
-    expect(isWell).toBe(true);
+    expect(isOk).toBe(true);
   });
 
   it.each<{ why: string; taints: readonly object[]; pods: NodeFacts['pods'] }>([

@@ -142,7 +142,7 @@ describe('each taint of a node', () => {
     expect(lines(node, policies)).toEqual(['gpu=true:NoSchedule kept-off a']);
     const explained = { ...explain(node, policies), name: 'n1', problems: [], events: [] };
     expect(formatNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
-      isWell: true,
+      isOk: true,
       sections: [
         {
           rows: [

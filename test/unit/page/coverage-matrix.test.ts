@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { coverageMatrix as matrixWith } from '../../../src/page/coverage-matrix.ts';
-import type { CoverageMatrix } from '../../../src/page/state.ts';
+import { type EvaluatedCoverage, coverageMatrix as matrixWith } from '../../../src/page/coverage-matrix.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { SchedulingView } from '../../../src/scheduling/coverage.ts';
@@ -34,11 +33,15 @@ const daemonSet = (
 
 const NO_POLICIES = compilePolicies([]);
 
-const coverageMatrix = (
+/** The matrix, with what the problems need of its rows. */
+const coverageMatrix = async (
   daemonSets: readonly ClusterDaemonSet[],
   nodes: readonly ClusterNode[],
   policies: PolicySet = NO_POLICIES,
-): Promise<CoverageMatrix> => matrixWith(daemonSets, nodes, policies);
+) => {
+  const { shown, daemonSets: rows }: EvaluatedCoverage = await matrixWith(daemonSets, nodes, policies);
+  return { ...shown, daemonSets: rows };
+};
 
 /** Each cell in words, by DaemonSet. */
 async function cellsOf(daemonSets: readonly ClusterDaemonSet[], nodes: readonly ClusterNode[]) {
@@ -211,6 +214,23 @@ it.each([
 ])('has one remedy for all gaps of a DaemonSet: $why', async ({ given, policies, remedy }) => {
   const { daemonSets } = await coverageMatrix([daemonSet('cni', given)], CLUSTER, policies);
   expect(daemonSets[0]?.remedy).toEqual(remedy);
+});
+
+it.each([
+  { why: 'a node-critical daemon is kept off', given: CRITICAL, gap: true },
+  { why: 'a policy requires what it lacks', given: {}, policies: tolerating(GPU.key), gap: true },
+  { why: 'a taint of the pool keeps it off', given: {}, gap: undefined },
+  { why: 'it opts out', given: { ...CRITICAL, annotations: { 'taintkeeper.dev/ignore': 'true' } }, gap: undefined },
+  { why: 'it runs everywhere', given: { ...CRITICAL, tolerations: [{ operator: 'Exists' }] }, gap: undefined },
+])('says whether that is a gap: $why', async ({ given, policies, gap }) => {
+  const { shown, daemonSets } = await matrixWith([daemonSet('cni', given)], CLUSTER, policies ?? NO_POLICIES);
+  expect([shown.daemonSets[0]?.gap, daemonSets[0]?.gap]).toEqual([gap, gap]);
+});
+
+it('shows no facts that only the problems need', async () => {
+  const { shown, daemonSets } = await matrixWith([daemonSet('cni', CRITICAL)], CLUSTER, tolerating(GPU.key));
+  expect(daemonSets[0]).toMatchObject({ critical: true, lacking: true, remedy: {} });
+  for (const key of ['critical', 'lacking', 'remedy']) expect(shown.daemonSets[0]).not.toHaveProperty(key);
 });
 
 const OWN = { key: 'example.com/storage-not-ready', effect: 'NoSchedule' } as const;

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { type ClusterNode, projectNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import { createExplanations, type ShownExplanation, type ShownSection } from '../../../src/page/explanations.ts';
-import type { LedCluster } from '../../../src/page/state-feed.ts';
+import type { LeaderSources } from '../../../src/page/state-feed.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { absent } from '../cluster/client/absent.ts';
@@ -43,10 +43,21 @@ interface Given {
   readonly startup?: string;
   readonly audit?: boolean;
   readonly read?: (path: string) => Promise<unknown>;
+  /** The time by the API server's clock. */
+  readonly now?: Date;
 }
 
-function explaining({ objects = {}, policies = [], nodes, inConflict = false, startup, audit = false, read }: Given) {
-  const clusterState: LedCluster['clusterState'] | undefined = nodes && {
+function explaining({
+  objects = {},
+  policies = [],
+  nodes,
+  inConflict = false,
+  startup,
+  audit = false,
+  read,
+  now = new Date(),
+}: Given) {
+  const clusterState: LeaderSources['clusterState'] | undefined = nodes && {
     isSynced: () => true,
     revision: () => 1,
     nodes: () => [...nodes],
@@ -61,6 +72,7 @@ function explaining({ objects = {}, policies = [], nodes, inConflict = false, st
   const cluster = () => clusterState && { clusterState, policies: [], compiled: compilePolicies([]) };
   return createExplanations(
     pageSources({
+      now: () => now,
       audit,
       cluster,
       objects: { policies: () => policies, read: read ?? readObject },
@@ -121,6 +133,19 @@ describe('a node', () => {
       ),
     );
     expect(texts).toContain(startup);
+  });
+
+  it('does not say that a startup taint remains because the clock of the machine is ahead', async () => {
+    const now = new Date('2026-01-01T00:00:10Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() + 20 * 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const created = { name: 'n1', creationTimestamp: '2026-01-01T00:00:00Z' };
+    const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const taints = [{ key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' }];
+    const fresh = { metadata: created, spec: { taints }, status: { conditions: [ready] } };
+    const explained = await explaining({ objects: { '/api/v1/nodes/n1': fresh }, nodes: [], now })('node/n1');
+    expect(textOf(explained).join('\n')).not.toContain('has been on the Ready node for');
+    expect(explained.at).toBe(now.toISOString());
   });
 
   it('is explained by another replica too, which says what it does not know', async () => {

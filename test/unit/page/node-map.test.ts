@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { nodeMap } from '../../../src/page/node-map.ts';
-import type { NodeNote } from '../../../src/page/state.ts';
+import { type EvaluatedNote, nodeMap } from '../../../src/page/node-map.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -15,7 +14,8 @@ const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode>
   ...more,
 });
 
-function mapOf(
+/** The map, with what the problems need of its notes. */
+async function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
   isInConflict: (node: ClusterNode, taint: Taint) => boolean = () => false,
@@ -25,12 +25,14 @@ function mapOf(
   }: { audit?: boolean; startupOn?: (node: string) => string | undefined } = {},
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({
+  const { shown, notes } = await nodeMap({
     nodes,
     compiled: compilePolicies(policies, { audit }).taintPolicies,
     isInConflict,
     startupOn,
   });
+  expect(shown.notes).toEqual(notes.map(({ blockedBy: _, ...note }) => note));
+  return { ...shown, notes };
 }
 
 const PRESENT: TaintPolicySpec = {
@@ -41,7 +43,7 @@ const PRESENT: TaintPolicySpec = {
 const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
 
 describe('a cell', () => {
-  it.each<{ why: string; node: ClusterNode; cell: string; note?: NodeNote; inConflict?: boolean }>([
+  it.each<{ why: string; node: ClusterNode; cell: string; note?: EvaluatedNote; inConflict?: boolean }>([
     { why: 'carried as declared', node: node('n', [GPU]), cell: 'k' },
     {
       why: 'not carried',
@@ -131,16 +133,6 @@ it('has a column for each taint of each policy, and a row for each node that one
     ],
     unselected: 1,
   });
-});
-
-it('says which mode only --audit keeps from being in force', async () => {
-  const { columns } = await mapOf({ pool: PRESENT, watched: { ...PRESENT, mode: 'Audit' } }, [], () => false, {
-    audit: true,
-  });
-  expect(columns.map(({ policy, mode, trial }) => [policy, mode, trial])).toEqual([
-    ['pool', 'Audit', 'Restore'],
-    ['watched', 'Audit', undefined],
-  ]);
 });
 
 it('names the nodes that wait with a startup taint, also those that no policy of the map selects', async () => {

@@ -11,6 +11,9 @@ import { judged, nodeObject, taint } from './judged.ts';
 import { pageSources } from './page-sources.ts';
 import { openStream } from './streams.ts';
 
+/** By the API server's clock. */
+const NOW = new Date('2026-03-14T12:00:00Z');
+
 const FILES = { 'index.html': '<!doctype html>', 'page.js': 'export {}', 'page.css': 'p {}' };
 
 function adminWithPage() {
@@ -25,7 +28,7 @@ function adminWithPage() {
     checks: () => [],
     registry: new Registry(),
     // An injected request comes by no address.
-    page: pageRoutes({ files: FILES, feed, decisions, explain }, undefined, () => true),
+    page: pageRoutes({ files: FILES, feed, decisions, explain, now: () => NOW }, undefined, () => true),
   });
   onTestFinished(() => admin.close());
   return {
@@ -110,6 +113,15 @@ it('/api/state is sent once, and then only after a change', async () => {
   expect((await ask(etag)).statusCode).toBe(304);
   change();
   expect((await ask(etag)).json()).toMatchObject({ checks: [{ detail: 'true' }] });
+});
+
+it('/api/state bears the time by the clock of all times in it, also if nothing has changed', async () => {
+  const first = await get('/api/state');
+  const again = await get('/api/state', { 'if-none-match': String(first.headers.etag) });
+  expect([first, again].map(({ statusCode, headers }) => [statusCode, headers.date])).toEqual([
+    [200, NOW.toUTCString()],
+    [304, NOW.toUTCString()],
+  ]);
 });
 
 describe('/api/events', () => {

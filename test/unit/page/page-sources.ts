@@ -6,6 +6,7 @@ export function pageSources(more: Partial<PageSources> = {}): PageSources {
     replica: 'tk-1',
     mode: 'cluster',
     audit: false,
+    now: () => new Date(),
     leader: () => ({ isThis: true, name: 'tk-1' }),
     checks: () => [{ name: 'policies', state: 'ok', detail: '1 in force' }],
     certificate: () => undefined,

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { EvaluatedRow } from '../../../src/page/coverage-matrix.ts';
 import type { Refusals } from '../../../src/page/decision-log.ts';
+import type { EvaluatedNodes, EvaluatedNote } from '../../../src/page/node-map.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
-import type { CoverageRow, NodeMap, NodeNote } from '../../../src/page/state.ts';
-import type { Led, Registered } from '../../../src/page/unranked-problem.ts';
+import type { LeaderView, ReplicaView } from '../../../src/page/unranked-problem.ts';
 import { assessCondition } from '../../../src/policy/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 const DAY_MS = 86_400_000;
 const after = (days: number) => new Date(NOW + days * DAY_MS).toISOString();
 
-const POLICY: Registered['policies'][number] = {
+const POLICY: ReplicaView['policies'][number] = {
   kind: 'TaintPolicy',
   name: 'gpu-pool',
   mode: 'Restore',
@@ -21,8 +22,8 @@ const POLICY: Registered['policies'][number] = {
   conditions: [],
   spec: '',
 };
-const CERTIFICATE = { notAfter: after(60), expiresSoon: false };
-const HEALTHY: Registered = {
+const CERTIFICATE = { notAfter: after(60), daysLeft: 60, expiresSoon: false };
+const HEALTHY: ReplicaView = {
   version: '1.0.0',
   replica: 'a',
   mode: 'cluster',
@@ -37,40 +38,43 @@ const HEALTHY: Registered = {
   policies: [POLICY],
 };
 
-const NOTE: NodeNote = {
+const NOTE: EvaluatedNote = {
   taint: 'a:NoSchedule',
   blockedBy: 'ModeDoesNotRestore',
   why: 'mode Audit does not set it',
   harm: 'Missing',
 };
-const REPAIRING: NodeNote = { taint: 'a:NoSchedule', why: 'the leader is about to set it', harm: 'Repairing' };
+const REPAIRING: EvaluatedNote = { taint: 'a:NoSchedule', why: 'the leader is about to set it', harm: 'Repairing' };
 /** Nodes `n0`, `n1`, … of which each cell in problem has the first note. */
-const nodesWith = (cells: readonly string[], note: NodeNote = NOTE): NodeMap => ({
-  columns: [
-    { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', taint: 'a:NoSchedule' },
-    { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', taint: 'b:NoSchedule' },
-  ],
-  columnsLeftOut: 0,
+const nodesWith = (cells: readonly string[], note: EvaluatedNote = NOTE): EvaluatedNodes => ({
+  shown: {
+    columns: [
+      { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', taint: 'a:NoSchedule' },
+      { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', taint: 'b:NoSchedule' },
+    ],
+    columnsLeftOut: 0,
+    notes: [note],
+    unselected: 2,
+    pools: ['pool=gpu'],
+    waiting: [],
+    rows: cells.map((row, index) => ({
+      name: `n${index}`,
+      ready: true,
+      pool: 0,
+      cells: row,
+      notes: [...row].filter((cell) => 'mdc'.includes(cell)).map(() => 0),
+    })),
+  },
   notes: [note],
-  unselected: 2,
-  pools: ['pool=gpu'],
-  waiting: [],
-  rows: cells.map((row, index) => ({
-    name: `n${index}`,
-    ready: true,
-    pool: 0,
-    cells: row,
-    notes: [...row].filter((cell) => 'mdc'.includes(cell)).map(() => 0),
-  })),
 });
 
-const row = (name: string, more: Partial<CoverageRow>): CoverageRow => ({
+const row = (name: string, more: Partial<EvaluatedRow>): EvaluatedRow => ({
   ...{ namespace: 'ns', name, cells: [0], runs: 1, keptOff: 0, desired: 1, unavailable: 0 },
   ...more,
 });
-const ledWith = (nodes: NodeMap, daemonSets: readonly CoverageRow[] = [], unready = 0): Led => ({
+const ledWith = (nodes: EvaluatedNodes, daemonSets: readonly EvaluatedRow[] = [], unready = 0): LeaderView => ({
   nodes,
-  coverage: { groups: [], groupsLeftOut: 0, daemonSets, answers: [] },
+  coverage: { shown: { groups: [], groupsLeftOut: 0, daemonSets, answers: [] }, daemonSets },
   unready,
 });
 const LED = ledWith(nodesWith(['kk']));
@@ -85,8 +89,11 @@ const DENIED: Refusals = {
   origins: ['10.0.0.1'],
 };
 
-const problemsOf = (change: Partial<Registered> = {}, led: Led | undefined = LED, refusals: readonly Refusals[] = []) =>
-  pageProblems({ ...HEALTHY, ...change }, led, refusals, NOW);
+const problemsOf = (
+  change: Partial<ReplicaView> = {},
+  led: LeaderView | undefined = LED,
+  refusals: readonly Refusals[] = [],
+) => pageProblems({ ...HEALTHY, ...change }, led, refusals);
 const told = (...args: Parameters<typeof problemsOf>) =>
   problemsOf(...args).map(({ level, place, text }) => `${level} ${place?.tab ?? '-'} ${text}`);
 
@@ -94,7 +101,7 @@ it('finds nothing wrong where nothing is', () => {
   expect(problemsOf()).toEqual([]);
 });
 
-it.each<{ why: string; change: Partial<Registered>; found: string[] }>([
+it.each<{ why: string; change: Partial<ReplicaView>; found: string[] }>([
   {
     why: 'a check that failed comes before one that is degraded',
     change: {
@@ -160,12 +167,12 @@ it.each<{ why: string; change: Partial<Registered>; found: string[] }>([
   },
   {
     why: 'a certificate near its end, of which the check does not say so yet',
-    change: { certificate: { notAfter: after(13.5), expiresSoon: true } },
+    change: { certificate: { notAfter: after(13.5), daysLeft: 13, expiresSoon: true } },
     found: ['attention - The serving certificate expires in 13 days'],
   },
   {
     why: 'one that has expired',
-    change: { certificate: { notAfter: after(-1), expiresSoon: true } },
+    change: { certificate: { notAfter: after(-1), daysLeft: -1, expiresSoon: true } },
     found: ['failed - The serving certificate has expired'],
   },
   {
@@ -192,7 +199,7 @@ it('tells of a TaintPolicy by its status where the nodes are not known', () => {
     leader: { isThis: false, name: 'b' },
     policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'] }],
   };
-  expect(pageProblems({ ...HEALTHY, ...change }, undefined, [], NOW).map(({ text }) => text)).toEqual([
+  expect(pageProblems({ ...HEALTHY, ...change }, undefined, []).map(({ text }) => text)).toEqual([
     'TaintPolicy gpu-pool: taints are missing on 2 of 3 nodes',
   ]);
   expect(told(change)).toEqual([]);
@@ -200,7 +207,7 @@ it('tells of a TaintPolicy by its status where the nodes are not known', () => {
 
 it('ranks what is wrong with nodes, daemons, requests and policies by its harm', () => {
   const led = ledWith(nodesWith(['ck', 'ck', 'kk'], { ...NOTE, blockedBy: 'Conflict', harm: 'Conflict' }), [
-    row('cni', { critical: true, keptOff: 119, runs: 281 }),
+    row('cni', { gap: true, critical: true, keptOff: 119, runs: 281 }),
     row('log', { unavailable: 2 }),
   ]);
   const change = {
@@ -236,8 +243,8 @@ describe('a problem of nodes', () => {
 
   it('that ends by itself is one for all, at the end', () => {
     const map = nodesWith(['mk', 'km', 'dk', 'mk'], REPAIRING);
-    const rows = map.rows.map((one, index) => (index < 3 ? one : { ...one, notes: [1] }));
-    expect(told({}, ledWith({ ...map, notes: [REPAIRING, NOTE], rows }))).toEqual([
+    const rows = map.shown.rows.map((one, index) => (index < 3 ? one : { ...one, notes: [1] }));
+    expect(told({}, ledWith({ shown: { ...map.shown, rows }, notes: [REPAIRING, NOTE] }))).toEqual([
       'failed nodes a:NoSchedule is missing on 1 node',
       'repairing nodes 3 nodes are being repaired',
     ]);
@@ -251,9 +258,9 @@ describe('a problem of nodes', () => {
 
   it('is one for each reason', () => {
     const map = nodesWith(['mk', 'mk', 'mk']);
-    const other: NodeNote = { ...NOTE, blockedBy: 'OtherValuePresent', why: 'of another value' };
-    const rows = map.rows.map((one, index) => ({ ...one, notes: [index === 0 ? 1 : 0] }));
-    const found = problemsOf({}, ledWith({ ...map, notes: [NOTE, other], rows }));
+    const other: EvaluatedNote = { ...NOTE, blockedBy: 'OtherValuePresent', why: 'of another value' };
+    const rows = map.shown.rows.map((one, index) => ({ ...one, notes: [index === 0 ? 1 : 0] }));
+    const found = problemsOf({}, ledWith({ shown: { ...map.shown, rows }, notes: [NOTE, other] }));
     expect(found.map(({ names, why }) => [...names.map(({ text }) => text), why])).toEqual([
       ['n1', 'n2', 'TaintPolicy gpu-pool: mode Audit does not set it'],
       ['n0', 'TaintPolicy gpu-pool: of another value'],
@@ -263,8 +270,8 @@ describe('a problem of nodes', () => {
   it('has no command for nodes that lack different taints', () => {
     const map = nodesWith(['mk', 'mk']);
     const notes = ['a/x:NoSchedule', 'a/y:NoSchedule'].map((taint) => ({ ...NOTE, taint }));
-    const rows = map.rows.map((one, index) => ({ ...one, notes: [index] }));
-    const [found] = problemsOf({}, ledWith({ ...map, notes, rows }));
+    const rows = map.shown.rows.map((one, index) => ({ ...one, notes: [index] }));
+    const [found] = problemsOf({}, ledWith({ shown: { ...map.shown, rows }, notes }));
     expect(found?.text).toBe('a:NoSchedule is missing on 2 nodes');
     expect(found?.fix).toBeUndefined();
   });
@@ -274,12 +281,13 @@ describe('a problem of nodes', () => {
       ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny' },
       taint: `t${index}:NoSchedule`,
     }));
-    const found = problemsOf({}, ledWith({ ...nodesWith(['m'.repeat(12)]), columns }));
+    const { shown, notes } = nodesWith(['m'.repeat(12)]);
+    const found = problemsOf({}, ledWith({ shown: { ...shown, columns }, notes }));
     expect(found).toHaveLength(9);
     expect(found.at(-1)).toMatchObject({ text: '1 node for 4 more reasons', place: { filters: { show: 'problem' } } });
   });
 
-  it.each<{ why: string; note: Partial<NodeNote>; cells?: string[]; command?: string; says?: string }>([
+  it.each<{ why: string; note: Partial<EvaluatedNote>; cells?: string[]; command?: string; says?: string }>([
     {
       why: 'another value is in its place',
       note: { carries: 'a=x:NoSchedule' },
@@ -324,11 +332,11 @@ describe('a problem of nodes', () => {
 });
 
 describe('a problem of DaemonSets', () => {
-  const on = (...daemonSets: CoverageRow[]) => ledWith(nodesWith(['kk']), daemonSets);
+  const on = (...daemonSets: EvaluatedRow[]) => ledWith(nodesWith(['kk']), daemonSets);
   const remedy = { command: 'cure it', nodes: 119 };
 
   it('is a node-critical daemon that is kept off, with its one remedy', () => {
-    const led = on(row('cni', { critical: true, keptOff: 119, runs: 281, remedy }));
+    const led = on(row('cni', { gap: true, critical: true, keptOff: 119, runs: 281, remedy }));
     const lacking = {
       ...POLICY,
       kind: 'TolerationPolicy',
@@ -353,7 +361,7 @@ describe('a problem of DaemonSets', () => {
   it.each([
     {
       why: 'says how many nodes the remedy cures',
-      daemonSets: [row('a', { lacking: true, keptOff: 120, remedy })],
+      daemonSets: [row('a', { gap: true, lacking: true, keptOff: 120, remedy })],
       found: 'failed ns/a is kept off 120 of 121 nodes by taints',
       note: 'Lets it run on 119 of them, and replaces all of its pods.',
     },
@@ -400,7 +408,7 @@ describe('a problem of DaemonSets', () => {
   });
 
   it('has no remedy with --audit, which adds nothing', () => {
-    const led = on(row('cni', { critical: true, keptOff: 2, remedy }));
+    const led = on(row('cni', { gap: true, critical: true, keptOff: 2, remedy }));
     expect(problemsOf({ audit: true }, led)[0]?.fix).toEqual({
       command: 'taintkeeper coverage --gaps',
       note: 'taintkeeper runs with --audit, and adds no toleration.',
@@ -434,7 +442,7 @@ it.each([
 
 describe('DaemonSets that no taint keeps off, where one has so many tolerations that policies add none', () => {
   const crowded = row('a', { lacking: true, tooManyTolerations: true });
-  it.each<{ why: string; others: readonly CoverageRow[]; command: unknown }>([
+  it.each<{ why: string; others: readonly EvaluatedRow[]; command: unknown }>([
     { why: 'are explained if it is the only one', others: [], command: 'taintkeeper explain daemonset ns/a' },
     {
       why: 'are explained if the others have as many',
@@ -475,9 +483,7 @@ it('leads from a denied component to its decisions, and to the nodes only where 
       },
     },
   ]);
-  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals, NOW)[0]?.names).toEqual([
-    { text: 'n1' },
-  ]);
+  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals)[0]?.names).toEqual([{ text: 'n1' }]);
 });
 
 it('has few problems of forged reviews, after what the leader has seen, and leaves room for the components of another origin', () => {

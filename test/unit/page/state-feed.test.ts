@@ -1,6 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { ClusterState } from '../../../src/controllers/cluster-state.ts';
+import { certificateState } from '../../../src/page/replica-states.ts';
 import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
 import { policySet } from '../policy/policies.ts';
@@ -26,6 +30,24 @@ it('says what the sources say, and nothing of nodes where they are not known', a
     problems: [expect.objectContaining({ text: 'There are no policies: nothing is protected' })],
   });
   expect(Date.parse(at)).toBeGreaterThanOrEqual(before);
+});
+
+it('uses the clock of its sources, also for the certificate, whatever the clock of the machine says', async () => {
+  const now = new Date('2026-03-14T12:00:00Z');
+  const { cert } = await issueServing(await issueCa(now), ['taintkeeper.svc'], now);
+  const certificates = { current: () => ({ certificate: new X509Certificate(cert) }) as ServableCertificates };
+  vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() + 91 * 86_400_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: number[] = [];
+  const refusals = (at: number) => {
+    asked.push(at);
+    return [];
+  };
+  const sources = pageSources({ now: () => now, certificate: () => certificateState(certificates, now) });
+  const state = await stateOf(createStateFeed(sources, { ...AT_ONCE, refusals }));
+  expect(JSON.stringify(state.problems)).not.toContain('certificate');
+  expect(state.at).toBe(now.toISOString());
+  expect(asked).toEqual([now.getTime()]);
 });
 
 it('keeps the entity tag until something has changed, whatever the time', async () => {
@@ -65,8 +87,8 @@ it('passes an error of a source to the caller, and answers again once the source
 });
 
 describe('nodes and coverage', () => {
-  function fed({ lookMs = 0, ...options }: { pauseMs: number; lookMs?: number }) {
-    let looks = 0;
+  function fed({ readMs = 0, ...options }: { pauseMs: number; readMs?: number }) {
+    let reads = 0;
     let revision = 0;
     let synced = false;
     let names = ['n1'];
@@ -74,8 +96,8 @@ describe('nodes and coverage', () => {
       isSynced: () => synced,
       revision: () => revision,
       nodes() {
-        looks++;
-        if (lookMs > 0) vi.advanceTimersByTime(lookMs);
+        reads++;
+        if (readMs > 0) vi.advanceTimersByTime(readMs);
         const bare = { labels: {}, taints: [], allowRemoval: undefined, ready: true };
         return names.map((name): ClusterNode => ({ ...bare, name }));
       },
@@ -96,7 +118,7 @@ describe('nodes and coverage', () => {
     });
     return {
       feed,
-      looks: () => looks,
+      reads: () => reads,
       sync: () => {
         synced = true;
       },
@@ -123,37 +145,37 @@ describe('nodes and coverage', () => {
   });
 
   it('are read again only after a change', async () => {
-    const { feed, sync, change, looks } = fed({ pauseMs: 0 });
+    const { feed, sync, change, reads } = fed({ pauseMs: 0 });
     sync();
     await feed.current();
     await feed.current();
-    expect(looks()).toBe(1);
+    expect(reads()).toBe(1);
     change(['n1', 'n2']);
     expect((await stateOf(feed)).nodes.rows).toHaveLength(2);
-    expect(looks()).toBe(2);
+    expect(reads()).toBe(2);
   });
 
   it('are not read again within the pause, even after a change', async () => {
-    const { feed, sync, change, looks } = fed({ pauseMs: 60_000 });
+    const { feed, sync, change, reads } = fed({ pauseMs: 60_000 });
     sync();
     await feed.current();
     change(['n1', 'n2']);
     expect((await stateOf(feed)).nodes.rows).toHaveLength(1);
-    expect(looks()).toBe(1);
+    expect(reads()).toBe(1);
   });
 
   it('are read less often if a read takes long', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { feed, sync, change, looks } = fed({ pauseMs: 2_000, lookMs: 5_000 });
+    const { feed, sync, change, reads } = fed({ pauseMs: 2_000, readMs: 5_000 });
     sync();
     await feed.current();
     change(['n1', 'n2']);
     vi.advanceTimersByTime(19_000);
     await feed.current();
-    expect(looks()).toBe(1);
+    expect(reads()).toBe(1);
     vi.advanceTimersByTime(2_000);
     await feed.current();
-    expect(looks()).toBe(2);
+    expect(reads()).toBe(2);
   });
 });

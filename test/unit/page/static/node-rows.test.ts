@@ -74,7 +74,7 @@ it('leaves the map as it is, however it is sorted', () => {
 it('tells what there is to say of a node, the worst first', () => {
   const notes = [
     { taint: 'a:NoSchedule', why: '', harm: 'Repairing' },
-    { taint: 'b:NoSchedule', blockedBy: 'Conflict', why: '', harm: 'Conflict' },
+    { taint: 'b:NoSchedule', why: '', harm: 'Conflict' },
   ] as const;
   const row = { name: 'n', ready: true, pool: 0, cells: 'kcm', notes: [1, 0] };
   expect(losses({ ...MAP, notes }, row)).toEqual([

@@ -88,7 +88,7 @@ describe('the gauge of a tab', () => {
     { note: 'no taint in the way', row: { keptOff: 1, optsOut: true }, level: 'ok' },
     { note: '1 kept off by taints', row: { keptOff: 1 } },
     { note: '1 with pods unavailable', row: { keptOff: 1, unavailable: 1 } },
-    { note: '1 needed and kept off', row: { keptOff: 1, unavailable: 1, critical: true } },
+    { note: '1 needed and kept off', row: { keptOff: 1, unavailable: 1, gap: true } },
   ])('says of the DaemonSets: $note', ({ note, row, level = 'plain' }) => {
     const daemonSet: CoverageRow = {
       ...{ namespace: 'ns', name: 'a', cells: [], runs: 1, keptOff: 0, desired: 1, unavailable: 0 },

@@ -3,7 +3,7 @@ import type { PageState } from '../../../../src/page/state.ts';
 import { trustLine } from '../../../../src/page/static/trust-line.js';
 
 const NOW = Date.parse('2026-03-14T12:00:00Z');
-const inDays = (days: number) => ({ notAfter: new Date(NOW + days * 86_400_000).toISOString() });
+const inDays = (days: number) => ({ notAfter: new Date(NOW + days * 86_400_000).toISOString(), daysLeft: days });
 const [TRUSTED, DISTRUSTED, UNKNOWN] = [{ trusted: true }, { trusted: false }, {}].map((one) => ({
   name: 'w',
   ...one,
@@ -48,5 +48,5 @@ it.each<{ why: string; state: object; text: string; level: string }>([
     level: 'failed',
   },
 ])('$why', ({ state, text, level }) => {
-  expect(trustLine({ webhooks: [], ...state } as Partial<PageState> as PageState, NOW)).toEqual({ text, level });
+  expect(trustLine({ webhooks: [], ...state } as Partial<PageState> as PageState)).toEqual({ text, level });
 });

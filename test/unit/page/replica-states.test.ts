@@ -1,12 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { issueCa } from '../../../src/certs/issue.ts';
+import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type {
   Webhook,
   WebhookConfiguration,
 } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
-import { clusterPolicyStates, webhookStates } from '../../../src/page/registered-states.ts';
+import { certificateState, clusterPolicyStates, webhookStates } from '../../../src/page/replica-states.ts';
 
 const object = (
   name: string,
@@ -112,5 +113,26 @@ describe('webhooks', async () => {
 
   it('are none before they are registered', () => {
     expect(webhookStates({ get: () => undefined }, new X509Certificate(ca.cert))).toEqual([]);
+  });
+});
+
+describe('the certificate', () => {
+  const DAY_MS = 86_400_000;
+  const issued = new Date('2026-03-01T00:00:00Z');
+  const stateAfter = async (days: number) => {
+    const { cert } = await issueServing(await issueCa(issued), ['taintkeeper.svc'], issued);
+    const certificate = new X509Certificate(cert);
+    const now = new Date(certificate.validToDate.getTime() - 90 * DAY_MS + days * DAY_MS);
+    return certificateState({ current: () => ({ certificate }) as ServableCertificates }, now);
+  };
+
+  it.each([
+    { days: 0, daysLeft: 90, expiresSoon: false },
+    { days: 75.5, daysLeft: 14, expiresSoon: false },
+    { days: 76.5, daysLeft: 13, expiresSoon: true },
+    { days: 89.5, daysLeft: 0, expiresSoon: true },
+    { days: 90.5, daysLeft: -1, expiresSoon: true },
+  ])('has $daysLeft days left after $days, by the given clock', async ({ days, ...expected }) => {
+    expect(await stateAfter(days)).toMatchObject(expected);
   });
 });

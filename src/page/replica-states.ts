@@ -57,7 +57,12 @@ export function clusterPolicyStates(objects: readonly PolicyObject[], audit: boo
         conditions: conditions.map(({ type, status, reason, message, lastTransitionTime: since }) => {
           const { level, word, next } = assessCondition({ type, status, reason });
           return {
-            ...{ type, status, reason, message, since, level },
+            type,
+            status,
+            reason,
+            message,
+            since,
+            level,
             ...(level === 'quiet' ? {} : { word }),
             ...(next === undefined ? {} : { next }),
           };
@@ -82,8 +87,18 @@ function sorted(states: readonly PolicyState[]): PolicyState[] {
   return states.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** The served certificate. */
-export function certificateState(certificates: Pick<CertificateKeeper, 'current'>): CertificateState {
+const DAY_MS = 86_400_000;
+
+/**
+ * The served certificate.
+ * @param now by the clock of its clients, as for the check of it (decision 23)
+ */
+export function certificateState(certificates: Pick<CertificateKeeper, 'current'>, now: Date): CertificateState {
   const { validToDate } = certificates.current().certificate;
-  return { notAfter: validToDate.toISOString(), expiresSoon: validToDate.getTime() - Date.now() < EXPIRES_SOON_MS };
+  const leftMs = validToDate.getTime() - now.getTime();
+  return {
+    notAfter: validToDate.toISOString(),
+    daysLeft: Math.floor(leftMs / DAY_MS),
+    expiresSoon: leftMs < EXPIRES_SOON_MS,
+  };
 }
