@@ -124,9 +124,14 @@ function isHarmless({ text, taint }: AllowRemovalEntry): boolean {
   return taint !== undefined && /^[\w./=:-]+$/.test(text);
 }
 
-/** Whether the policy reads the annotation: it protects taints, and does more than report. */
+/** Whether the policy reads the annotation of an update: it protects taints, and does more than report. */
 export function readsAllowRemoval({ mode, protectionRules }: CompiledTaintPolicy): boolean {
   return mode !== 'Audit' && protectionRules.length > 0;
+}
+
+/** Whether entries make a difference to the policy: it {@link readsAllowRemoval}, or has startup taints that an entry keeps off a node. */
+export function obeysEntries(policy: CompiledTaintPolicy): boolean {
+  return readsAllowRemoval(policy) || (policy.mode !== 'Audit' && policy.untilReady.length > 0);
 }
 
 /** The entries that cannot be read, as they were written. */

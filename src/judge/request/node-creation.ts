@@ -1,7 +1,7 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { readsAllowRemoval } from '../allow-removal.ts';
+import { obeysEntries } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import {
   type DeclaredTaint,
@@ -34,8 +34,8 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy reads it.
-  const allowRemoval = policies.some(readsAllowRemoval) ? undefined : node.allowRemoval;
+  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy obeys it.
+  const allowRemoval = policies.some(obeysEntries) ? undefined : node.allowRemoval;
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
