@@ -323,7 +323,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     const first = later(node([NETWORK, other], { allowRemoval: 'other:NoSchedule' }));
     expect(first.desired).toEqual({
       taints: [NETWORK, other],
-      allowRemoval: `other:NoSchedule, ${NETWORK_TEXT}`,
+      allowRemoval: `other:NoSchedule,${NETWORK_TEXT}`,
     });
     const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
     const second = later(node([NETWORK, other], { allowRemoval: first.desired?.allowRemoval }), { before });
@@ -393,7 +393,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       const { byThisLeader, byAnother } = afterEntry(more, facts);
       expect(byThisLeader).toMatchObject({ desired: { taints: left, allowRemoval: 'other:NoSchedule' }, ended: [] });
       // It cannot know that no user wrote the entry.
-      if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule, ${NETWORK_TEXT}`);
+      if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule,${NETWORK_TEXT}`);
     });
 
     it('stays while the taint is still to be removed', () => {
