@@ -22,7 +22,7 @@ import {
 } from './startup-requirement.ts';
 import type { WaitingTaint } from './waiting-taint.ts';
 
-/** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
+/** For how long after its creation a node gets a startup taint late, in milliseconds. Nodes register while the webhook is unavailable. */
 export const REGISTRATION_MS = 600_000;
 
 /** The taint of the node lifecycle controller on a node that is not Ready. */
@@ -55,7 +55,7 @@ export interface StartupStep {
   readonly removable: readonly RemovableTaint[];
   /** The taints for which the annotation allow-removal gets an entry, so that the next write may remove them. */
   readonly allowing: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
-  /** The taints to set on the node, which registered without them and is not ready yet. */
+  /** The taints to set on the node, which is registering, lacks them and is not ready. How it lost them is not known. */
   readonly late: readonly StartupRequirement[];
   /** What to record of the boot of the node, in the same write as {@link again}. */
   readonly boot: BootChange | undefined;
@@ -167,7 +167,7 @@ function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, val
   return !values.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
 }
 
-/** Whether the node gets the taint now, because it has registered without it and is not ready yet. */
+/** Whether the node gets the taint now, because it is registering, lacks it and is not ready. Perhaps it registered without it, or a user has removed it. */
 function isSetLate(requirement: StartupRequirement, situation: Situation): boolean {
   return (
     isRegistering(situation) &&
