@@ -116,6 +116,12 @@ export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], 
   return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
 }
 
+/** How many milliseconds ago the leader recorded the last reboot of the Node. Undefined if it has recorded none. */
+export function lastRebootMsAgo({ reboots }: NodeMemory, now: number): number | undefined {
+  const last = reboots.at(-1);
+  return last === undefined ? undefined : now - last;
+}
+
 /** The taints that the Node has not got since, in the boot into which it rebooted. */
 export function stillUnstored(
   memory: NodeMemory,

@@ -11,7 +11,7 @@ import { isStartupTaintOf } from '../declared-taints.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
-import { type BootChange, settlesInMs } from '../startup/reboot.ts';
+import { type BootChange, settlesInMs, withOwnReboot } from '../startup/reboot.ts';
 import type { StartupRequirement } from '../startup/startup-requirement.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
@@ -20,6 +20,7 @@ import {
   conflictsNow,
   isAsLeft,
   isInConflict,
+  lastRebootMsAgo,
   memoryAfterChanges,
   memoryAfterReboot,
   memoryAfterRevocation,
@@ -84,7 +85,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) =>
     Object.groupBy(all, ({ taint }) => (isLeft(taint) ? 'left' : 'due'));
   const drift = nodeDrift(node, policies, isLeft);
-  const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
+  const rebooted = withOwnReboot(node, lastRebootMsAgo(known, now), apiTime);
+  const { late, removable, allowing, boot, again, ...waits } = startupStep(rebooted, policies, {
     ...facts,
     awaited: known.awaited,
     unstored: stillUnstored(known, node),
@@ -139,7 +141,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
       progressDeadlineMs - forMs + 1,
       removeAfterMs === undefined ? undefined : removeAfterMs - forMs + 1,
     ]),
-    ...startup.waiting.map(({ requirement }) => (requirement.setsAgain ? settlesInMs(node, apiTime) : undefined)),
+    ...startup.waiting.map(({ requirement }) => (requirement.setsAgain ? settlesInMs(rebooted, apiTime) : undefined)),
     bootInMs,
     ...startup.awaited.map(({ unrequiredSince }) =>
       unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,

@@ -169,6 +169,28 @@ describe('a node that has rebooted', () => {
   });
 });
 
+describe('a reboot that was recorded while the clock of the API server was half an hour ahead, once the clock is right', () => {
+  const recorded = node({ bootId: 'B', startupBoot: { bootId: 'B', setAt: NOW + 1_800_000 }, taints: [TAINT] });
+  const memory = memoryAfterReboot(newMemory('u1'), [TAINT], 0);
+
+  it('keeps the taint until the kubelet has reported anew', () => {
+    const settling = step(recorded, { now: 5_000 }, memory);
+    expect(settling.startup.waiting).toMatchObject([
+      { blockers: [{ text: expect.stringContaining('the kubelet: 30 seconds') }], forMs: 5_000 },
+    ]);
+    expect(settling.nextInMs).toBe(25_000);
+    expect(step(recorded, { now: 30_000 }, memory).startup.removable).toHaveLength(1);
+  });
+
+  it('keeps it while the node is not Ready', () => {
+    expect(step({ ...recorded, ready: false }, { now: 60_000 }, memory).startup.removable).toEqual([]);
+  });
+
+  it('is none for a leader that did not record it: a user may have written the time', () => {
+    expect(step(recorded).startup.removable).toHaveLength(1);
+  });
+});
+
 describe('a boot ID that changes back and forth', () => {
   const times = (count: number) =>
     Array.from({ length: count }).reduce<ReturnType<typeof newMemory>>(
