@@ -1,7 +1,13 @@
 import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand, whyNotSet } from '../judge/blocked.ts';
-import { harmOfLoss } from '../judge/harm-of-loss.ts';
+import {
+  CONFLICT_EVENTS,
+  EVICTS,
+  harmOfMissingTaint,
+  nextStepFor,
+  taintCommand,
+  whyNotSet,
+} from '../judge/missing-taint.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/remaining-startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
@@ -216,7 +222,7 @@ function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }:
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = worstFirst(
     taints.filter(({ state }) => state === 'missing'),
-    ({ blockedBy }) => harmOfLoss(blockedBy, 'Restore'),
+    ({ blockedBy }) => harmOfMissingTaint(blockedBy, 'Restore'),
   );
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {

@@ -1,6 +1,6 @@
 import type { GapRemedy } from '../coverage/gap-remedy.ts';
 import type { Violation } from '../judge/decision.ts';
-import type { BlockedBy } from '../judge/node-drift.ts';
+import type { BlockedBy } from '../judge/missing-taint.ts';
 import type { Harm } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionLevel } from '../policy/status-conditions.ts';

@@ -148,7 +148,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
 }
 
 function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolean {
-  return drift.losses.length + startup.waiting.length + conflicting.length > 0 || desired !== undefined;
+  return drift.missing.length + startup.waiting.length + conflicting.length > 0 || desired !== undefined;
 }
 
 function isReported(name: string, { nodeReports, problems, startup }: Parts): boolean {
@@ -171,7 +171,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     // In a conflict, the refusal may name the webhook that undoes the writes.
-    const inConflict = step.drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
+    const inConflict = step.drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
     problems.notRefused(
       name,
       inConflict.map(({ policy }) => policy.name),
@@ -181,9 +181,9 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
       step.conflicting.flatMap(({ policies }) => policies),
     );
   }
-  problems.withoutEvicting(name, entry.value.taints, step.drift.losses);
+  problems.withoutEvicting(name, entry.value.taints, step.drift.missing);
   await problems.inConflict(name, step.memory.conflicts);
-  nodeReports.staying(entry, step.drift.losses);
+  nodeReports.staying(entry, step.drift.missing);
   nodeReports.conflicting(entry, step.conflicting);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
 }

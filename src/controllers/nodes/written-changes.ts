@@ -1,13 +1,13 @@
 import type { ApiError } from '../../cluster/client/api-error.ts';
+import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
-import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import type { StartupChanges } from './startup-changes.ts';
 
 /** The changes of taints that one write makes. */
 export interface TaintChanges {
   /** The required taints that it sets, for each policy. */
-  readonly set: readonly Loss[];
+  readonly set: readonly MissingTaint[];
   readonly startup: StartupChanges;
 }
 
@@ -19,7 +19,7 @@ export interface WrittenChanges {
 }
 
 export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
-  return { set: drift.losses.filter(({ blockedBy }) => blockedBy === undefined), startup };
+  return { set: drift.missing.filter(({ blockedBy }) => blockedBy === undefined), startup };
 }
 
 /**

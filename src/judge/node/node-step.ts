@@ -122,7 +122,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const conflicts = conflictsNow(
     known,
     [
-      ...drift.losses.flatMap(({ taint, policy, blockedBy }) =>
+      ...drift.missing.flatMap(({ taint, policy, blockedBy }) =>
         blockedBy === 'Conflict' ? { taint, policy: policy.name } : [],
       ),
       ...conflicting.flatMap(({ taint, policies: by }) => by.map((policy) => ({ taint, policy }))),
@@ -197,7 +197,7 @@ function changesOf(
   drift: NodeDrift,
   { late, again, removable, allowing }: StartupStep,
 ): Omit<WrittenChange, 'wasAsLeft'>[] {
-  const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
+  const restored = drift.missing.filter(({ blockedBy }) => blockedBy === undefined);
   return [
     ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
     ...[...restored, ...late, ...again].map(({ taint }) => ({ taint, change: 'set' as const })),

@@ -175,7 +175,7 @@ describe('a taint that another writer removes again and again', () => {
       expect({ taints: desired?.taints, conflicts: memory.conflicts.size }).toEqual({ taints: [gpu], conflicts: 0 });
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
-    expect(found).toMatchObject({ desired: undefined, drift: { losses: [{ blockedBy: 'Conflict' }] } });
+    expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
     expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
   });
 

@@ -74,7 +74,11 @@ describe('a startup taint', () => {
   });
 
   it('is never set on a node that is registered', () => {
-    expect(nodeDrift(nodeWith([]), policies('Restore').taintPolicies)).toEqual({ losses: [], keptOff: [], taints: [] });
+    expect(nodeDrift(nodeWith([]), policies('Restore').taintPolicies)).toEqual({
+      missing: [],
+      keptOff: [],
+      taints: [],
+    });
   });
 
   it('is not protected by the domain of another policy', () => {
