@@ -3,7 +3,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { hasTooManyTolerations } from '../../judge/daemon-set-view.ts';
-import { exemptionOf } from '../../judge/patch-blocked-by.ts';
+import { exclusionOf } from '../../judge/patch-blocked-by.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -70,13 +70,13 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
       const policies = compiled();
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()];
-      const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
+      const exclusions = new Map(entries.map((entry) => [entry.uid, exclusionOfEntry(entry)]));
       for (const uid of given.keys()) {
         // When the owner opts in again, the tolerations are added again.
-        if (!exemptions.has(uid) || exemptions.get(uid) === 'Excluded') given.delete(uid);
+        if (!exclusions.has(uid) || exclusions.get(uid) === 'Excluded') given.delete(uid);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
-        if (exemptions.get(entry.uid) !== undefined) return [];
+        if (exclusions.get(entry.uid) !== undefined) return [];
         const { value } = entry;
         const claims = claimsOf(value, policies);
         const here = new Set(addedHere(value.annotations, installation));
@@ -128,8 +128,8 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
     },
   };
 
-  function exemptionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
-    return exemptionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
+  function exclusionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
+    return exclusionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
   }
 
   function give(

@@ -17,7 +17,7 @@ import {
   MAX_TOLERATIONS,
 } from '../daemon-set-view.ts';
 import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
-import * as outcomes from '../outcomes.ts';
+import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 
 export interface DaemonSetRequest {
@@ -82,7 +82,7 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
   const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
-    additions.map((one) => report(one, outcomes.missing('Added'))),
+    additions.map((one) => report(one, missingOutcome('Added'))),
     additions.flatMap((one) => [`${source(one)} added toleration ${subject(one)}`, ...doubts(uncertain, one)]),
   );
 }
@@ -99,7 +99,7 @@ export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: Policy
   }
   if (isLeftAlone(daemonSet)) return allow();
   const requirements = requirementsOf(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  return allow(lackingIn(daemonSet, requirements).map((one) => report(one, outcomes.missing('Reported'))));
+  return allow(lackingIn(daemonSet, requirements).map((one) => report(one, missingOutcome('Reported'))));
 }
 
 /**
@@ -186,7 +186,7 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
   });
   // A toleration with too short a time is reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) =>
-    outcomes.missing(policy.mode === 'Audit' ? 'Audited' : 'Reported');
+    missingOutcome(policy.mode === 'Audit' ? 'Audited' : 'Reported');
   const uncertain = uncertainAmong(tolerations);
   const missing = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
@@ -196,7 +196,7 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
     isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
   return allow(
     [
-      ...lacking.map((one) => report(one, isTrial(one) ? outcomes.onTrial(outcomes.missing('Added')) : outcomeOf(one))),
+      ...lacking.map((one) => report(one, isTrial(one) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
       ...cut.map(({ required }) => ({
         ...report(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),
@@ -226,10 +226,7 @@ function doubts(uncertain: readonly Toleration[], { toleration: missing }: Decla
     );
 }
 
-function report(
-  { policy: { name, mode }, field, toleration }: DeclaredToleration,
-  outcome: outcomes.Outcome,
-): Violation {
+function report({ policy: { name, mode }, field, toleration }: DeclaredToleration, outcome: Outcome): Violation {
   return {
     policyKind: 'TolerationPolicy',
     policy: name,

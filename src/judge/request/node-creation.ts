@@ -13,7 +13,7 @@ import {
 } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
-import * as outcomes from '../outcomes.ts';
+import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
 import type { NodeCreation } from './node-request.ts';
 
 /**
@@ -50,7 +50,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   const recorded = added.filter((one) => !isUntilReady(one));
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
-    recorded.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
+    recorded.map((one) => taintViolation(one.policy, one.field, one.taint, missingOutcome('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
     { isRoutine: recorded.length === 0 && allowRemoval === node.allowRemoval },
   );
@@ -90,7 +90,7 @@ function bootToRecord(
 }
 
 /** The outcome for a taint that is still missing after mutation. */
-function outcomeOf({ policy }: DeclaredTaint): outcomes.Outcome {
-  if (policy.mode !== 'Audit') return outcomes.missing('Reported');
-  return policy.declared === 'Audit' ? outcomes.missing('Audited') : outcomes.onTrial(outcomes.missing('Added'));
+function outcomeOf({ policy }: DeclaredTaint): Outcome {
+  if (policy.mode !== 'Audit') return missingOutcome('Reported');
+  return policy.declared === 'Audit' ? missingOutcome('Audited') : onTrial(missingOutcome('Added'));
 }

@@ -5,7 +5,7 @@ import { rewriteAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isDeclaredTaint, isEnforcing, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
-import { missing, removal } from '../outcomes.ts';
+import { missingOutcome, removalOutcome } from '../outcomes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
 import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
@@ -40,14 +40,14 @@ export function mutateNode({
         more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
-    violationsOf(ruling, ruling.exempt.filter(isEnforcing), removal('AllowedByExemption')),
+    violationsOf(ruling, ruling.exempt.filter(isEnforcing), removalOutcome('AllowedByExemption')),
   );
   if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
     { taints, allowRemoval },
     [
-      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Restored'))),
-      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missing('Added'))),
+      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removalOutcome('Restored'))),
+      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missingOutcome('Added'))),
       ...byExemption,
     ],
     [
