@@ -21,8 +21,8 @@ export interface TaintChange extends TaintTime {
 
 /** A change that a step writes. */
 export interface WrittenChange extends Omit<TaintChange, 'at'> {
-  /** The taint was as the leader had left it, see {@link isAsLeft}: the leader writes because something else has changed. */
-  readonly wasAsLeft: boolean;
+  /** The taint was as the leader had left it, see {@link isAsWritten}: the leader writes because something else has changed. */
+  readonly wasAsWritten: boolean;
 }
 
 /**
@@ -85,7 +85,7 @@ export function isBlank(memory: NodeMemory): boolean {
 /** The memory after the leader has written these changes. Several policies may be the reason for one. */
 export function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
   const notUndone = new Set(
-    written.filter(({ wasAsLeft }) => wasAsLeft).map(({ taint }) => lastChange(memory, taint, now)),
+    written.filter(({ wasAsWritten }) => wasAsWritten).map(({ taint }) => lastChange(memory, taint, now)),
   );
   const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
   const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
@@ -93,7 +93,7 @@ export function memoryAfterChanges(memory: NodeMemory, written: readonly Written
 }
 
 /** Whether the taint of a Node is as the last write of the leader has left it: no other writer has undone that. False without such a write. */
-export function isAsLeft(
+export function isAsWritten(
   memory: NodeMemory,
   node: Pick<NodeView, 'taints' | 'allowRemoval'>,
   taint: Taint,

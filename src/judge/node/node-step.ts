@@ -18,7 +18,7 @@ import {
   allowedByLeader,
   conflictChangesInMs,
   conflictsNow,
-  isAsLeft,
+  isAsWritten,
   isInConflict,
   lastRebootMsAgo,
   memoryAfterChanges,
@@ -81,7 +81,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
   const { uid = '' } = node;
   const known = before?.uid === uid ? before : newMemory(uid);
-  const isLeft = (taint: Taint) => isInConflict(known, taint, now) && !isAsLeft(known, node, taint, now);
+  const isLeft = (taint: Taint) => isInConflict(known, taint, now) && !isAsWritten(known, node, taint, now);
   const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) =>
     Object.groupBy(all, ({ taint }) => (isLeft(taint) ? 'left' : 'due'));
   const drift = nodeDrift(node, policies, isLeft);
@@ -155,7 +155,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     conflicting: [...conflicting, ...paused],
     ended,
     revoked,
-    changes: changesOf(drift, startup).map((one) => ({ ...one, wasAsLeft: isAsLeft(known, node, one.taint, now) })),
+    changes: changesOf(drift, startup).map((one) => ({ ...one, wasAsWritten: isAsWritten(known, node, one.taint, now) })),
     desired: isChanged ? desired : undefined,
     memory: {
       ...known,
@@ -196,7 +196,7 @@ function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>
 function changesOf(
   drift: NodeDrift,
   { late, again, removable, allowing }: StartupStep,
-): Omit<WrittenChange, 'wasAsLeft'>[] {
+): Omit<WrittenChange, 'wasAsWritten'>[] {
   const restored = drift.missing.filter(({ blockedBy }) => blockedBy === undefined);
   return [
     ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),

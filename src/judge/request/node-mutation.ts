@@ -25,7 +25,8 @@ export function mutateNode({
   const restored = byKubelet ? [] : rulings.filter(({ mode }) => mode === 'Restore');
   const restoredTaints = withTaints(node.taints, taintsOf(restored));
   if (rulings.some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny')) {
-    // Validation denies the request, and reports it.
+    // Validation denies the request, and reports it. What can be restored is restored all the same: with `failurePolicy: Ignore`, validation may not be
+    // called, and another mutating webhook may still restore the denied taints.
     return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
   const beginning = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);

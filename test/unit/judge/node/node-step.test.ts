@@ -16,7 +16,7 @@ const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: '
 /** As a policy names it that names no value. */
 const ANY_VALUE = { key: 'dedicated', effect: 'NoSchedule' } as const;
 const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-const SET_GPU = [{ taint: gpu, change: 'set', wasAsLeft: false }] as const;
+const SET_GPU = [{ taint: gpu, change: 'set', wasAsWritten: false }] as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'a', name: 'b' }] };
 const STARTUP: TaintRule = { ...NETWORK, ensure: 'UntilReady', readyWhen: READY_WHEN };
 const REQUIRED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [ALWAYS] } };

@@ -229,7 +229,7 @@ describe('a boot ID that changes back and forth', () => {
   it('is recorded, without what the leader did in an earlier boot of the taints that it sets again', () => {
     const kept = { key: 'kept', effect: 'NoSchedule' } as const;
     const both = { p: spec({ taints: [RULE, { ...RULE, ...kept, afterReboot: 'Ignore' }] }) };
-    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove', wasAsLeft: false }) as const);
+    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove', wasAsWritten: false }) as const);
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
@@ -244,7 +244,7 @@ describe('a boot ID that changes back and forth', () => {
 
   it('that the leader removes the taint in each boot is no conflict', () => {
     const removedThrice = [0, 1, 2].reduce(
-      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove', wasAsLeft: false }], at),
+      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove', wasAsWritten: false }], at),
       newMemory('u1'),
     );
     const settled = node({ startupBoot: { bootId: 'B', setAt: NOW - 30_000 }, taints: [TAINT] });
