@@ -8,7 +8,11 @@ import {
   taintCommand,
   whyNotSet,
 } from '../judge/missing-taint.ts';
-import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/remaining-startup-taints.ts';
+import {
+  remainingStartupTaints,
+  remainingText,
+  STARTUP_TAINT_LIMIT_MS,
+} from '../judge/startup/remaining-startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
@@ -90,7 +94,7 @@ export function explainNode(
   const view = viewNode(node, name);
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: facts.audit });
   const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict: leader?.isInConflict });
-  const startup = startupTaintsOn(view, taintPolicies);
+  const startup = remainingStartupTaints(view, taintPolicies);
   const remaining = remainingOn(node, startup, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {

@@ -58,7 +58,7 @@ interface Parts {
 
 /**
  * Keeps nodes as the policies declare them, whether or not the webhook saw the change: watch event → what is missing → one write. {@link nodeStep} has
- * the rules, and needs only the present objects.
+ * the rules. It needs the present objects, and uses what the leader knows of the Node.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
   const { client, nodes, policies, recordEvent, reports } = options;
