@@ -41,7 +41,8 @@ const PODS_SUFFIX = 'authorize-pods.taintkeeper.dev';
 const WORKLOADS_SUFFIX = 'warn-workloads.taintkeeper.dev';
 
 /**
- * A TolerationRestriction as native policies. They apply to the same pods as {@link neededAuthorizations}: they refuse or report pods that are not authorized.
+ * A TolerationRestriction as native policies. They apply to the same pods as {@link neededAuthorizations}: they refuse or report pods that are not
+ * authorized.
  * The author of a workload whose pods would not be authorized gets a warning.
  */
 export function translatePods(restriction: CompiledTolerationRestriction): NativeTranslation {
