@@ -14,7 +14,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { protectedStartupTaintsOf, conflictsOfWhole, controlPlaneKindsOf, namesakesOf } from './talos-conflicts.ts';
+import { conflictsOfWhole, controlPlaneKindsOf, namesakesOf, protectedStartupTaintsOf } from './talos-conflicts.ts';
 import { type Field, fieldsOfTypes, goFiles, kubeletFiles, plain, readPackages } from './talos-go-types.ts';
 import { SUCCESSORS } from './talos-successors.ts';
 

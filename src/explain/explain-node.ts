@@ -1,8 +1,18 @@
 import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand, whyNotSet } from '../judge/blocked.ts';
-import { harmOfLoss } from '../judge/harm-of-loss.ts';
-import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup/remaining-startup-taints.ts';
+import {
+  CONFLICT_EVENTS,
+  EVICTS,
+  harmOfMissingTaint,
+  nextStepFor,
+  taintCommand,
+  whyNotSet,
+} from '../judge/missing-taint.ts';
+import {
+  remainingStartupTaints,
+  remainingText,
+  STARTUP_TAINT_LIMIT_MS,
+} from '../judge/startup/remaining-startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
@@ -83,7 +93,7 @@ export function explainNode(
   const view = viewNode(node, name);
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: facts.audit });
   const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict: leader?.isInConflict });
-  const startupTaints = startupTaintsOn(view, taintPolicies);
+  const startupTaints = remainingStartupTaints(view, taintPolicies);
   const remaining = remainingOn(node, startupTaints, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
@@ -228,7 +238,7 @@ function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }:
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = worstFirst(
     taints.filter(({ state }) => state === 'missing'),
-    ({ blockedBy }) => harmOfLoss(blockedBy, 'Restore'),
+    ({ blockedBy }) => harmOfMissingTaint(blockedBy, 'Restore'),
   );
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {

@@ -1,8 +1,8 @@
 import type { podStateOf } from '../cluster/nodes/daemon-pods.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import {
-  askedKeys,
   DEFAULT_SERVICE_ACCOUNT,
+  neededAuthorizations,
   serviceAccountUser,
   TOLERATE,
 } from '../judge/request/pod-authorization.ts';
@@ -101,7 +101,7 @@ function restrictionsOn(
   if (isMirrorPod(object, [])) return [];
   const { pod } = viewTolerator('Pod', object, [], namespace);
   // The scheduler sets the node later. Afterwards, it is unknown whether the author of the pod had set it.
-  const asked = askedKeys({ ...pod, nodeName: '' }, tolerationRestrictions);
+  const asked = neededAuthorizations({ ...pod, nodeName: '' }, tolerationRestrictions);
   const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
   return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
     policy,

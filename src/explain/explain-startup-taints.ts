@@ -29,7 +29,7 @@ export function explainStartupTaints(
 ): ExplainedStartupTaints {
   const step = startupStep(node, policies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, node, sources, startup),
-    awaited: [],
+    tracked: [],
     unstored: [],
     isComplete: true,
     now: 0,

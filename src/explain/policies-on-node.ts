@@ -1,7 +1,7 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
-import { isOnlyAudit } from '../judge/blocked.ts';
 import { isStartupTaintOf } from '../judge/declared-taints.ts';
-import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type BlockedBy, isOnlyAudit, type MissingTaint } from '../judge/missing-taint.ts';
+import { nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -111,9 +111,9 @@ export function policiesOnNode(
     if (by.length > 0) return { taint, state: 'protected', by };
     return { taint, ...(startupOf(taint, settingStartup) ?? { state: 'free', by: [] }) };
   });
-  const { losses, keptOff } = nodeDrift(node, policies, isInConflict);
+  const { missing, keptOff } = nodeDrift(node, policies, isInConflict);
   const present = valuesOf(node.taints);
-  const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
+  const groups = Map.groupBy(missing, ({ taint }) => formatTaint(taint));
   const contradictory = contradictions(selecting, () => [node]);
   return {
     audit,
@@ -127,7 +127,7 @@ export function policiesOnNode(
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => {
-        const found = missing(group, present);
+        const found = missingOnNode(group, present);
         return { ...found, ...inTheWay(found.taint, node, enforcing, contradictory) };
       }),
       ...keptOff.map(
@@ -165,16 +165,16 @@ function startupOf(
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
-function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>): TaintOnNode {
-  const [first] = losses;
-  if (first === undefined) throw new Error('a group without a loss');
-  const isSet = losses.some(({ blockedBy }) => blockedBy === undefined);
+function missingOnNode(missing: readonly MissingTaint[], present: ReadonlyMap<string, string>): TaintOnNode {
+  const [first] = missing;
+  if (first === undefined) throw new Error('a group without a missing taint');
+  const isSet = missing.some(({ blockedBy }) => blockedBy === undefined);
   return {
     taint: first.taint,
     state: 'missing',
-    by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
+    by: missing.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     blockedBy: isSet ? undefined : first.blockedBy,
-    ...(losses.some(isOnlyAudit) ? { onlyAudit: true } : {}),
+    ...(missing.some(isOnlyAudit) ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };
 }

@@ -32,6 +32,9 @@ export const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 /** The most entries. If there are more, only the first 63 are read: the CEL rules read no more of them, and both must decide the same. */
 export const MAX_ALLOW_REMOVAL_ENTRIES = 64;
 
+/** The most characters of an entry that a command for users repeats: no taint is longer. */
+export const MAX_ENTRY_LENGTH = 400;
+
 const TOO_LONG = ','.repeat(MAX_ALLOW_REMOVAL_LENGTH + 1);
 
 /** An annotation with the same meaning, to keep in memory. All that are too long become the same text, because users can write any length. */
@@ -84,7 +87,8 @@ export function keepsOff(
 /**
  * The annotation without the entries of some taints, and with entries of others. The same text if nothing changes, and undefined if no entry is left.
  *
- * Adds nothing if there would be more than {@link MAX_ALLOW_REMOVAL_ENTRIES} entries: neither the additions nor the last entry of a user would be read.
+ * Adds nothing if the annotation would be too long, or have more than {@link MAX_ALLOW_REMOVAL_ENTRIES} entries: the additions would not be read, nor
+ * some or all of the present entries. Without spaces between the entries, it is never longer than before if none is added.
  *
  * @param ended the taints whose entries end
  * @param more the taints that get an entry
@@ -97,12 +101,16 @@ export function rewriteAllowRemoval(
   const endedTexts = new Set(ended.map(formatTaint));
   const kept = allowed.entries.filter(({ taint }) => taint === undefined || !endedTexts.has(formatTaint(taint)));
   const named = more.map(formatTaint).filter((text) => !allowed.taints.has(text));
-  const added = kept.length + named.length > MAX_ALLOW_REMOVAL_ENTRIES ? [] : named;
-  if (added.length === 0 && kept.length === allowed.entries.length) return annotation;
   // An annotation that is too long allows nothing, so it is replaced.
   const readable = annotation !== undefined && isTooLong(annotation) ? [] : kept.map(({ text }) => text);
+  const added = fits([...readable, ...named]) ? named : [];
+  if (added.length === 0 && kept.length === allowed.entries.length) return annotation;
   const texts = [...readable, ...added];
-  return texts.length === 0 ? undefined : texts.join(', ');
+  return texts.length === 0 ? undefined : texts.join();
+}
+
+function fits(texts: readonly string[]): boolean {
+  return texts.length <= MAX_ALLOW_REMOVAL_ENTRIES && !isTooLong(texts.join());
 }
 
 /**
@@ -116,17 +124,22 @@ export function allowRemovalWith(annotation: string | undefined, more: readonly 
   const kept = parseAllowedRemovals(annotation)
     .entries.filter((entry) => isHarmless(entry) && !added.has(entry.text))
     .map(({ text }) => text);
-  return [...[...new Set(kept)].slice(0, MAX_ALLOW_REMOVAL_ENTRIES - added.size), ...added].join(',');
+  return [...[...new Set(kept)].slice(0, MAX_ALLOW_REMOVAL_ENTRIES - added.size), ...added].join();
 }
 
 /** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */
 function isHarmless({ text, taint }: AllowRemovalEntry): boolean {
-  return taint !== undefined && /^[\w./=:-]+$/.test(text);
+  return taint !== undefined && text.length <= MAX_ENTRY_LENGTH && /^[\w./=:-]+$/.test(text);
 }
 
-/** Whether the policy reads the annotation: it protects taints, and does more than report. */
+/** Whether the policy reads the annotation of an update: it protects taints, and does more than report. */
 export function readsAllowRemoval(policy: CompiledTaintPolicy): boolean {
   return isEnforced(policy) && policy.protectionRules.length > 0;
+}
+
+/** Whether entries make a difference to the policy: it {@link readsAllowRemoval}, or has startup taints that an entry keeps off a node. */
+export function obeysEntries(policy: CompiledTaintPolicy): boolean {
+  return readsAllowRemoval(policy) || (isEnforced(policy) && policy.untilReady.length > 0);
 }
 
 /** The entries that cannot be read, as they were written. */

@@ -4,7 +4,7 @@ import type { PolicyKind } from '../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
-import { auditKey, type Outcome, onTrial, removal } from './outcomes.ts';
+import { auditKey, type Outcome, onTrial, removalOutcome } from './outcomes.ts';
 
 /** The violation of a field of a policy by a removed or missing taint, with its outcome. */
 export function taintViolation(policy: CompiledTaintPolicy, field: string, taint: Taint, outcome: Outcome): Violation {
@@ -22,7 +22,7 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 /** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
 function outcomeFor({ declaredMode }: CompiledTaintPolicy, outcome: Outcome): Outcome {
   if (outcome.result !== 'Audited' || declaredMode === 'Audit') return outcome;
-  return onTrial(removal(declaredMode === 'Restore' ? 'Restored' : 'Denied'));
+  return onTrial(removalOutcome(declaredMode === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /**

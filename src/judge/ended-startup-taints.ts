@@ -48,9 +48,9 @@ export function endedStartupTaints(
   before: readonly CompiledTaintPolicy[],
   after: readonly CompiledTaintPolicy[],
 ): Taint[] {
-  const awaited = before.flatMap(({ untilReady }) => untilReady);
+  const removable = before.flatMap(({ untilReady }) => untilReady);
   return carried.filter((taint) => {
-    if (!awaited.some((one) => isDeclaredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
+    if (!removable.some((one) => isDeclaredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
     const protectors = domainProtectors(after, taint);
     return protectors !== undefined && allReadEntries(protectors);
   });

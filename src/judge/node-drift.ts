@@ -9,35 +9,13 @@ import {
   requiredTaints,
   taintsToSet,
 } from './declared-taints.ts';
+import type { BlockedBy, MissingTaint } from './missing-taint.ts';
 import type { NodeView } from './node-view.ts';
-
-/** Why the leader does not set a required taint that a node lacks. */
-export type BlockedBy =
-  /** All policies that require it only report. */
-  | 'ModeDoesNotRestore'
-  /** It would evict pods, so it is set only when a node registers. */
-  | 'WouldEvictPods'
-  /** Policies require different values of it. */
-  | 'ValuesDiffer'
-  /** The node carries it with another value, which another policy protects and none requires. */
-  | 'OtherValuePresent'
-  /** Another writer removes it repeatedly. */
-  | 'Conflict';
-
-/** A missing taint that one policy requires. */
-export interface Loss {
-  readonly policy: CompiledTaintPolicy;
-  /** The field of the policy that requires it, for example `spec.taints[0]`. */
-  readonly field: string;
-  readonly taint: Taint;
-  /** Undefined if {@link NodeDrift.taints} contains the taint. */
-  readonly blockedBy: BlockedBy | undefined;
-}
 
 /** How a node differs from what the policies require, whichever writer caused it. */
 export interface NodeDrift {
-  readonly losses: readonly Loss[];
-  /** The required taints that an entry of the annotation `allow-removal` keeps off. They do not count as losses. */
+  readonly missing: readonly MissingTaint[];
+  /** The required taints that an entry of the annotation `allow-removal` keeps off. They do not count as missing. */
   readonly keptOff: readonly DeclaredTaint[];
   /** The taints that the node should carry. The same list object as the node's if nothing is set. */
   readonly taints: readonly Taint[];
@@ -54,14 +32,14 @@ export function nodeDrift(
   policies: readonly CompiledTaintPolicy[],
   isInConflict: (taint: Taint) => boolean = () => false,
 ): NodeDrift {
-  const missing = missingRequired(node, policies);
-  if (missing.length === 0) return { losses: [], keptOff: [], taints: node.taints };
+  const absent = missingRequired(node, policies);
+  if (absent.length === 0) return { missing: [], keptOff: [], taints: node.taints };
   const selecting = selectingPolicies(policies, node.labels);
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const isOff = (one: DeclaredTaint) => one.policy.allowsRemovalByAnnotation && keepsOff(allowed, one);
   const groups = [
     ...Map.groupBy(
-      missing.filter((one) => !isOff(one)),
+      absent.filter((one) => !isOff(one)),
       ({ taint }) => identity(taint),
     ).values(),
   ];
@@ -72,8 +50,8 @@ export function nodeDrift(
   });
   const set = judged.filter(({ blockedBy }) => blockedBy === undefined).map(({ target }) => target);
   return {
-    losses: judged.flatMap(({ group, target, blockedBy }) => lossesOf(group, target, blockedBy)),
-    keptOff: missing.filter(isOff),
+    missing: judged.flatMap(({ group, target, blockedBy }) => missingTaintsOf(group, target, blockedBy)),
+    keptOff: absent.filter(isOff),
     taints: set.length === 0 ? node.taints : withTaints(node.taints, set),
   };
 
@@ -98,9 +76,13 @@ export function nodeDrift(
   }
 }
 
-/** The losses to report for one missing taint. A policy that only reports has none if the node is about to get the taint that it requires. */
-function lossesOf(group: readonly DeclaredTaint[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
-  return group.flatMap((one): Loss[] => {
+/** The missing taint for each policy to report. A policy that only reports has none if the node is about to get the taint that it requires. */
+function missingTaintsOf(
+  group: readonly DeclaredTaint[],
+  target: Taint,
+  blockedBy: BlockedBy | undefined,
+): MissingTaint[] {
+  return group.flatMap((one): MissingTaint[] => {
     const { policy, field, taint } = one;
     if (blockedBy !== undefined) return [{ policy, field, taint, blockedBy }];
     if (isEnforced(one.policy)) return [{ policy, field, taint: target, blockedBy }];

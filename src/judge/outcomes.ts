@@ -41,11 +41,11 @@ export type MissingResult =
 
 export type Result = Outcome['result'];
 
-export function removal(result: RemovalResult): Outcome {
+export function removalOutcome(result: RemovalResult): Outcome {
   return { change: 'Removal', result, audit: false };
 }
 
-export function missing(result: MissingResult): Outcome {
+export function missingOutcome(result: MissingResult): Outcome {
   return { change: 'Missing', result, audit: false };
 }
 

@@ -1,24 +1,24 @@
 import { type DaemonSetView, optsOut } from './daemon-set-view.ts';
 
-// A running DaemonSet is exempt, blocked or due.
+// A running DaemonSet is excluded, blocked or due.
 
-/** Why a DaemonSet is exempt: it is not reported either, and no other DaemonSet waits for its rollout. */
-type Exemption =
+/** Why a DaemonSet is excluded: it is not reported either, and no other DaemonSet waits for its rollout. */
+type Exclusion =
   /** Policies do not apply: it opted out, or is in the namespace of taintkeeper. */
   | 'Excluded'
   /** It is being deleted, or its latest version is too large for the cache. The API server would refuse a patch of an earlier version. */
   | 'Unpatchable';
 
 /** @param isKept whether the cache has the latest version of the DaemonSet */
-export function exemptionOf(
+export function exclusionOf(
   daemonSet: Pick<DaemonSetView, 'namespace' | 'annotations' | 'deleting'>,
   { ownNamespace, isKept }: { readonly ownNamespace: string; readonly isKept: boolean },
-): Exemption | undefined {
+): Exclusion | undefined {
   if (daemonSet.namespace === ownNamespace || optsOut(daemonSet)) return 'Excluded';
   return daemonSet.deleting || !isKept ? 'Unpatchable' : undefined;
 }
 
-/** Why the leader does not add the missing tolerations to a DaemonSet that is not exempt. */
+/** Why the leader does not add the missing tolerations to a DaemonSet that is not excluded. */
 export type PatchBlockedBy =
   /** It lacks no toleration that a policy with `existing: Patch` requires. */
   | 'NothingMissing'

@@ -1,4 +1,5 @@
 import {
+  all,
   any,
   cel,
   choose,
@@ -6,13 +7,14 @@ import {
   FALSE,
   LIST_COST,
   literal,
+  reference,
   STRUCT_COST,
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
 import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
 import { EXACT_NAME, FORMATTED } from '../cel-rules/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-patch.ts';
 import { ENTRIES, MAX_ENTRIES, SPLIT_COST } from './node-variables.ts';
 
@@ -24,6 +26,9 @@ export interface Bookkeeping {
 
 /** The path of the annotation in an object, as a literal in CEL. */
 const PATH = literal(jsonPointer('metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION));
+
+/** Cost of joining the longest annotation that is read, and as many new entries as fit: 0.2 for each of 59,000 characters, and room for the lists. */
+const JOIN_COST = 14_000;
 
 /** Cost of searching for each entry among two names of so many taints, with a comparison of 400 characters. */
 const comparison = (size: number) => MAX_ENTRIES * (2 * size + 40);
@@ -49,11 +54,12 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
     (size) => FORMATTED.cost(size) + EXACT_NAME.cost(size) + 2 * MAX_ENTRIES,
   )`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
   const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints.name, isNew) };
-  const fits = cel(6)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`;
-  const newEntries: Variable = {
-    name: 'newEntries',
-    definition: choose(fits, each(newTaints.name, FORMATTED), EMPTY),
-  };
+  const newNames: Variable = { name: 'newNames', definition: each(newTaints.name, FORMATTED) };
+  const fits = all([
+    cel(6)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
+    cel(JOIN_COST)`size((${keptEntries} + ${newNames}).join(",")) <= ${MAX_ALLOW_REMOVAL_LENGTH}`,
+  ]);
+  const newEntries: Variable = { name: 'newEntries', definition: choose(fits, reference(newNames.name), EMPTY) };
   const allEntries: Variable = {
     name: 'allEntries',
     // Both lists are copied.
@@ -64,7 +70,7 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
     more === EMPTY ? FALSE : cel(3)`size(${newEntries}) > 0`,
   ]);
   return {
-    variables: [endedTaints, endedNames, keptEntries, moreTaints, newTaints, newEntries, allEntries],
+    variables: [endedTaints, endedNames, keptEntries, moreTaints, newTaints, newNames, newEntries, allEntries],
     operations: choose(changes, written(allEntries), EMPTY),
   };
 }
@@ -82,6 +88,6 @@ function written(entries: Variable): Expression {
     cel(
       SPLIT_COST,
     )`(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]) +
-[JSONPatch{op: "add", path: ${PATH}, value: ${entries}.join(", ")}]`,
+[JSONPatch{op: "add", path: ${PATH}, value: ${entries}.join(",")}]`,
   );
 }

@@ -1,7 +1,7 @@
 import { cel, concatenated, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
 import { each } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, MAX_ENTRY_LENGTH } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { nativeName } from './native-parts.ts';
 import type { Target, ValidationAction } from './native-policy.ts';
@@ -91,7 +91,6 @@ function restoreAdvice(policy: string, mutates: boolean): string {
 
 /** An entry that the command below repeats. It must be harmless in a shell. */
 const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
-const MAX_ENTRY_LENGTH = 400;
 /** A fourth of a unit for each of 60 characters of the pattern, times a tenth for each of {@link MAX_ENTRY_LENGTH}: 600, and room for the other calls. */
 const MATCH_COST = 1_000;
 

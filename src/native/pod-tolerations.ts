@@ -25,7 +25,7 @@ import {
 import { givenEffects } from '../kubernetes/toleration.ts';
 
 /*
- * Which pods, or templates of pods, need authorization, in CEL: the same as askedKeys of ../judge/request/pod-authorization.ts.
+ * Which pods, or templates of pods, need authorization, in CEL: the same as neededAuthorizations of ../judge/request/pod-authorization.ts.
  */
 
 /** The place of the pod spec in an object: in the object itself, or in the template of a workload. */
@@ -121,10 +121,10 @@ export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
 /** True if the object may need authorization for one of the keys: a cheap condition, which is false for most pods. */
 export function mayBeAsked({ pod }: PodPlace, keys: readonly RestrictedKey[]): Expression {
   const names = literals(['', ...keys.map(({ key }) => key)]);
-  const asksOfNodeName = keys.some((key) => key.asksOfNodeName);
+  const restrictsNodeName = keys.some((key) => key.restrictsNodeName);
   return any([
     exists(EVERY, 't', cel(8 + keys.length)`!has(t.key) || t.key in ${names}`),
-    asksOfNodeName ? cel(16)`${nodeNameOf(pod)} != ""` : FALSE,
+    restrictsNodeName ? cel(16)`${nodeNameOf(pod)} != ""` : FALSE,
   ]);
 }
 
@@ -189,8 +189,8 @@ const checked = (authorizer: Expression, key: string) =>
  * True if the pod needs no authorization for the key, or its service account is authorized, or the person who creates it is. Controllers create the
  * pods of a template.
  */
-export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: RestrictedKey, asked: string): Expression {
-  const notAsked = asksOfNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
+export function isAuthorized({ what }: PodPlace, { key, restrictsNodeName }: RestrictedKey, asked: string): Expression {
+  const notAsked = restrictsNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
   return any([
     notAsked,
     checked(cel(4)`authorizer.serviceAccount(request.namespace, ${reference(SERVICE_ACCOUNT)})`, key),

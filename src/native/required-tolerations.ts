@@ -12,7 +12,7 @@ import {
 import { indented } from '../cel/layout.ts';
 import { listOf } from '../cel/lists.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
-import { askedRanges, inOrder, type RequiredToleration } from '../judge/request/needed-tolerations.ts';
+import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { alwaysTolerated, type TaintRange } from '../kubernetes/toleration.ts';
@@ -85,14 +85,14 @@ export function needsAmong(
   tolerations: readonly ConditionalToleration[],
   asks: (toleration: ConditionalToleration) => boolean = () => true,
 ): ConditionalNeed[] {
-  return askedRanges(tolerations)
+  return rangesInOrder(tolerations)
     .filter(({ required }) => asks(required))
     .flatMap(({ required, ranges }): ConditionalNeed[] => {
       const needed = ranges
-        .filter(({ askedBy }) =>
-          askedBy.every(({ condition }) => condition !== TRUE && condition.text !== required.condition.text),
+        .filter(({ coveredBy }) =>
+          coveredBy.every(({ condition }) => condition !== TRUE && condition.text !== required.condition.text),
         )
-        .map(({ range, askedBy }) => ({ range, unless: any(askedBy.map(({ condition }) => condition)) }));
+        .map(({ range, coveredBy }) => ({ range, unless: any(coveredBy.map(({ condition }) => condition)) }));
       return needed.length > 0 ? [{ required, ranges: needed }] : [];
     });
 }

@@ -39,7 +39,8 @@ const WORKLOADS: readonly ResourceRule[] = [
 ];
 
 /**
- * A TolerationRestriction as native policies. They apply to the same pods as {@link askedKeys}: they refuse or report pods that are not authorized.
+ * A TolerationRestriction as native policies. They apply to the same pods as {@link neededAuthorizations}: they refuse or report pods that are not
+ * authorized.
  * The author of a workload whose pods would not be authorized gets a warning.
  */
 export function translatePods(restriction: CompiledTolerationRestriction): NativeTranslation {

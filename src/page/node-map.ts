@@ -1,7 +1,12 @@
 import type { ClusterNode } from '../cluster/watch/cluster-objects.ts';
-import { isOnlyAudit, whyNotSet } from '../judge/blocked.ts';
-import { harmOfLoss } from '../judge/harm-of-loss.ts';
-import { type BlockedBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import {
+  type BlockedBy,
+  harmOfMissingTaint,
+  isOnlyAudit,
+  type MissingTaint,
+  whyNotSet,
+} from '../judge/missing-taint.ts';
+import { nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -97,8 +102,10 @@ function rowOf(
   isInConflict: NodeMapInput['isInConflict'],
   notes: Distinct<EvaluatedNote>,
 ): Omit<NodeRow, 'pool'> {
-  const { losses, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
-  const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
+  const { missing, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
+  const lost = new Map(
+    missing.toReversed().map((missingTaint) => [`${missingTaint.policy.name} ${missingTaint.field}`, missingTaint]),
+  );
   const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
   const kept = new Map(
@@ -108,11 +115,11 @@ function rowOf(
   const cells = columns.map((column): NodeCell => {
     const fields = kept.get(column.policy);
     if (fields === undefined) return '-';
-    const loss = lost.get(`${column.policy} ${column.field}`);
-    if (loss !== undefined) {
-      const carriedValue = carried.get(identity(loss.taint));
-      noteIndexes.push(notes.indexOf(noteOn(loss, carriedValue)));
-      if (loss.blockedBy === 'Conflict') return 'c';
+    const missingTaint = lost.get(`${column.policy} ${column.field}`);
+    if (missingTaint !== undefined) {
+      const carriedValue = carried.get(identity(missingTaint.taint));
+      noteIndexes.push(notes.indexOf(noteOn(missingTaint, carriedValue)));
+      if (missingTaint.blockedBy === 'Conflict') return 'c';
       return carriedValue === undefined ? 'm' : 'd';
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
@@ -131,11 +138,11 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
   return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
-function noteOn(loss: Loss, carriedValue: string | undefined): EvaluatedNote {
-  const { taint, blockedBy, policy } = loss;
+function noteOn(missingTaint: MissingTaint, carriedValue: string | undefined): EvaluatedNote {
+  const { taint, blockedBy, policy } = missingTaint;
   return {
-    why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss) }),
-    harm: harmOfLoss(blockedBy, policy.mode),
+    why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(missingTaint) }),
+    harm: harmOfMissingTaint(blockedBy, policy.mode),
     taint: formatTaint(taint),
     ...(carriedValue === undefined ? {} : { carries: formatTaint({ ...taint, value: carriedValue }) }),
     ...(blockedBy === undefined ? {} : { blockedBy }),

@@ -1,4 +1,4 @@
-import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand } from '../judge/blocked.ts';
+import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand } from '../judge/missing-taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';

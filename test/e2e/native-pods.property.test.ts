@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import {
-  type AskedKey,
-  askedKeys,
   isPerson,
+  type NeededAuthorization,
+  neededAuthorizations,
+  type PodCreator,
   type PodView,
-  type Requester,
 } from '../../src/judge/request/pod-authorization.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { translate } from '../../src/native/translate.ts';
@@ -184,12 +184,12 @@ async function make(cp: ControlPlane, one: Case): Promise<{ answer: Answer<{ mes
   return { answer, asked: one };
 }
 
-function requesterOf({ user, owner, what }: Case): Requester {
+function requesterOf({ user, owner, what }: Case): PodCreator {
   return { user: user.name, hasController: what === 'pod' && owner === 'a controller' };
 }
 
 /** The keys for which neither the service account nor a person is authorized. A controller creates the pods of a template. */
-function unauthorized(one: Case, asked: readonly AskedKey[]): AskedKey[] {
+function unauthorized(one: Case, asked: readonly NeededAuthorization[]): NeededAuthorization[] {
   const { namespace, serviceAccount, user, what } = one;
   const account = serviceAccount || 'default';
   const isPod = what === 'pod' || what === 'more tolerations';
@@ -231,7 +231,7 @@ describeWithControlPlane('who may tolerate: the API server and the model, on gen
           const { tolerationRestrictions } = compilePolicies(policies);
           for (const one of pods) {
             const { answer, asked } = await make(cp(), one);
-            const faults = unauthorized(one, askedKeys(asked, tolerationRestrictions));
+            const faults = unauthorized(one, neededAuthorizations(asked, tolerationRestrictions));
             const context = JSON.stringify({ policies, one, faults, answer }, null, 1);
             const isPod = one.what === 'pod' || one.what === 'more tolerations';
             const refused = isPod ? faults.filter(({ mode }) => mode === 'Deny') : [];

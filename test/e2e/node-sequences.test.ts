@@ -290,8 +290,8 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
       [leader] = after.leaders;
     };
     pass(Math.max(0, now - model.now));
-    const goes = [...(leader?.memories.values() ?? [])].some(({ awaited }) =>
-      awaited.some(({ unrequiredSince }) => unrequiredSince !== undefined),
+    const goes = [...(leader?.memories.values() ?? [])].some(({ tracked }) =>
+      tracked.some(({ unrequiredSince }) => unrequiredSince !== undefined),
     );
     if (goes) pass(POLICY_GONE_MS);
   }

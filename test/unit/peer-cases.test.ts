@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askedKeys } from '../../src/judge/request/pod-authorization.ts';
+import { neededAuthorizations } from '../../src/judge/request/pod-authorization.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Requester } from '../../src/policy/policy-set.ts';
@@ -132,7 +132,10 @@ describe('pods that tolerate', () => {
     { test: 'Chimera: Exists', ...{ spec: chimera, tolerations: [existing('dedicated')], denied: true } },
   ])('$test', ({ spec, namespace = 'default', tolerations, denied }) => {
     const { tolerationRestrictions } = policySet({ restriction: { p: spec } });
-    const asked = askedKeys({ namespace, serviceAccount: '', nodeName: '', tolerations }, tolerationRestrictions);
+    const asked = neededAuthorizations(
+      { namespace, serviceAccount: '', nodeName: '', tolerations },
+      tolerationRestrictions,
+    );
     expect(asked.length > 0).toBe(denied);
   });
 });

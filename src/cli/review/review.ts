@@ -7,7 +7,7 @@ import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { type Reviewable, type Reviewables, reviewablesOf, updatesBetween } from '../../files/reviewables.ts';
 import { InputError } from '../../files/text-files.ts';
 import { toleratorsIn } from '../../files/tolerators.ts';
-import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../../judge/request/pod-authorization.ts';
+import { DEFAULT_SERVICE_ACCOUNT, neededAuthorizations } from '../../judge/request/pod-authorization.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
 import { MalformedObjectError } from '../../objects/object-schema.ts';
@@ -112,7 +112,7 @@ function authorizationNotes(
   if (tolerationRestrictions.length === 0) return [];
   const tolerators = documents.flatMap((document) => toleratorsIn(document, namespace));
   return tolerators.flatMap(({ kind, name, pod }) =>
-    askedKeys(pod, tolerationRestrictions).map(({ policy, mode, key, fields, tolerations }) => {
+    neededAuthorizations(pod, tolerationRestrictions).map(({ policy, mode, key, fields, tolerations }) => {
       const tolerated = tolerations.map(formatToleration).join(', ');
       const account = `service account ${pod.namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
       return (

@@ -3,7 +3,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { hasTooManyTolerations } from '../../judge/daemon-set-view.ts';
-import { exemptionOf } from '../../judge/patch-blocked-by.ts';
+import { exclusionOf } from '../../judge/patch-blocked-by.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -68,7 +68,7 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   return {
     inspect(times, installation) {
       const policies = compiled();
-      const entries = entriesWithoutExempt();
+      const entries = entriesNotExcluded();
       const claims = new Map(entries.map((entry) => [entry, claimsOf(entry.value, policies)]));
       recordClaims(claims, installation);
       const unready = unreadyNodes(nodes);
@@ -113,13 +113,13 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   };
 
   /** When the owner of an excluded DaemonSet opts in again, the tolerations are added again. */
-  function entriesWithoutExempt(): Entry<ClusterDaemonSet>[] {
+  function entriesNotExcluded(): Entry<ClusterDaemonSet>[] {
     const entries = [...daemonSets.entries()];
-    const exemptions = new Map(entries.map((entry) => [entry.uid, exemptionOfEntry(entry)]));
+    const exclusions = new Map(entries.map((entry) => [entry.uid, exclusionOfEntry(entry)]));
     for (const uid of additions.keys()) {
-      if (!exemptions.has(uid) || exemptions.get(uid) === 'Excluded') additions.delete(uid);
+      if (!exclusions.has(uid) || exclusions.get(uid) === 'Excluded') additions.delete(uid);
     }
-    return entries.filter(({ uid }) => exemptions.get(uid) === undefined);
+    return entries.filter(({ uid }) => exclusions.get(uid) === undefined);
   }
 
   /** A leader that was killed may have left its status unwritten. */
@@ -137,8 +137,8 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
     }
   }
 
-  function exemptionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
-    return exemptionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
+  function exclusionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
+    return exclusionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
   }
 
   function recordAdded(

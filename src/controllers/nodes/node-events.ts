@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
-import { isOnlyAudit, whyNotSet } from '../../judge/blocked.ts';
+import { isOnlyAudit, type MissingTaint, whyNotSet } from '../../judge/missing-taint.ts';
 import type { ConflictingChange, NodeStep } from '../../judge/node/node-step.ts';
-import type { Loss } from '../../judge/node-drift.ts';
 import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
@@ -31,8 +30,8 @@ export interface NodeEventsOptions {
 export interface NodeEvents {
   /** Whether a problem of the node was recorded that may have ended. */
   has(name: string): boolean;
-  /** Records once for each loss why the taint is not set. */
-  recordBlocked(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
+  /** Records once for each missing taint why it is not set. */
+  recordBlocked(entry: Entry<ClusterNode>, missing: readonly MissingTaint[]): void;
   /** Records once which startup taints the leader leaves to another writer. */
   recordConflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
   /** Records the taints that a write has set, and the entries that it has deleted. */
@@ -40,29 +39,35 @@ export interface NodeEvents {
 }
 
 export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: NodeEventsOptions): NodeEvents {
-  /** The losses that were recorded, by the name of the node. */
+  /** The missing taints that were recorded, by the name of the node. */
   const recorded = kept.map<ReadonlySet<string>>();
   /** The same for startup taints that are left to another writer. */
   const recordedConflicts = kept.map<ReadonlySet<string>>();
   const record = recordOnNode(recordEvent, log);
   /** @returns what the Event on the Node says */
-  const recordLoss = (entry: Entry<ClusterNode>, loss: Loss): string => {
-    const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
-    const [onNode, onPolicy] = eventsOfLoss(nodeReference(entry), loss, otherWriter, otherValue(entry, loss));
+  const recordMissing = (entry: Entry<ClusterNode>, missingTaint: MissingTaint): string => {
+    const otherWriter = problems.otherWriterOf(entry.name, missingTaint.taint);
+    const [onNode, onPolicy] = eventsOfMissingTaint(
+      nodeReference(entry),
+      missingTaint,
+      otherWriter,
+      otherValue(entry, missingTaint),
+    );
     for (const event of [onNode, onPolicy]) recordEvent(event);
     return onNode.note;
   };
 
   return {
     has: (name) => recorded.has(name) || recordedConflicts.has(name),
-    recordBlocked(entry, losses) {
-      const blocked = losses.filter(({ blockedBy }) => blockedBy !== undefined);
+    recordBlocked(entry, missing) {
+      const blocked = missing.filter(({ blockedBy }) => blockedBy !== undefined);
       const before = recorded.get(entry.name);
-      const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
-      for (const loss of blocked) {
-        if (before?.has(keyOf(loss))) continue;
+      const keyOf = ({ policy, taint, blockedBy }: MissingTaint) =>
+        [policy.name, formatTaint(taint), blockedBy].join(' ');
+      for (const missingTaint of blocked) {
+        if (before?.has(keyOf(missingTaint))) continue;
         // The number of Events is limited: if many nodes lose taints, only the log has all of them.
-        log.warn(`Node ${entry.name}: ${recordLoss(entry, loss)}`);
+        log.warn(`Node ${entry.name}: ${recordMissing(entry, missingTaint)}`);
       }
       if (blocked.length === 0) recorded.delete(entry.name);
       else recorded.set(entry.name, new Set(blocked.map(keyOf)));
@@ -89,7 +94,7 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
         log.info(`set taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(set.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
-      for (const loss of set) recordLoss(entry, loss);
+      for (const missingTaint of set) recordMissing(entry, missingTaint);
       if (ended.length === 0) return;
       const named = atMost(MAX_NAMED, ended.map(formatTaint)).join(', ');
       const note = `deleted entries of annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): the node has carried taints of these keys and effects for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`;
@@ -99,33 +104,33 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
 }
 
 /** The taint that the node carries in place of a missing one: the same key and effect with another value. */
-function otherValue({ value }: Entry<ClusterNode>, { taint }: Loss): Taint | undefined {
+function otherValue({ value }: Entry<ClusterNode>, { taint }: MissingTaint): Taint | undefined {
   return value.taints.find((one) => sameTaint(one, taint));
 }
 
 /** @param carried the taint that the node carries in place of the missing one */
-export function eventsOfLoss(
+export function eventsOfMissingTaint(
   node: ObjectReference,
-  loss: Loss,
+  missingTaint: MissingTaint,
   otherWriter: string | undefined,
   carried?: Taint,
 ): EventPair {
-  const wording = wordingOfLoss(node.name, loss, otherWriter, carried);
-  return eventsOnBoth(node, { kind: 'TaintPolicy', name: loss.policy.name }, wording, wording.note);
+  const wording = wordingOfMissingTaint(node.name, missingTaint, otherWriter, carried);
+  return eventsOnBoth(node, { kind: 'TaintPolicy', name: missingTaint.policy.name }, wording, wording.note);
 }
 
-function wordingOfLoss(
+function wordingOfMissingTaint(
   node: string,
-  loss: Loss,
+  missingTaint: MissingTaint,
   otherWriter: string | undefined,
   carried: Taint | undefined,
 ): Omit<RecordedEvent, 'regarding'> {
-  const { blockedBy } = loss;
-  const taint = formatTaint(loss.taint);
+  const { blockedBy } = missingTaint;
+  const taint = formatTaint(missingTaint.taint);
   if (blockedBy === undefined) {
     return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
   }
-  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(loss), otherWriter });
+  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(missingTaint), otherWriter });
   if (blockedBy === 'Conflict') {
     const note = `pauses setting taint ${taint}: ${why}`;
     return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };

@@ -59,7 +59,7 @@ interface Parts {
 
 /**
  * Keeps nodes as the policies declare them, whether or not the webhook saw the change: watch event → what is missing → one write. {@link nodeStep} has
- * the rules, and needs only the present objects.
+ * the rules. It needs the present objects, and uses what the leader knows of the Node.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
   const { client, nodes, policies, recordEvent, reports } = options;
@@ -149,7 +149,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
 }
 
 function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolean {
-  return drift.losses.length + startup.waiting.length + conflicting.length > 0 || desired !== undefined;
+  return drift.missing.length + startup.waiting.length + conflicting.length > 0 || desired !== undefined;
 }
 
 function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
@@ -172,7 +172,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     // In a conflict, the refusal may name the webhook that undoes the writes.
-    const inConflict = step.drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
+    const inConflict = step.drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
     problems.clearRefusal(
       name,
       inConflict.map(({ policy }) => policy.name),
@@ -182,9 +182,9 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
       step.conflicting.flatMap(({ policies }) => policies),
     );
   }
-  problems.setWouldEvict(name, entry.value.taints, step.drift.losses);
+  problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
   await problems.setConflicts(name, step.memory.conflicts);
-  nodeEvents.recordBlocked(entry, step.drift.losses);
+  nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordConflicting(entry, step.conflicting);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
 }

@@ -1,9 +1,9 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import {
+  remainingStartupTaints,
   remainingText,
   STARTUP_TAINT_LIMIT_MS,
-  startupTaintsOn,
 } from '../../judge/startup/remaining-startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
@@ -44,7 +44,7 @@ export function startRemainingStartupTaints(run: Run, options: RemainingStartupT
     const node = nodes.get(name);
     const since = node?.value.taintedSince;
     const taints =
-      node && since !== undefined ? startupTaintsOn(node.value, policies.snapshot().compiled.taintPolicies) : [];
+      node && since !== undefined ? remainingStartupTaints(node.value, policies.snapshot().compiled.taintPolicies) : [];
     if (!node || since === undefined || taints.length === 0) {
       recorded.delete(name);
       return undefined;

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { taintCommand } from '../../judge/blocked.ts';
+import { type MissingTaint, taintCommand } from '../../judge/missing-taint.ts';
 import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
-import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
@@ -20,11 +19,11 @@ export interface RepairProblems {
    * Sets which taints the leader leaves to a user, because they would evict pods of the node.
    * @param carried the taints of the node
    */
-  setWouldEvict(node: string, carried: readonly Taint[], losses: readonly Loss[]): void;
+  setWouldEvict(node: string, carried: readonly Taint[], missing: readonly MissingTaint[]): void;
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that sets these taints, or did not store them. */
-  setRefusal(node: string, set: readonly Loss[], refusal: Refusal): void;
+  setRefusal(node: string, set: readonly MissingTaint[], refusal: Refusal): void;
   /**
    * The node was written, or needs nothing.
    * @param inConflict the policies whose taints are left to another writer
@@ -65,8 +64,8 @@ export function trackRepairProblems(options: {
       else conflicts.delete(node);
       onChange();
     },
-    setWouldEvict(node, carried, losses) {
-      const concern = evictingConcern(node, carried, losses);
+    setWouldEvict(node, carried, missing) {
+      const concern = evictingConcern(node, carried, missing);
       if (isDeepStrictEqual(evicting.get(node), concern)) return;
       if (concern) evicting.set(node, concern);
       else evicting.delete(node);
@@ -105,8 +104,12 @@ export function trackRepairProblems(options: {
   };
 }
 
-function evictingConcern(node: string, carried: readonly Taint[], losses: readonly Loss[]): Concern | undefined {
-  const found = losses.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
+function evictingConcern(
+  node: string,
+  carried: readonly Taint[],
+  missing: readonly MissingTaint[],
+): Concern | undefined {
+  const found = missing.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   if (found.length === 0) return undefined;
   const values = valuesOf(carried);
   const overwrites = found.some(({ taint }) => values.has(identity(taint)));

@@ -19,7 +19,7 @@ export function recordStartupChanges(
   { late, again, removable }: StartupChanges,
 ): void {
   for (const { taint } of late) {
-    const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
+    const note = `added startup taint ${formatTaint(taint)}, which the node lacked while it was not ready`;
     record(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
   }
   for (const { taint } of again) {

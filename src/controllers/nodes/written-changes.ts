@@ -1,5 +1,5 @@
+import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
-import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import type { Refusal } from './refusals.ts';
 import type { StartupChanges } from './startup-changes.ts';
@@ -7,7 +7,7 @@ import type { StartupChanges } from './startup-changes.ts';
 /** The changes of taints that one write makes. */
 export interface TaintChanges {
   /** The required taints that it sets, for each policy. */
-  readonly set: readonly Loss[];
+  readonly set: readonly MissingTaint[];
   readonly startup: StartupChanges;
 }
 
@@ -19,7 +19,7 @@ export interface WrittenChanges {
 }
 
 export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
-  return { set: drift.losses.filter(({ blockedBy }) => blockedBy === undefined), startup };
+  return { set: drift.missing.filter(({ blockedBy }) => blockedBy === undefined), startup };
 }
 
 /**

@@ -64,7 +64,7 @@ function nodesOf({ first, second, overlap: { nodes, within, isCertain } }: Disag
 function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
     nodeDrift(node, policies)
-      .losses.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
+      .missing.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);
         const holder = carried && policies.find((other) => holds(other, node, carried) && other !== policy);

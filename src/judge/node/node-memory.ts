@@ -1,7 +1,7 @@
 import { equalTaints, identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import type { NodeView, StoredNode } from '../node-view.ts';
-import type { AwaitedTaint } from '../startup/startup-step.ts';
+import type { TrackedTaint } from '../startup/startup-step.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes } from './taint-times.ts';
 
 /** A taint about which another writer has undone this many writes of the leader within the window is in conflict with it. */
@@ -21,8 +21,8 @@ export interface TaintChange extends TaintTime {
 
 /** A change that a step writes. */
 export interface WrittenChange extends Omit<TaintChange, 'at'> {
-  /** The taint was as the leader had left it, see {@link isAsLeft}: the leader writes because something else has changed. */
-  readonly wasAsLeft: boolean;
+  /** The taint was as the leader had written it, see {@link isAsWritten}: the leader writes because something else has changed. */
+  readonly wasAsWritten: boolean;
 }
 
 /**
@@ -40,14 +40,14 @@ export interface NodeMemory {
   readonly changes: readonly TaintChange[];
   /** By the identity of a taint. A conflict ends once the leader has written nothing about the taint for the whole window. */
   readonly conflicts: ReadonlyMap<string, Conflict>;
-  /** The taints that stand together with their entry of the annotation `allow-removal`, and since when. */
-  readonly standing: TaintTimes;
+  /** The taints that the Node carries together with their entry of the annotation `allow-removal`, and since when. */
+  readonly carriedWithEntry: TaintTimes;
   /** When the leader last deleted entries. */
   readonly entriesEndedAt: number | undefined;
   /** When the leader set startup taints again after a reboot. In the order of time. */
   readonly reboots: readonly number[];
   /** The startup taints that the leader has seen on the Node, by a policy. */
-  readonly awaited: readonly AwaitedTaint[];
+  readonly tracked: readonly TrackedTaint[];
   /** Undefined for none. */
   readonly unstored: UnstoredTaints | undefined;
 }
@@ -67,33 +67,33 @@ export function newMemory(uid: string): NodeMemory {
     uid,
     changes: NO_CHANGES,
     conflicts: NO_CONFLICTS,
-    standing: NO_TIMES,
+    carriedWithEntry: NO_TIMES,
     entriesEndedAt: undefined,
     reboots: NO_REBOOTS,
-    awaited: [],
+    tracked: [],
     unstored: undefined,
   };
 }
 
 /** Whether it says nothing, and need not be kept. */
 export function isBlank(memory: NodeMemory): boolean {
-  const { changes, conflicts, standing, entriesEndedAt, reboots, awaited, unstored } = memory;
-  const sizes = [changes.length, conflicts.size, standing.length, reboots.length, awaited.length];
+  const { changes, conflicts, carriedWithEntry, entriesEndedAt, reboots, tracked, unstored } = memory;
+  const sizes = [changes.length, conflicts.size, carriedWithEntry.length, reboots.length, tracked.length];
   return sizes.every((size) => size === 0) && entriesEndedAt === undefined && unstored === undefined;
 }
 
 /** The memory after the leader has written these changes. Several policies may be the reason for one. */
 export function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
   const notUndone = new Set(
-    written.filter(({ wasAsLeft }) => wasAsLeft).map(({ taint }) => lastChange(memory, taint, now)),
+    written.filter(({ wasAsWritten }) => wasAsWritten).map(({ taint }) => lastChange(memory, taint, now)),
   );
   const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
   const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
   return { ...memory, changes: [...kept, ...added.values()] };
 }
 
-/** Whether the taint of a Node is as the last write of the leader has left it: no other writer has undone that. False without such a write. */
-export function isAsLeft(
+/** Whether the taint of a Node is as the leader last wrote it: no other writer has undone that. False without such a write. */
+export function isAsWritten(
   memory: NodeMemory,
   node: Pick<NodeView, 'taints' | 'allowRemoval'>,
   taint: Taint,
@@ -114,6 +114,12 @@ export function isAsLeft(
 export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
   const changes = memory.changes.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
   return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
+}
+
+/** How many milliseconds ago the leader recorded the last reboot of the Node. Undefined if it has recorded none. */
+export function lastRebootMsAgo({ reboots }: NodeMemory, now: number): number | undefined {
+  const last = reboots.at(-1);
+  return last === undefined ? undefined : now - last;
 }
 
 /** The taints that the Node has not got since, in the boot into which it rebooted. */
@@ -162,23 +168,23 @@ export function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint
   return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };
 }
 
-/** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader has left it. */
+/** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader last wrote it. */
 export function isInConflict(memory: NodeMemory, taint: Taint, now: number): boolean {
   return recentChanges(memory, taint, now).length >= CONFLICT.limit;
 }
 
 /**
  * The conflicts of a Node as they are now.
- * @param left what the leader leaves to the other writer
+ * @param inConflict what the leader leaves to the other writer
  */
 export function conflictsNow(
   memory: NodeMemory,
-  left: readonly { readonly taint: Taint; readonly policy: string }[],
+  inConflict: readonly { readonly taint: Taint; readonly policy: string }[],
   now: number,
 ): NodeMemory['conflicts'] {
   const known = [...memory.conflicts].filter(([, { taint }]) => recentChanges(memory, taint, now).length > 0);
   const conflicts = new Map(known);
-  for (const { taint, policy } of left) {
+  for (const { taint, policy } of inConflict) {
     const policies = conflicts.get(identity(taint))?.policies ?? [];
     if (!policies.includes(policy)) conflicts.set(identity(taint), { taint, policies: [...policies, policy] });
   }

@@ -11,15 +11,16 @@ import { isStartupTaintOf } from '../declared-taints.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
-import { type BootChange, settlesInMs } from '../startup/reboot.ts';
+import { type BootChange, settlesInMs, withOwnReboot } from '../startup/reboot.ts';
 import type { StartupRequirement } from '../startup/startup-requirement.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
   allowedByLeader,
   conflictChangesInMs,
   conflictsNow,
-  isAsLeft,
+  isAsWritten,
   isInConflict,
+  lastRebootMsAgo,
   memoryAfterChanges,
   memoryAfterReboot,
   memoryAfterRevocation,
@@ -32,10 +33,10 @@ import {
   unstoredIn,
   type WrittenChange,
 } from './node-memory.ts';
-import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
+import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 
 /** What a step depends on besides the Node and what the leader knows of it. */
-export interface StepFacts extends Omit<StartupFacts, 'awaited' | 'unstored'> {
+export interface StepFacts extends Omit<StartupFacts, 'tracked' | 'unstored'> {
   readonly policies: readonly CompiledTaintPolicy[];
   /** In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write. */
   readonly bootDueInMs?: (kind: BootChange['kind']) => number;
@@ -58,7 +59,7 @@ export interface NodeStep {
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
   readonly conflicting: readonly ConflictingChange[];
-  /** The taints whose entries of the annotation `allow-removal` are deleted, because both have stood together for too long, with the value of the entry. */
+  /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
   readonly ended: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
@@ -73,97 +74,174 @@ export interface NodeStep {
 }
 
 /**
- * Compares a Node with the policies. Any leader determines the same step from the same objects: see {@link NodeMemory}.
+ * Compares a Node with the policies. Leaders with the same memory determine the same step from the same objects. A new leader begins without one: see
+ * {@link NodeMemory}.
  * @param before what the leader knows of the Node of that name, if anything
  */
 export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts: StepFacts): NodeStep {
-  const { policies, now, apiTime, bootDueInMs = () => 0 } = facts;
+  const { policies, now, apiTime } = facts;
   const { uid = '' } = node;
   const known = before?.uid === uid ? before : newMemory(uid);
-  const isLeft = (taint: Taint) => isInConflict(known, taint, now) && !isAsLeft(known, node, taint, now);
-  const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) =>
-    Object.groupBy(all, ({ taint }) => (isLeft(taint) ? 'left' : 'due'));
-  const drift = nodeDrift(node, policies, isLeft);
-  const { late, removable, allowing, boot, again, ...waits } = startupStep(node, policies, {
+  const isLeftAlone = (taint: Taint) => isInConflict(known, taint, now) && !isAsWritten(known, node, taint, now);
+  const rebooted = withOwnReboot(node, lastRebootMsAgo(known, now), apiTime);
+
+  const drift = nodeDrift(node, policies, isLeftAlone);
+  const complete = startupStep(rebooted, policies, {
     ...facts,
-    awaited: known.awaited,
+    tracked: known.tracked,
     unstored: stillUnstored(known, node),
   });
-  const { left: lateLeft = [], due: toSet = [] } = byConflict(late);
-  const { left: removableLeft = [], due: toRemove = [] } = byConflict(removable);
-  const { left: allowingLeft = [], due: toAllow = [] } = byConflict(allowing);
-  // What happened in an earlier boot is no conflict.
-  const { left: againLeft = [], due: toSetAgain = [] } = boot ? { left: [], due: again } : byConflict(again);
-  const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
-  const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
-  const conflicting = [
-    ...conflictingBy('set', [...lateLeft, ...againLeft]),
-    ...conflictingBy('remove', [...removableLeft, ...allowingLeft]),
-  ];
-  const paused = conflictingBy('setAgain', pausedForMs === 0 ? [] : rebootTaints({ again, waiting: waits.waiting }));
-  const standing = standingTaints(node, policies, known.standing, now);
-  const endsAt = ({ at }: TaintTimes[number]) => Math.max(at, known.entriesEndedAt ?? at) + ALLOW_REMOVAL_LIFE_MS;
-  const ended = standing.filter((one) => endsAt(one) <= now).map(({ taint }) => taint);
-  const revoked = revokedTaints(node, known, waits.awaited, now);
-  const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
-    ended: [...ended, ...revoked, ...toRemove.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
-    more: toAllow.map(({ taint }) => taint),
-  });
-  const startup: StartupStep = {
-    ...waits,
-    ...(bootInMs === 0 ? { boot, again: toSetAgain } : { boot: undefined, again: [] }),
-    late: toSet,
-    removable: toRemove,
-    // The annotation may have no room for an entry.
-    allowing: toAllow.filter(({ taint }) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint)),
+  const { due, conflicting, paused, bootInMs } = withoutConflicts(complete, known, isLeftAlone, facts);
+  const { carriedWithEntry, ended, revoked, allowRemoval } = entryChanges(node, known, due, facts);
+  // The annotation may have no room for an entry.
+  const allowed = parseAllowedRemovals(allowRemoval);
+  const startup = { ...due, allowing: due.allowing.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
+  const memory = {
+    ...known,
+    conflicts: conflictsNow(known, [...conflictsOf(drift), ...conflicting.flatMap(forEachPolicy)], now),
+    carriedWithEntry,
+    tracked: startup.tracked,
+    unstored: unstoredIn(node.bootId, startup.unstored),
   };
-  const conflicts = conflictsNow(
-    known,
-    [
-      ...drift.losses.flatMap(({ taint, policy, blockedBy }) =>
-        blockedBy === 'Conflict' ? { taint, policy: policy.name } : [],
-      ),
-      ...conflicting.flatMap(({ taint, policies: by }) => by.map((policy) => ({ taint, policy }))),
-    ],
-    now,
-  );
-  const desired: DesiredNode = {
-    taints: withStartup(drift.taints, startup),
-    allowRemoval,
-    ...(startup.boot === undefined ? {} : { startupBoot: startup.boot.startupBoot }),
-  };
-  const timers = [
-    ...standing.map((one) => endsAt(one) - now),
-    ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(known, taint, now)),
-    ...startup.waiting.flatMap(({ requirement: { progressDeadlineMs, removeAfterMs }, forMs }) => [
-      progressDeadlineMs - forMs + 1,
-      removeAfterMs === undefined ? undefined : removeAfterMs - forMs + 1,
-    ]),
-    ...startup.waiting.map(({ requirement }) => (requirement.setsAgain ? settlesInMs(node, apiTime) : undefined)),
-    bootInMs,
-    ...startup.awaited.map(({ unrequiredSince }) =>
-      unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
-    ),
-  ].filter((ms): ms is number => ms !== undefined && ms > 0);
-  const isChanged =
-    desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval || startup.boot !== undefined;
   return {
     drift,
     startup,
     conflicting: [...conflicting, ...paused],
     ended,
     revoked,
-    changes: changesOf(drift, startup).map((one) => ({ ...one, wasAsLeft: isAsLeft(known, node, one.taint, now) })),
-    desired: isChanged ? desired : undefined,
-    memory: {
-      ...known,
-      conflicts,
-      standing,
-      awaited: startup.awaited,
-      unstored: unstoredIn(node.bootId, startup.unstored),
-    },
-    nextInMs: timers.length === 0 ? undefined : Math.min(...timers),
+    changes: changesOf(drift, startup).map((one) => ({
+      ...one,
+      wasAsWritten: isAsWritten(known, node, one.taint, now),
+    })),
+    desired: desiredNode(node, drift, startup, allowRemoval),
+    memory,
+    nextInMs: nextChangeInMs(memory, startup, { now, bootInMs, settlingMs: settlesInMs(rebooted, apiTime) }),
   };
+}
+
+/** A {@link StartupStep} without what another writer undoes repeatedly, and without a reboot that is not recorded yet. */
+interface DueStep {
+  readonly due: StartupStep;
+  readonly conflicting: readonly ConflictingChange[];
+  /** The taints that are not set again, because the boot ID changes back and forth. */
+  readonly paused: readonly ConflictingChange[];
+  /** In how many milliseconds the boot of the node may be written. */
+  readonly bootInMs: number;
+}
+
+function withoutConflicts(
+  step: StartupStep,
+  known: NodeMemory,
+  isLeftAlone: (taint: Taint) => boolean,
+  { now, bootDueInMs = () => 0 }: StepFacts,
+): DueStep {
+  const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) => {
+    const { inConflict = [], due = [] } = Object.groupBy(all, ({ taint }) =>
+      isLeftAlone(taint) ? 'inConflict' : 'due',
+    );
+    return { inConflict, due };
+  };
+  const { boot } = step;
+  const late = byConflict(step.late);
+  const removable = byConflict(step.removable);
+  const allowing = byConflict(step.allowing);
+  // What happened in an earlier boot is no conflict.
+  const again = boot ? { inConflict: [], due: step.again } : byConflict(step.again);
+  const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
+  const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
+  return {
+    due: {
+      ...step,
+      late: late.due,
+      removable: removable.due,
+      allowing: allowing.due,
+      ...(bootInMs === 0 ? { again: again.due } : { boot: undefined, again: [] }),
+    },
+    conflicting: [
+      ...conflictingBy('set', [...late.inConflict, ...again.inConflict]),
+      ...conflictingBy('remove', [...removable.inConflict, ...allowing.inConflict]),
+    ],
+    paused: pausedForMs === 0 ? [] : conflictingBy('setAgain', rebootTaints(step)),
+    bootInMs,
+  };
+}
+
+/** What happens to the entries of the annotation `allow-removal`: see {@link NodeStep} and {@link NodeMemory}. */
+interface EntryChanges extends Pick<NodeStep, 'ended' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
+  /** The annotation after the step. */
+  readonly allowRemoval: string | undefined;
+}
+
+function entryChanges(
+  node: StoredNode,
+  known: NodeMemory,
+  { tracked, removable, allowing }: StartupStep,
+  { policies, now }: StepFacts,
+): EntryChanges {
+  const carriedWithEntry = taintsWithEntry(node, policies, known.carriedWithEntry, now);
+  const ended = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
+  const revoked = revokedTaints(node, known, tracked, now);
+  const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
+    ended: [...ended, ...revoked, ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
+    more: allowing.map(({ taint }) => taint),
+  });
+  return { carriedWithEntry, ended, revoked, allowRemoval };
+}
+
+/** When the entry of a taint ends that the node carries, in milliseconds of the monotonic clock. */
+function entryEndsAt({ at }: TaintTime, { entriesEndedAt = at }: NodeMemory): number {
+  return Math.max(at, entriesEndedAt) + ALLOW_REMOVAL_LIFE_MS;
+}
+
+function conflictsOf({ missing }: NodeDrift) {
+  return missing.flatMap(({ taint, policy, blockedBy }) =>
+    blockedBy === 'Conflict' ? { taint, policy: policy.name } : [],
+  );
+}
+
+function forEachPolicy({ taint, policies }: ConflictingChange) {
+  return policies.map((policy) => ({ taint, policy }));
+}
+
+/** Undefined if the node is as it should be. */
+function desiredNode(
+  node: StoredNode,
+  drift: NodeDrift,
+  startup: StartupStep,
+  allowRemoval: string | undefined,
+): DesiredNode | undefined {
+  const taints = withStartup(drift.taints, startup);
+  const { boot } = startup;
+  if (taints === node.taints && allowRemoval === node.allowRemoval && boot === undefined) return undefined;
+  return { taints, allowRemoval, ...(boot === undefined ? {} : { startupBoot: boot.startupBoot }) };
+}
+
+interface Delays {
+  readonly now: number;
+  readonly bootInMs: number;
+  /** See {@link settlesInMs}. */
+  readonly settlingMs: number | undefined;
+}
+
+function nextChangeInMs(
+  memory: NodeMemory,
+  { waiting }: StartupStep,
+  { now, bootInMs, settlingMs }: Delays,
+): number | undefined {
+  const timers = [
+    ...memory.carriedWithEntry.map((one) => entryEndsAt(one, memory) - now),
+    ...Array.from(memory.conflicts.values(), ({ taint }) => conflictChangesInMs(memory, taint, now)),
+    ...waiting.flatMap(({ requirement: { progressDeadlineMs, removeAfterMs, setsAgain }, forMs }) => [
+      progressDeadlineMs - forMs + 1,
+      removeAfterMs === undefined ? undefined : removeAfterMs - forMs + 1,
+      setsAgain ? settlingMs : undefined,
+    ]),
+    bootInMs,
+    ...memory.tracked.map(({ unrequiredSince }) =>
+      unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
+    ),
+  ].filter((ms): ms is number => ms !== undefined && ms > 0);
+  return timers.length === 0 ? undefined : Math.min(...timers);
 }
 
 /**
@@ -194,8 +272,8 @@ function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>
 function changesOf(
   drift: NodeDrift,
   { late, again, removable, allowing }: StartupStep,
-): Omit<WrittenChange, 'wasAsLeft'>[] {
-  const restored = drift.losses.filter(({ blockedBy }) => blockedBy === undefined);
+): Omit<WrittenChange, 'wasAsWritten'>[] {
+  const restored = drift.missing.filter(({ blockedBy }) => blockedBy === undefined);
   return [
     ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
     ...[...restored, ...late, ...again].map(({ taint }) => ({ taint, change: 'set' as const })),
@@ -205,16 +283,16 @@ function changesOf(
 
 function conflictingBy(
   change: ConflictingChange['change'],
-  left: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
+  inConflict: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
 ): ConflictingChange[] {
-  return left.map(({ taint, policies }) => ({ taint, change, policies }));
+  return inConflict.map(({ taint, policies }) => ({ taint, change, policies }));
 }
 
 /**
  * The taints that entries name while the node carries them, and since when the leader has seen that. Where a policy sets a taint with any value, another
  * value counts as well: the entry would keep the taint off for as long as it stands.
  */
-function standingTaints(
+function taintsWithEntry(
   { labels, taints, allowRemoval }: StoredNode,
   policies: readonly CompiledTaintPolicy[],
   before: TaintTimes,
@@ -242,11 +320,11 @@ function standingTaints(
 function revokedTaints(
   { allowRemoval }: StoredNode,
   memory: NodeMemory,
-  awaited: StartupStep['awaited'],
+  tracked: StartupStep['tracked'],
   now: number,
 ): readonly Taint[] {
   const isNeeded = (taint: Taint) =>
-    awaited.some(
+    tracked.some(
       ({ requirement, unrequiredSince }) => unrequiredSince !== undefined && sameTaint(requirement.taint, taint),
     );
   return allowedByLeader(memory, now).filter(

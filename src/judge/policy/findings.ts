@@ -29,7 +29,7 @@ export function nodeFindings(
     (node) => {
       if (allowsRemovalOn(node, policy)) removalAllowed++;
       if (carriedUntilReady(policy, node.taints).length > 0) waiting++;
-      return nodeDrift(node, alone).losses.length > 0;
+      return nodeDrift(node, alone).missing.length > 0;
     },
     ({ name }) => name,
     before,

@@ -17,8 +17,8 @@ import {
   MAX_TOLERATIONS,
 } from '../daemon-set-view.ts';
 import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
-import * as outcomes from '../outcomes.ts';
-import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
+import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import { cutShortBy, missingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 
 export interface DaemonSetRequest {
   readonly daemonSet: DaemonSetView;
@@ -61,8 +61,8 @@ function unjudged(
 }
 
 /** The required tolerations that the DaemonSet lacks. */
-function lackingIn({ tolerations, hostNetwork }: DaemonSetView, { needs }: Requirements): DeclaredToleration[] {
-  return lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
+function missingIn({ tolerations, hostNetwork }: DaemonSetView, { needs }: Requirements): DeclaredToleration[] {
+  return missingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
 }
 
 function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies): Decision<DesiredDaemonSet> {
@@ -74,16 +74,19 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
     policies.tolerationPolicies,
     (policy) => policy.mode === 'Mutate' && policy.selectsDaemonSet(daemonSet),
   );
-  const lacking = lackingIn(daemonSet, requirements);
-  if (lacking.length === 0) return allow();
+  const missing = missingIn(daemonSet, requirements);
+  if (missing.length === 0) return allow();
 
-  const additions = (running && takenOut(tolerations, requirements.declared, running)) ?? lacking;
+  const additions = (running && removedFromEnd(tolerations, requirements.declared, running)) ?? missing;
   if (additions.length === 0) return allow();
   const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
-    additions.map((one) => report(one, outcomes.missing('Added'))),
-    additions.flatMap((one) => [`${source(one)} added toleration ${subject(one)}`, ...doubts(uncertain, one)]),
+    additions.map((one) => report(one, missingOutcome('Added'))),
+    additions.flatMap((one) => [
+      `${source(one)} added toleration ${subject(one)}`,
+      ...unsupportedOperatorWarnings(uncertain, one),
+    ]),
   );
 }
 
@@ -99,7 +102,7 @@ export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: Policy
   }
   if (isLeftAlone(daemonSet)) return allow();
   const requirements = requirementsOf(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  return allow(lackingIn(daemonSet, requirements).map((one) => report(one, outcomes.missing('Reported'))));
+  return allow(missingIn(daemonSet, requirements).map((one) => report(one, missingOutcome('Reported'))));
 }
 
 /**
@@ -153,7 +156,7 @@ const declaredBy = oncePer((policy: CompiledTolerationPolicy): DeclaredToleratio
  * all of them. Mutation adds only these again, so the template stays the same and no pod restarts. Other missing tolerations have to wait.
  * @returns an empty list if the template does not change, and undefined if the update starts new pods anyway
  */
-function takenOut(
+function removedFromEnd(
   tolerations: readonly Toleration[],
   declared: readonly DeclaredToleration[],
   { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
@@ -179,33 +182,33 @@ function validateDaemonSet(request: DaemonSetRequest, policies: TolerationPolici
 function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): Decision<never> {
   const { tolerations } = daemonSet;
   const requirements = requirementsOf(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  const lacking = lackingIn(daemonSet, requirements);
+  const missing = missingIn(daemonSet, requirements);
   const cut = requirements.needs.flatMap((need) => {
     const by = cutShortBy(tolerations, need);
     return by ? [{ required: need.required, by }] : [];
   });
   // A toleration with too short a time is reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) =>
-    outcomes.missing(policy.mode === 'Audit' ? 'Audited' : 'Reported');
+    missingOutcome(policy.mode === 'Audit' ? 'Audited' : 'Reported');
   const uncertain = uncertainAmong(tolerations);
-  const missing = (one: DeclaredToleration, what: string) =>
+  const missingText = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
   // Only --audit keeps the policy from adding it.
   const isTrial = ({ policy: { mode, declaredMode } }: DeclaredToleration) => mode !== declaredMode;
-  const lack = (one: DeclaredToleration) =>
-    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
+  const warning = (one: DeclaredToleration) =>
+    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missingText(one, subject(one));
   return allow(
     [
-      ...lacking.map((one) => report(one, isTrial(one) ? outcomes.onTrial(outcomes.missing('Added')) : outcomeOf(one))),
+      ...missing.map((one) => report(one, isTrial(one) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
       ...cut.map(({ required }) => ({
         ...report(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),
       })),
     ],
     [
-      ...lacking.flatMap((one) => [lack(one), ...doubts(uncertain, one)]),
+      ...missing.flatMap((one) => [warning(one), ...unsupportedOperatorWarnings(uncertain, one)]),
       ...cut.flatMap(({ required, by }) => [
-        missing(required, formatSeconds(required.toleration)),
+        missingText(required, formatSeconds(required.toleration)),
         `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
       ]),
     ],
@@ -218,7 +221,10 @@ function uncertainAmong(tolerations: readonly Toleration[]): Toleration[] {
 }
 
 /** Warnings about those that might cover the missing one: they have its key, because the API server accepts an empty key only with `Exists`. */
-function doubts(uncertain: readonly Toleration[], { toleration: missing }: DeclaredToleration): string[] {
+function unsupportedOperatorWarnings(
+  uncertain: readonly Toleration[],
+  { toleration: missing }: DeclaredToleration,
+): string[] {
   return uncertain
     .filter(({ key }) => key === missing.key)
     .map(
@@ -226,10 +232,7 @@ function doubts(uncertain: readonly Toleration[], { toleration: missing }: Decla
     );
 }
 
-function report(
-  { policy: { name, mode }, field, toleration }: DeclaredToleration,
-  outcome: outcomes.Outcome,
-): Violation {
+function report({ policy: { name, mode }, field, toleration }: DeclaredToleration, outcome: Outcome): Violation {
   return {
     policyKind: 'TolerationPolicy',
     policy: name,

@@ -47,20 +47,20 @@ function widthOf(toleration: Toleration): number {
  * True if the first toleration covers this range of the second one, and for at least as long. `tolerationSeconds` requires the effect
  * NoExecute, so the time makes no difference for other effects.
  */
-function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
+function coversForAsLong(one: Toleration, other: Toleration, range: TaintRange): boolean {
   return rangesOf(one).some((own) => contains(own, range)) && secondsOf(one) >= secondsOf(other);
 }
 
 /** A range of a required toleration, and the tolerations before it that cover the range. */
-export interface AskedRange<T extends RequiredToleration> {
+export interface RequiredRange<T extends RequiredToleration> {
   readonly range: TaintRange;
-  readonly askedBy: readonly T[];
+  readonly coveredBy: readonly T[];
 }
 
 /** The required tolerations, {@link inOrder}, with their ranges. */
-export function askedRanges<T extends RequiredToleration>(
+export function rangesInOrder<T extends RequiredToleration>(
   required: readonly T[],
-): { readonly required: T; readonly ranges: readonly AskedRange<T>[] }[] {
+): { readonly required: T; readonly ranges: readonly RequiredRange<T>[] }[] {
   const before = new Map<string | undefined, T[]>();
   return inOrder(required).map((one) => {
     const key = one.toleration.key || undefined;
@@ -68,7 +68,7 @@ export function askedRanges<T extends RequiredToleration>(
     before.set(key, [...(before.get(key) ?? []), one]);
     const ranges = rangesOf(one.toleration).map((range) => ({
       range,
-      askedBy: others.filter(({ toleration }) => asksFor(toleration, one.toleration, range)),
+      coveredBy: others.filter(({ toleration }) => coversForAsLong(toleration, one.toleration, range)),
     }));
     return { required: one, ranges };
   });
@@ -79,8 +79,8 @@ export function askedRanges<T extends RequiredToleration>(
  * It then does not matter which of them a DaemonSet already has, nor in which order the others are added.
  */
 export function needsOf<T extends RequiredToleration>(required: readonly T[]): Need<T>[] {
-  return askedRanges(required).flatMap(({ required: one, ranges }): Need<T>[] => {
-    const own = ranges.filter(({ askedBy }) => askedBy.length === 0).map(({ range }) => range);
+  return rangesInOrder(required).flatMap(({ required: one, ranges }): Need<T>[] => {
+    const own = ranges.filter(({ coveredBy }) => coveredBy.length === 0).map(({ range }) => range);
     return own.length > 0 ? [{ required: one, ranges: own }] : [];
   });
 }
@@ -89,7 +89,7 @@ export function needsOf<T extends RequiredToleration>(required: readonly T[]): N
  * The needs with a range that the tolerations do not cover. Appending any other toleration would not change where the pods can run.
  * @param tolerations of the pods: see {@link daemonTolerations}
  */
-export function lackingAmong<T extends RequiredToleration>(
+export function missingAmong<T extends RequiredToleration>(
   needs: readonly Need<T>[],
   tolerations: readonly Toleration[],
 ): Need<T>[] {

@@ -17,12 +17,14 @@ export const MAX_COMPARED = 8_192;
 
 /** The taints that an update of a Node removes and adds. A changed value is a removal and an addition. */
 export interface NodeChanges {
+  readonly kind: 'Compared';
   readonly removed: readonly Taint[];
   readonly added: readonly Taint[];
 }
 
 /** An update that changes more taints than are compared or judged. */
 export interface TooManyChanges {
+  readonly kind: 'TooMany';
   readonly what: string;
   readonly limit: string;
   /** How many taints it may remove. None of them is judged. */
@@ -34,6 +36,7 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
   const [before, after] = withoutEqualEnds(oldNode.taints, node.taints);
   if (Math.max(before.length, after.length) > MAX_COMPARED) {
     return {
+      kind: 'TooMany',
       what: `${before.length} taints in a row are replaced by ${after.length} in one update`,
       limit: `at most ${MAX_COMPARED} of each are compared`,
       mayRemove: before.length,
@@ -42,12 +45,13 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
   const removed = taintsOnlyIn(oldNode.taints, node.taints);
   if (removed.length > MAX_JUDGED) {
     return {
+      kind: 'TooMany',
       what: `${removed.length} taints are removed in one update`,
       limit: `at most ${MAX_JUDGED} are judged`,
       mayRemove: removed.length,
     };
   }
-  return { removed, added: taintsOnlyIn(node.taints, oldNode.taints) };
+  return { kind: 'Compared', removed, added: taintsOnlyIn(node.taints, oldNode.taints) };
 }
 
 /**

@@ -1,12 +1,12 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
-import { readsAllowRemoval } from '../allow-removal.ts';
+import { obeysEntries } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
-import * as outcomes from '../outcomes.ts';
+import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
 import type { NodeCreation } from './node-request.ts';
 
 /**
@@ -29,8 +29,8 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy reads it.
-  const allowRemoval = policies.some(readsAllowRemoval) ? undefined : node.allowRemoval;
+  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy obeys it.
+  const allowRemoval = policies.some(obeysEntries) ? undefined : node.allowRemoval;
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
@@ -45,7 +45,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   const recorded = added.filter(({ ensure }) => ensure !== 'UntilReady');
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
-    recorded.map((one) => taintViolation(one.policy, one.field, one.taint, outcomes.missing('Added'))),
+    recorded.map((one) => taintViolation(one.policy, one.field, one.taint, missingOutcome('Added'))),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
     { isRoutine: recorded.length === 0 && allowRemoval === node.allowRemoval },
   );
@@ -85,7 +85,7 @@ function bootToRecord(
 }
 
 /** The outcome for a taint that is still missing after mutation. */
-function outcomeOf({ policy }: DeclaredTaint): outcomes.Outcome {
-  if (isEnforced(policy)) return outcomes.missing('Reported');
-  return isEnforcedWithoutAudit(policy) ? outcomes.onTrial(outcomes.missing('Added')) : outcomes.missing('Audited');
+function outcomeOf({ policy }: DeclaredTaint): Outcome {
+  if (isEnforced(policy)) return missingOutcome('Reported');
+  return isEnforcedWithoutAudit(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
 }

@@ -5,7 +5,7 @@ import { rewriteAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isDeclaredTaint, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
-import { missing, removal } from '../outcomes.ts';
+import { missingOutcome, removalOutcome } from '../outcomes.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
 import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
@@ -25,7 +25,8 @@ export function mutateNode({
   const restored = byKubelet ? [] : rulings.filter(({ mode }) => mode === 'Restore');
   const restoredTaints = withTaints(node.taints, taintsOf(restored));
   if (rulings.some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny')) {
-    // Validation denies the request, and reports it.
+    // Validation denies the request, and reports it. What can be restored is restored all the same: with `failurePolicy: Ignore`, validation may not be
+    // called, and another mutating webhook may still restore the denied taints.
     return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
   const beginning = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
@@ -45,15 +46,15 @@ export function mutateNode({
     violationsOf(
       ruling,
       ruling.exempt.filter(({ policy }) => isEnforced(policy)),
-      removal('AllowedByExemption'),
+      removalOutcome('AllowedByExemption'),
     ),
   );
   if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
     { taints, allowRemoval },
     [
-      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Restored'))),
-      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missing('Added'))),
+      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removalOutcome('Restored'))),
+      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missingOutcome('Added'))),
       ...byExemption,
     ],
     [

@@ -34,7 +34,8 @@ function restorationHints(denied: readonly Ruling[], byKubelet: boolean): string
   if (!denied.some(({ mode }) => mode === 'Restore')) return [];
   return [
     byKubelet
-      ? 'An update by the node itself is refused: the API server does not let nodes change their taints.'
+      ? // The plugin refuses such an update before webhooks are called.
+        'An update by the node itself is refused, because taintkeeper does not patch it. The admission plugin NodeRestriction is probably off.'
       : "It was not restored: taintkeeper's mutating webhook was not called, or a later webhook removed the taint again (to check: taintkeeper doctor).",
   ];
 }

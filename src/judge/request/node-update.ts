@@ -45,7 +45,7 @@ function judge<Desired>(
   const selecting = labelsChange
     ? selectingBeforeOrAfter(request, policies)
     : selectingPolicies(policies, request.node.labels);
-  if ('limit' in changes) return answers.ofTooMany(request, changes, selecting);
+  if (changes.kind === 'TooMany') return answers.ofTooMany(request, changes, selecting);
   if (changes.removed.length + changes.added.length === 0 && !labelsChange) return allow();
   const rulings = removalRulings(request, judgedRemovals(request, changes.removed, selecting), selecting);
   return answers.ofChanges({ request, changes, rulings, selecting, labelsChange });

@@ -2,7 +2,7 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { allow, type Decision, deny } from '../decision.ts';
 import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
-import { removal } from '../outcomes.ts';
+import { removalOutcome } from '../outcomes.ts';
 import { isKubelet } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
@@ -14,17 +14,17 @@ export function validateNode(update: JudgedUpdate): Decision<never> {
   if (denied.length > 0) {
     return deny(
       refusal(request, denied),
-      denied.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Denied'))),
+      denied.flatMap((ruling) => violationsOf(ruling, ruling.by, removalOutcome('Denied'))),
     );
   }
   const allowed = rulings.filter((ruling) => ruling.allowed.length > 0);
   // The policies that protect a removed taint are in mode Audit, because no removal is forbidden.
   return allow(
     [
-      ...rulings.flatMap((ruling) => violationsOf(ruling, ruling.by, removal('Audited'))),
-      ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, removal('AllowedByAnnotation'))),
+      ...rulings.flatMap((ruling) => violationsOf(ruling, ruling.by, removalOutcome('Audited'))),
+      ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, removalOutcome('AllowedByAnnotation'))),
       ...rulings.flatMap((ruling) =>
-        violationsOf(ruling, ruling.exempt.filter(isAuditOnly), removal('AllowedByExemption')),
+        violationsOf(ruling, ruling.exempt.filter(isAuditOnly), removalOutcome('AllowedByExemption')),
       ),
     ],
     [

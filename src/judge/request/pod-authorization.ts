@@ -23,19 +23,19 @@ export const SYSTEM_PREFIX = 'system:';
 /** The administrator's name in the kubeconfig of k3s, RKE2 and OpenShift. */
 export const SYSTEM_ADMIN = 'system:admin';
 
-/** The requester, and the pod. */
-export interface Requester {
+/** The user who creates a pod, and whether a controller does so. */
+export interface PodCreator {
   readonly user: string;
   /** Whether the pod has an owner reference with `controller: true`, which every workload controller sets. */
   readonly hasController: boolean;
 }
 
 /**
- * True when the requester's own right counts, besides that of the pod's service account. A controller creates pods for others, so its
+ * True when the creator's own right counts, besides that of the pod's service account. A controller creates pods for others, so its
  * right proves nothing about them. A controller is a service account, a user of the system, or the author of a pod that has a controller.
  * The last one covers controllers that run with the credentials of a person, such as a controller manager with the file of an administrator.
  */
-export function isPerson({ user, hasController }: Requester): boolean {
+export function isPerson({ user, hasController }: PodCreator): boolean {
   return !hasController && (user === SYSTEM_ADMIN || !user.startsWith(SYSTEM_PREFIX));
 }
 
@@ -46,7 +46,7 @@ export interface RestrictedKey {
   /** The fields of the taints, for example `spec.taints[0]`. */
   readonly fields: readonly string[];
   /** Whether a new pod with a `nodeName` needs authorization: it bypasses the scheduler, which enforces all effects except NoExecute. */
-  readonly asksOfNodeName: boolean;
+  readonly restrictsNodeName: boolean;
 }
 
 /** The keys that only authorized pods may tolerate, in the order of the policy. */
@@ -55,7 +55,7 @@ export function restrictedKeys({ taints }: Pick<CompiledTolerationRestriction, '
     key,
     taints: some,
     fields: some.map(({ field }) => field),
-    asksOfNodeName: some.some(({ effect }) => effect !== 'NoExecute'),
+    restrictsNodeName: some.some(({ effect }) => effect !== 'NoExecute'),
   }));
 }
 
@@ -63,7 +63,7 @@ export function restrictedKeys({ taints }: Pick<CompiledTolerationRestriction, '
  * True when the toleration tolerates the restricted taint. Tolerations that Kubernetes itself adds to pods do not count. An operator
  * other than `Exists` and `Equal` (`Gt` and `Lt` of KEP-5471) counts as tolerating every value.
  */
-function isAskedAbout({ key, operator, value, effect }: Toleration, taint: RestrictedTaint): boolean {
+function needsAuthorization({ key, operator, value, effect }: Toleration, taint: RestrictedTaint): boolean {
   if (key && key !== taint.key) return false;
   if (effect && taint.effect !== undefined && effect !== taint.effect) return false;
   if (givenEffects(key).some((given) => given === effect)) return false;
@@ -92,7 +92,7 @@ export interface Tolerator {
 }
 
 /** A restricted key for which a pod needs authorization. */
-export interface AskedKey {
+export interface NeededAuthorization {
   readonly policy: string;
   readonly mode: RestrictionMode;
   readonly key: string;
@@ -102,17 +102,17 @@ export interface AskedKey {
 }
 
 /** The authorizations that the native policies of the TolerationRestrictions require for a new pod. */
-export function askedKeys(
+export function neededAuthorizations(
   { namespace, nodeName, tolerations }: PodView,
   restrictions: readonly CompiledTolerationRestriction[],
-): AskedKey[] {
+): NeededAuthorization[] {
   return restrictions.flatMap((restriction) => {
     const { name: policy, mode, exceptNamespaces } = restriction;
     if (exceptNamespaces.some((pattern) => matchesPattern(pattern, namespace))) return [];
-    return restrictedKeys(restriction).flatMap(({ key, taints, fields, asksOfNodeName }) => {
-      const found = tolerations.filter((toleration) => taints.some((taint) => isAskedAbout(toleration, taint)));
-      const isAsked = found.length > 0 || (asksOfNodeName && nodeName !== '');
-      return isAsked ? [{ policy, mode, key, fields, tolerations: found }] : [];
+    return restrictedKeys(restriction).flatMap(({ key, taints, fields, restrictsNodeName }) => {
+      const found = tolerations.filter((toleration) => taints.some((taint) => needsAuthorization(toleration, taint)));
+      const isNeeded = found.length > 0 || (restrictsNodeName && nodeName !== '');
+      return isNeeded ? [{ policy, mode, key, fields, tolerations: found }] : [];
     });
   });
 }

@@ -1,7 +1,8 @@
 import { equalTaints, identity, type Taint, valuesAmong } from '../../kubernetes/taint.ts';
 import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { type Loss, nodeDrift } from '../node-drift.ts';
+import type { MissingTaint } from '../missing-taint.ts';
+import { nodeDrift } from '../node-drift.ts';
 import type { NodeUpdate } from './node-request.ts';
 
 /**
@@ -15,15 +16,15 @@ export function taintsOnSelection(
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   taints: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
-): Loss[] {
+): MissingTaint[] {
   // The value before the request counts, so that no single write can both allow and change.
-  const { losses } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
+  const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
   const selecting = selectingPolicies(policies, node.labels);
   const carried = valuesAmong(
     taints,
-    losses.map(({ taint }) => taint),
+    missing.map(({ taint }) => taint),
   );
-  return losses.filter(({ policy, taint, blockedBy }) => {
+  return missing.filter(({ policy, taint, blockedBy }) => {
     const present = carried.get(identity(taint));
     const others = selecting.filter((other) => other !== policy);
     return (

@@ -1,7 +1,7 @@
 import { atMost, count } from '../../kubernetes/text.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny, type Violation } from '../decision.ts';
-import { removal } from '../outcomes.ts';
+import { removalOutcome } from '../outcomes.ts';
 import type { TooManyChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';
 
@@ -32,7 +32,7 @@ export function validateTooManyChanges(
         policy,
         field: 'spec.taints',
         mode,
-        ...removal('Denied'),
+        ...removalOutcome('Denied'),
         subject,
       }),
     ),

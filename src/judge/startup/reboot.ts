@@ -9,8 +9,9 @@ import { type Blocker, unmet } from './blocker.ts';
 export const SETTLING_MS = 30_000;
 
 /**
- * By how much the time of a reboot may lie in the future, in milliseconds: the clocks of several API servers differ. No leader has written a later one,
- * so it counts as none: the taint would stay until then, and no leader would report it.
+ * By how much the time of a reboot may lie in the future, in milliseconds: the clocks of several API servers differ. A later one
+ * is from a user, or from a leader while the clock of its API server was wrong. It counts as none: the taint would stay until then, and no leader would
+ * report it.
  */
 const MOST_AHEAD_MS = 600_000;
 
@@ -78,13 +79,34 @@ export function rebootBlockers(node: NodeBoot, apiTime: number): Blocker[] {
 }
 
 /**
- * When the leader recorded that the node has rebooted into the present boot, in milliseconds since the epoch. Undefined if it has not, or if no
- * leader can have written that time.
+ * When the leader recorded that the node has rebooted into the present boot, in milliseconds since the epoch. Undefined if it has not, or if that time
+ * lies too far ahead.
  * @param apiTime the time of the API server, in milliseconds since the epoch
  */
 export function recordedReboot(node: NodeBoot, apiTime: number): number | undefined {
   const setAt = bootStateOf(node) === 'Recorded' ? node.startupBoot?.setAt : undefined;
-  return setAt !== undefined && setAt - apiTime <= MOST_AHEAD_MS ? setAt : undefined;
+  return setAt !== undefined && !isTooFarAhead(setAt, apiTime) ? setAt : undefined;
+}
+
+function isTooFarAhead(setAt: number, apiTime: number): boolean {
+  return setAt - apiTime > MOST_AHEAD_MS;
+}
+
+/**
+ * The Node with the time at which this leader recorded its reboot, where the annotation has one that would not count: the clock of the API server was far
+ * ahead then, and is right now.
+ * @param recordedMsAgo by the monotonic clock. Undefined if this leader has recorded no reboot of the Node
+ * @param apiTime the time of the API server, in milliseconds since the epoch
+ */
+export function withOwnReboot<Node extends NodeBoot>(
+  node: Node,
+  recordedMsAgo: number | undefined,
+  apiTime: number,
+): Node {
+  const { startupBoot } = node;
+  if (recordedMsAgo === undefined || startupBoot?.setAt === undefined) return node;
+  if (!isTooFarAhead(startupBoot.setAt, apiTime)) return node;
+  return { ...node, startupBoot: { ...startupBoot, setAt: apiTime - recordedMsAgo } };
 }
 
 /** In how many milliseconds the time after the reboot is over; undefined if it is, or there was no reboot. */

@@ -12,7 +12,7 @@ export const STARTUP_TAINT_LIMIT_MS = 900_000;
 const MAX_NAMED = 5;
 
 /** The startup taints of a node: those with known keys, and those that policies set when it registered. */
-export function startupTaintsOn(
+export function remainingStartupTaints(
   { labels, taints }: { readonly labels: StringMap; readonly taints: readonly Taint[] },
   policies: readonly CompiledTaintPolicy[],
 ): Taint[] {

@@ -23,14 +23,14 @@ import {
 } from './startup-requirement.ts';
 import type { WaitingTaint } from './waiting-taint.ts';
 
-/** For how long after its creation a node gets a startup taint late, in milliseconds: it registered while the webhook was unavailable. */
+/** For how long after its creation a node gets a startup taint late, in milliseconds. Nodes register while the webhook is unavailable. */
 export const REGISTRATION_MS = 600_000;
 
 /** The taint of the node lifecycle controller on a node that is not Ready. */
 const NOT_READY: Taint = { key: NOT_READY_KEY, effect: 'NoSchedule' };
 
 /** A startup taint that the leader has seen on a node, by a policy. */
-export interface AwaitedTaint {
+export interface TrackedTaint {
   readonly requirement: StartupRequirement;
   /** Since when no policy has it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
   readonly unrequiredSince: number | undefined;
@@ -39,8 +39,8 @@ export interface AwaitedTaint {
 export interface StartupFacts {
   /** The parts of `readyWhen` that do not hold on the node, or are not known to. None if all hold. */
   readonly blockers: (requirement: StartupRequirement, startup: StartupTaints) => readonly Blocker[];
-  /** What {@link StartupStep.awaited} was before. */
-  readonly awaited: readonly AwaitedTaint[];
+  /** What {@link StartupStep.tracked} was before. */
+  readonly tracked: readonly TrackedTaint[];
   /** The taints that the leader set again after the last reboot, that the API server did not store, and that are still missing. */
   readonly unstored: readonly Taint[];
   /** Whether all policies could be read: one that could not may have the taint. */
@@ -56,7 +56,7 @@ export interface StartupStep {
   readonly removable: readonly RemovableTaint[];
   /** The taints for which the annotation allow-removal gets an entry, so that the next write may remove them. */
   readonly allowing: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
-  /** The taints to set on the node, which registered without them and is not ready yet. */
+  /** The taints to set on the node, which is registering, lacks them and is not ready. How it lost them is not known. */
   readonly late: readonly StartupRequirement[];
   /** What to record of the boot of the node, in the same write as {@link again}. */
   readonly boot: BootChange | undefined;
@@ -66,7 +66,7 @@ export interface StartupStep {
   readonly unstored: readonly Taint[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
-  readonly awaited: readonly AwaitedTaint[];
+  readonly tracked: readonly TrackedTaint[];
 }
 
 export interface RemovableTaint {
@@ -92,7 +92,7 @@ const NOTHING: StartupStep = {
   again: [],
   unstored: [],
   waiting: [],
-  awaited: [],
+  tracked: [],
 };
 
 /**
@@ -112,7 +112,7 @@ export function startupStep(
   const inAnyMode = selectingPolicies(policies, node.labels);
   const selecting = enforcedWithoutAuditAmong(inAnyMode);
   const requirements = startupRequirements(selecting);
-  if (requirements.length + facts.awaited.length === 0) return NOTHING;
+  if (requirements.length + facts.tracked.length === 0) return NOTHING;
   const values = valuesOf(node.taints);
   const carried = carriedAmong(requirements, values, selecting);
   const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
@@ -122,14 +122,14 @@ export function startupStep(
   const unstored = missing.filter((requirement) => isStillDue(requirement, situation));
   const isDueAgain = (requirement: StartupRequirement) =>
     requirement.setsAgain && (boot?.kind === 'SetAgain' || unstored.includes(requirement));
-  const rulings = carried.map((requirement) => rulingOn(requirement, situation));
-  const waiting = rulings.flatMap((ruling) => (ruling.kind === 'Wait' ? ruling.taint : []));
+  const actions = carried.map((requirement) => nextActionFor(requirement, situation));
+  const waiting = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
   const unrequired = unrequiredTaints(situation);
   const abandoned = unrequired.filter(({ unrequiredSince }) => facts.now - unrequiredSince >= POLICY_GONE_MS);
   const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
   return {
     removable: [
-      ...rulings.flatMap((ruling) => (ruling.kind === 'Remove' ? ruling.taint : [])),
+      ...actions.flatMap((action) => (action.kind === 'Remove' ? action.taint : [])),
       ...remove.map(abandonedTaint),
     ],
     allowing: allow.map(abandonedTaint),
@@ -138,7 +138,7 @@ export function startupStep(
     again: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
     unstored: unstored.map(({ taint }) => taint),
     waiting,
-    awaited: [
+    tracked: [
       // Also those to remove: the write may fail, and their policy may end before the next one.
       ...carried.map((requirement) => ({ requirement, unrequiredSince: undefined })),
       ...unrequired.map(({ requirement, unrequiredSince }) => ({ requirement, unrequiredSince })),
@@ -168,7 +168,7 @@ function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, val
   return !values.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
 }
 
-/** Whether the node gets the taint now, because it has registered without it and is not ready yet. */
+/** Whether the node gets the taint now, because it is registering, lacks it and is not ready. Perhaps it registered without it, or a user has removed it. */
 function isSetLate(requirement: StartupRequirement, situation: Situation): boolean {
   return (
     isRegistering(situation) &&
@@ -192,7 +192,7 @@ function isUnready(requirement: StartupRequirement, situation: Situation): boole
 function isStillDue(requirement: StartupRequirement, situation: Situation): boolean {
   return (
     situation.facts.unstored.some((taint) => sameTaint(taint, requirement.taint)) &&
-    rulingOn(requirement, withTaint(requirement, situation)).kind === 'Wait'
+    nextActionFor(requirement, withTaint(requirement, situation)).kind === 'Wait'
   );
 }
 
@@ -212,11 +212,11 @@ function isKeptOff({ taint, policies: names, values }: StartupRequirement, { nod
 }
 
 /** What is to be done about a startup taint that the node carries. */
-type Ruling =
+type NextAction =
   | { readonly kind: 'Remove'; readonly taint: RemovableTaint }
   | { readonly kind: 'Wait'; readonly taint: WaitingTaint };
 
-function rulingOn(requirement: StartupRequirement, situation: Situation): Ruling {
+function nextActionFor(requirement: StartupRequirement, situation: Situation): NextAction {
   const { taint, policies, setsAgain } = requirement;
   const { node, startup, facts } = situation;
   const blockers = [
@@ -236,7 +236,7 @@ function rulingOn(requirement: StartupRequirement, situation: Situation): Ruling
 }
 
 /** A startup taint on the node that no policy requires any more. */
-interface UnrequiredTaint extends AwaitedTaint {
+interface UnrequiredTaint extends TrackedTaint {
   readonly unrequiredSince: number;
   /** As the node carries it. */
   readonly taint: Taint;
@@ -246,8 +246,8 @@ interface UnrequiredTaint extends AwaitedTaint {
 
 /** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
 function unrequiredTaints({ selecting, values, facts }: Situation): UnrequiredTaint[] {
-  const { awaited, isComplete, now } = facts;
-  return awaited.flatMap(({ requirement, unrequiredSince }) => {
+  const { tracked, isComplete, now } = facts;
+  return tracked.flatMap(({ requirement, unrequiredSince }) => {
     const taint = ownTaint(requirement, values);
     const protectors = taint && domainProtectors(selecting, taint);
     if (!protectors) return [];

@@ -111,7 +111,7 @@ describe('the patch has the fewest operations', () => {
         {
           op: 'add',
           path: '/metadata/annotations/taintkeeper.dev~1allow-removal',
-          value: `other:NoExecute, ${POOL}`,
+          value: `other:NoExecute,${POOL}`,
         },
       ],
     },

@@ -5,7 +5,7 @@ import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
-import { lossesOf, nodeOf } from '../judge/node-drifts.ts';
+import { missingTaintsOf, nodeOf } from '../judge/node-drifts.ts';
 import { ROOT } from './pages.ts';
 
 /** @param path below examples/ */
@@ -22,14 +22,14 @@ it('a node that runs does not get the evicting taint, and is reported', async ()
   const node = nodeOf([], { labels: { quarantine: 'true' } });
   const drift = nodeDrift(node, taintPolicies);
   expect(drift.taints).toEqual([]);
-  expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (WouldEvictPods)']);
+  expect(missingTaintsOf(drift)).toEqual(['quarantine quarantine:NoExecute (WouldEvictPods)']);
 });
 
 it('the GPU pool: nodes that run get the taint from the leader', async () => {
   const { taintPolicies } = await example('policies/gpu-pool.yaml');
   const [policy] = taintPolicies as [CompiledTaintPolicy];
   const drift = nodeDrift(nodeOf([], { labels: { pool: 'gpu' } }), [policy]);
-  expect(lossesOf(drift)).toHaveLength(1);
+  expect(missingTaintsOf(drift)).toHaveLength(1);
   expect(drift.taints).toHaveLength(1);
 });
 

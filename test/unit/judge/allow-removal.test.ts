@@ -14,6 +14,9 @@ import {
 const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const plain = { key: 'example.com/plain', effect: 'NoExecute' };
 
+/** An entry of so many characters. Its taint can be read, and no node can carry it. */
+const longEntry = (length: number) => `${'a'.repeat(length - ':NoSchedule'.length)}:NoSchedule`;
+
 describe('isRemovalAllowed', () => {
   it.each([
     { annotation: undefined, taint: gpu, yes: false },
@@ -69,6 +72,7 @@ describe('allowRemovalWith', () => {
       annotation: 'dedicated=gpu:NoSchedule, a:NoExecute, a:NoExecute',
       value: 'a:NoExecute,dedicated=gpu:NoSchedule',
     },
+    { why: 'one that is longer than any taint', annotation: longEntry(401), value: 'dedicated=gpu:NoSchedule' },
     { why: 'too long to be read', annotation: `${'a:NoExecute,'.repeat(3000)}`, value: 'dedicated=gpu:NoSchedule' },
   ])('$why', ({ annotation, value }) => {
     expect(allowRemovalWith(annotation, [gpu])).toBe(value);
@@ -85,13 +89,16 @@ describe('allowRemovalWith', () => {
 /** So many entries of other taints, as they are written. */
 const entries = (count: number) => Array.from({ length: count }, (_, n) => `t${n}:NoSchedule`).join(', ');
 
+/** The same, as taintkeeper writes them. */
+const written = (count: number) => entries(count).replaceAll(' ', '');
+
 describe('rewriteAllowRemoval', () => {
   it.each([
     {
       why: 'deletes an entry and keeps the others, also those that cannot be read',
       annotation: 'a:NoExecute, dedicated=gpu:NoSchedule,rubbish ,b:NoSchedule',
       ended: [gpu],
-      after: 'a:NoExecute, rubbish, b:NoSchedule',
+      after: 'a:NoExecute,rubbish,b:NoSchedule',
     },
     {
       why: 'deletes both ways of writing a taint',
@@ -115,7 +122,7 @@ describe('rewriteAllowRemoval', () => {
       why: 'adds entries for the values, also for none',
       annotation: 'a:NoExecute',
       more: [gpu, plain],
-      after: 'a:NoExecute, dedicated=gpu:NoSchedule, example.com/plain:NoExecute',
+      after: 'a:NoExecute,dedicated=gpu:NoSchedule,example.com/plain:NoExecute',
     },
     {
       why: 'adds none twice',
@@ -140,7 +147,7 @@ describe('rewriteAllowRemoval', () => {
       why: 'adds the last entry that is read',
       annotation: entries(63),
       more: [gpu],
-      after: `${entries(63)}, dedicated=gpu:NoSchedule`,
+      after: `${written(63)},dedicated=gpu:NoSchedule`,
     },
     {
       why: 'adds none beyond it: the last one of a user could not be read any more',
@@ -159,14 +166,32 @@ describe('rewriteAllowRemoval', () => {
       annotation: `${entries(63)}, dedicated=gpu:NoSchedule`,
       ended: [gpu],
       more: [plain, { ...gpu, effect: 'NoExecute' }],
-      after: entries(63),
+      after: written(63),
     },
     {
       why: 'adds an entry in place of one that ends',
       annotation: `${entries(63)}, dedicated=gpu:NoSchedule`,
       ended: [gpu],
       more: [plain],
-      after: `${entries(63)}, example.com/plain:NoExecute`,
+      after: `${written(63)},example.com/plain:NoExecute`,
+    },
+    {
+      why: 'adds none that would make it too long to be read: the earlier entries would count no more',
+      annotation: longEntry(32_760),
+      more: [gpu],
+      after: longEntry(32_760),
+    },
+    {
+      why: 'adds the entry that fills it',
+      annotation: longEntry(MAX_ALLOW_REMOVAL_LENGTH - 1 - 'dedicated=gpu:NoSchedule'.length),
+      more: [gpu],
+      after: `${longEntry(MAX_ALLOW_REMOVAL_LENGTH - 1 - 'dedicated=gpu:NoSchedule'.length)},dedicated=gpu:NoSchedule`,
+    },
+    {
+      why: 'deletes an entry of one that is nearly too long, and can still be read',
+      annotation: ['dedicated=gpu:NoSchedule', ...Array(62).fill(longEntry(527))].join(','),
+      ended: [gpu],
+      after: Array(62).fill(longEntry(527)).join(','),
     },
   ])('$why', ({ annotation, ended = [], more = [], after }) => {
     expect(rewriteAllowRemoval(annotation, { ended, more })).toBe(after);
@@ -182,20 +207,19 @@ it('unreadableEntries lists the texts that cannot be read as entries', () => {
 });
 
 describe('an annotation that is too long', () => {
-  const filled = (length: number) => `${'a'.repeat(length - ':NoSchedule'.length)}:NoSchedule`;
   const text = `more than ${MAX_ALLOW_REMOVAL_LENGTH} characters`;
 
   it('has one entry that says so and allows nothing', () => {
-    const tooLong = parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH + 1));
+    const tooLong = parseAllowedRemovals(longEntry(MAX_ALLOW_REMOVAL_LENGTH + 1));
     expect(tooLong.entries).toEqual([{ text, taint: undefined }]);
     expect(tooLong.taints.size).toBe(0);
-    expect(unreadableEntries(parseAllowedRemovals(filled(MAX_ALLOW_REMOVAL_LENGTH)))).toEqual([]);
+    expect(unreadableEntries(parseAllowedRemovals(longEntry(MAX_ALLOW_REMOVAL_LENGTH)))).toEqual([]);
   });
 
   it('is kept in memory as a text of limited length with the same meaning', () => {
-    const longest = filled(MAX_ALLOW_REMOVAL_LENGTH);
+    const longest = longEntry(MAX_ALLOW_REMOVAL_LENGTH);
     expect(boundedAllowRemoval(longest)).toBe(longest);
-    const kept = boundedAllowRemoval(filled(10 * MAX_ALLOW_REMOVAL_LENGTH));
+    const kept = boundedAllowRemoval(longEntry(10 * MAX_ALLOW_REMOVAL_LENGTH));
     expect(kept).toHaveLength(MAX_ALLOW_REMOVAL_LENGTH + 1);
     expect(parseAllowedRemovals(kept).entries).toEqual([{ text, taint: undefined }]);
   });

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { keepsOff, parseAllowedRemovals } from '../../../src/judge/allow-removal.ts';
 import { requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
-import { type Loss, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
+import type { MissingTaint } from '../../../src/judge/missing-taint.ts';
+import { type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -36,7 +37,7 @@ const driftOf = ({ node, policies }: Pick<Case, 'node' | 'policies'>, isInConfli
   nodeDrift(node, policies.taintPolicies, isInConflict);
 
 const repaired = (one: Case): NodeView => ({ ...one.node, taints: driftOf(one).taints });
-const isSet = ({ blockedBy }: Loss) => blockedBy === undefined;
+const isSet = ({ blockedBy }: MissingTaint) => blockedBy === undefined;
 
 it('a node that was repaired needs no other repair', () => {
   always((one) => {
@@ -45,8 +46,8 @@ it('a node that was repaired needs no other repair', () => {
   });
 });
 
-it('a loss that is not repaired is found again', () => {
-  const left = ({ losses }: NodeDrift) => losses.filter((loss) => !isSet(loss));
+it('a missing taint that is not set is found again', () => {
+  const left = ({ missing }: NodeDrift) => missing.filter((one) => !isSet(one));
   always((one) => {
     expect(left(driftOf({ ...one, node: repaired(one) }))).toEqual(expect.arrayContaining(left(driftOf(one))));
   });
@@ -71,8 +72,8 @@ it('a repair passes admission unchanged, even from a user who is not exempt', ()
 it('a repair keeps the order of all taints that it does not set', () => {
   always((one) => {
     const { node } = one;
-    const { losses, taints } = driftOf(one);
-    const lost = losses.filter(isSet).map(({ taint }) => identity(taint));
+    const { missing, taints } = driftOf(one);
+    const lost = missing.filter(isSet).map(({ taint }) => identity(taint));
     const others = (list: readonly Taint[]) =>
       list.map((taint) => (lost.includes(identity(taint)) ? identity(taint) : taint));
     expect(others(taints.slice(0, node.taints.length))).toEqual(others(node.taints));
@@ -91,11 +92,11 @@ it('a repair sets required taints, and none that evicts pods', () => {
   });
 });
 
-it('every missing required taint is one loss per policy that enforces, except those that an entry keeps off', () => {
+it('every missing required taint is reported once for each policy that enforces, except those that an entry keeps off', () => {
   let keptOffOnes = 0;
   always((one) => {
     const { node, policies } = one;
-    const { losses, keptOff } = driftOf(one);
+    const { missing, keptOff } = driftOf(one);
     const carried = valuesOf(node.taints);
     const allowed = parseAllowedRemovals(node.allowRemoval);
     for (const required of requiredTaints(node.labels, policies.taintPolicies)) {
@@ -104,7 +105,7 @@ it('every missing required taint is one loss per policy that enforces, except th
         found.policy === required.policy && sameTaint(found.taint, required.taint);
       const isOff = required.policy.allowsRemovalByAnnotation && keepsOff(allowed, required);
       if (isOff) keptOffOnes++;
-      expect((isOff ? keptOff : losses).some(ofPolicy)).toBe(true);
+      expect((isOff ? keptOff : missing).some(ofPolicy)).toBe(true);
     }
   });
   expect(keptOffOnes).toBeGreaterThan(0);
@@ -118,7 +119,7 @@ it('no taint is set if all policies are in mode Audit, with --audit, or if all t
       driftOf({ ...one, policies: one.audited }),
       driftOf(one, () => true),
     ]) {
-      expect(drift.losses.filter(isSet)).toEqual([]);
+      expect(drift.missing.filter(isSet)).toEqual([]);
       expect(drift.taints).toBe(one.node.taints);
     }
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
-import { driftOf, lossesOf, nodeOf, type Policies, rule } from './node-drifts.ts';
+import { driftOf, missingTaintsOf, nodeOf, type Policies, rule } from './node-drifts.ts';
 import { cpu, gpu, other } from './request/node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
@@ -19,7 +19,7 @@ describe('a required taint', () => {
     { why: 'stands beside one of another effect', node: nodeOf([evicting]), taints: [evicting, gpu] },
   ])('$why', ({ node, taints }) => {
     const drift = driftOf({ p: rule('Restore', ALWAYS_GPU) }, node);
-    expect(drift.losses).toMatchObject([{ field: 'spec.taints[0]', taint: gpu, blockedBy: undefined }]);
+    expect(drift.missing).toMatchObject([{ field: 'spec.taints[0]', taint: gpu, blockedBy: undefined }]);
     expect(drift.taints).toEqual(taints);
   });
 
@@ -35,15 +35,15 @@ describe('a required taint', () => {
     expect(driftOf(policies, nodeOf([])).taints).toEqual([gpu, { ...cpu, key: 'other' }]);
   });
 
-  it.each<[mode: TaintMode, losses: string[], taints: Taint[] | undefined]>([
+  it.each<[mode: TaintMode, missing: string[], taints: Taint[] | undefined]>([
     ['Restore', [`p ${GPU}`], [gpu]],
     // The mode says what happens to requests.
     ['Deny', [`p ${GPU}`], [gpu]],
     ['Audit', [`p ${GPU} (ModeDoesNotRestore)`], undefined],
-  ])('in mode %s', (mode, losses, taints) => {
+  ])('in mode %s', (mode, missing, taints) => {
     for (const node of [nodeOf([]), nodeOf([cpu])]) {
       const drift = driftOf({ p: rule(mode, ALWAYS_GPU) }, node);
-      expect(lossesOf(drift)).toEqual(losses);
+      expect(missingTaintsOf(drift)).toEqual(missing);
       expect(drift.taints).toEqual(taints ?? node.taints);
     }
   });
@@ -63,19 +63,23 @@ describe('a required taint', () => {
       node: nodeOf([]),
     },
   ])('is not missed when $why', ({ policies, node }) => {
-    expect(driftOf(policies, node)).toEqual({ losses: [], keptOff: [], taints: node.taints });
+    expect(driftOf(policies, node)).toEqual({ missing: [], keptOff: [], taints: node.taints });
   });
 });
 
 describe('an entry of the annotation', () => {
   const off = (allowRemoval: string, policies: Policies = { p: rule('Restore', ALWAYS_GPU) }) => {
     const found = driftOf(policies, nodeOf([], { allowRemoval }));
-    return { losses: lossesOf(found), keptOff: found.keptOff.map(({ policy }) => policy.name), taints: found.taints };
+    return {
+      missing: missingTaintsOf(found),
+      keptOff: found.keptOff.map(({ policy }) => policy.name),
+      taints: found.taints,
+    };
   };
 
   it('keeps a required taint off, for each policy that reads it', () => {
     const policies = { p: rule('Restore', ALWAYS_GPU), q: rule('Deny', ALWAYS_GPU) };
-    expect(off(`a:NoExecute, ${GPU}`, policies)).toEqual({ losses: [], keptOff: ['q', 'p'], taints: [] });
+    expect(off(`a:NoExecute, ${GPU}`, policies)).toEqual({ missing: [], keptOff: ['q', 'p'], taints: [] });
   });
 
   it('keeps it off with any value if the policy names none', () => {
@@ -85,16 +89,16 @@ describe('an entry of the annotation', () => {
   it.each([CPU, 'dedicated:NoSchedule', `${GPU}-`, 'dedicated=gpu', 'dedicated=gpu:NoExecute'])(
     'for another taint keeps nothing off: %s',
     (allowRemoval) => {
-      expect(off(allowRemoval)).toEqual({ losses: [`p ${GPU}`], keptOff: [], taints: [gpu] });
+      expect(off(allowRemoval)).toEqual({ missing: [`p ${GPU}`], keptOff: [], taints: [gpu] });
     },
   );
 
   it('has no effect for a policy with removalByAnnotation: Forbidden', () => {
     const forbidden = rule('Deny', ALWAYS_GPU, { removalByAnnotation: 'Forbidden' });
-    expect(off(GPU, { p: forbidden })).toMatchObject({ losses: [`p ${GPU}`], keptOff: [] });
+    expect(off(GPU, { p: forbidden })).toMatchObject({ missing: [`p ${GPU}`], keptOff: [] });
     // Another policy that reads it changes nothing: admission would not let the taint be removed either.
     expect(off(GPU, { p: forbidden, q: rule('Restore', ALWAYS_GPU) })).toMatchObject({
-      losses: [`p ${GPU}`],
+      missing: [`p ${GPU}`],
       keptOff: ['q'],
       taints: [gpu],
     });
@@ -102,7 +106,7 @@ describe('an entry of the annotation', () => {
 
   it('does not keep a changed value: the policy requires its own', () => {
     expect(driftOf({ p: rule('Restore', ALWAYS_GPU) }, nodeOf([cpu], { allowRemoval: GPU }))).toMatchObject({
-      losses: [],
+      missing: [],
       keptOff: [{ policy: { name: 'p' } }],
       taints: [cpu],
     });
@@ -110,46 +114,46 @@ describe('an entry of the annotation', () => {
 });
 
 describe('if several policies require one taint', () => {
-  it.each<{ why: string; policies: Policies; node?: NodeView; losses: string[]; taints?: Taint[] }>([
+  it.each<{ why: string; policies: Policies; node?: NodeView; missing: string[]; taints?: Taint[] }>([
     {
       why: 'with different values, the leader sets none',
       policies: { a: rule('Restore', ALWAYS_CPU), b: rule('Deny', ALWAYS_GPU) },
-      losses: [`b ${GPU} (ValuesDiffer)`, `a ${CPU} (ValuesDiffer)`],
+      missing: [`b ${GPU} (ValuesDiffer)`, `a ${CPU} (ValuesDiffer)`],
     },
     {
       why: 'a policy that names a value wins over one that accepts any value',
       policies: { a: rule('Deny', ALWAYS_ANY), b: rule('Restore', ALWAYS_GPU) },
-      losses: [`a ${GPU}`, `b ${GPU}`],
+      missing: [`a ${GPU}`, `b ${GPU}`],
       taints: [gpu],
     },
     {
       why: 'one that only watches has no say in the value',
       policies: { a: rule('Audit', ALWAYS_GPU), b: rule('Restore', ALWAYS_ANY) },
-      losses: ['b dedicated:NoSchedule', `a ${GPU} (ModeDoesNotRestore)`],
+      missing: ['b dedicated:NoSchedule', `a ${GPU} (ModeDoesNotRestore)`],
       taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
     },
     {
       why: 'one that only watches misses nothing once the node gets its value',
       policies: { a: rule('Audit', ALWAYS_GPU), b: rule('Restore', ALWAYS_GPU) },
-      losses: [`b ${GPU}`],
+      missing: [`b ${GPU}`],
       taints: [gpu],
     },
     {
       why: 'the leader sets nothing for policies in mode Audit',
       policies: { a: rule('Audit', ALWAYS_GPU), b: rule('Audit', ALWAYS_GPU) },
-      losses: [`a ${GPU} (ModeDoesNotRestore)`, `b ${GPU} (ModeDoesNotRestore)`],
+      missing: [`a ${GPU} (ModeDoesNotRestore)`, `b ${GPU} (ModeDoesNotRestore)`],
     },
     {
       why: 'a value that another one requires is kept, as where there is none',
       policies: { a: rule('Restore', ALWAYS_CPU), b: rule('Restore', ALWAYS_GPU) },
       node: nodeOf([cpu]),
-      losses: [`b ${GPU} (ValuesDiffer)`],
+      missing: [`b ${GPU} (ValuesDiffer)`],
     },
     {
       why: 'a value that another one protects by its key is kept',
       policies: { a: rule('Deny', { key: 'dedicated' }), b: rule('Restore', { ...ALWAYS_GPU, value: '' }) },
       node: nodeOf([cpu]),
-      losses: ['b dedicated:NoSchedule (OtherValuePresent)'],
+      missing: ['b dedicated:NoSchedule (OtherValuePresent)'],
     },
     {
       why: 'a value that another one protects by its domain is kept',
@@ -158,25 +162,25 @@ describe('if several policies require one taint', () => {
         b: rule('Restore', { ...ALWAYS_GPU, key: 'example.com/a' }),
       },
       node: nodeOf([{ ...cpu, key: 'example.com/a' }]),
-      losses: ['b example.com/a=gpu:NoSchedule (OtherValuePresent)'],
+      missing: ['b example.com/a=gpu:NoSchedule (OtherValuePresent)'],
     },
     {
       why: 'a value that only the policy itself protects is corrected',
       policies: { b: { mode: 'Restore', taints: [{ key: 'dedicated' }, ALWAYS_GPU] } },
       node: nodeOf([cpu]),
-      losses: [`b ${GPU}`],
+      missing: [`b ${GPU}`],
       taints: [gpu],
     },
     {
       why: 'a value that is only watched is corrected',
       policies: { a: rule('Audit', ALWAYS_CPU), b: rule('Restore', ALWAYS_GPU) },
       node: nodeOf([cpu]),
-      losses: [`b ${GPU}`],
+      missing: [`b ${GPU}`],
       taints: [gpu],
     },
-  ])('$why', ({ policies, node = nodeOf([]), losses, taints = [...node.taints] }) => {
+  ])('$why', ({ policies, node = nodeOf([]), missing, taints = [...node.taints] }) => {
     const drift = driftOf(policies, node);
-    expect(lossesOf(drift)).toEqual(losses);
+    expect(missingTaintsOf(drift)).toEqual(missing);
     expect(drift.taints).toEqual(taints);
   });
 });
@@ -185,7 +189,7 @@ it('a taint that evicts pods is set only at registration: on a running node, its
   const policies = { p: rule('Restore', { ...ALWAYS_GPU, effect: 'NoExecute' }) };
   for (const node of [nodeOf([]), nodeOf([{ ...evicting, value: 'cpu' }])]) {
     const drift = driftOf(policies, node);
-    expect(lossesOf(drift)).toEqual(['p dedicated=gpu:NoExecute (WouldEvictPods)']);
+    expect(missingTaintsOf(drift)).toEqual(['p dedicated=gpu:NoExecute (WouldEvictPods)']);
     expect(drift.taints).toBe(node.taints);
   }
 });
@@ -193,7 +197,7 @@ it('a taint that evicts pods is set only at registration: on a running node, its
 it('leaves a taint in conflict to the other writer, and sets the others', () => {
   const policies: Policies = { p: { mode: 'Restore', taints: [ALWAYS_GPU, { ...ALWAYS_GPU, key: 'other' }] } };
   const drift = driftOf(policies, nodeOf([]), ({ key }) => key === 'other');
-  expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (Conflict)']);
+  expect(missingTaintsOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (Conflict)']);
   expect(drift.taints).toEqual([gpu]);
 });
 

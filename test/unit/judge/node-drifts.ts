@@ -26,8 +26,8 @@ export const rule = (mode: TaintMode, taint: TaintRule, more: Partial<TaintPolic
 export const driftOf = (policies: Policies, node: NodeView, isInConflict?: (taint: Taint) => boolean): NodeDrift =>
   nodeDrift(node, policySet({ taint: policies }).taintPolicies, isInConflict);
 
-/** One line a loss: `POLICY TAINT`, and the blockedBy in brackets. */
-export const lossesOf = ({ losses }: NodeDrift): string[] =>
-  losses.map(
+/** One line for each missing taint: `POLICY TAINT`, and the blockedBy in brackets. */
+export const missingTaintsOf = ({ missing }: NodeDrift): string[] =>
+  missing.map(
     ({ policy, taint, blockedBy }) => `${policy.name} ${formatTaint(taint)}${blockedBy ? ` (${blockedBy})` : ''}`,
   );

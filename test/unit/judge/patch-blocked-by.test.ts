@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import {
-  exemptionOf,
+  exclusionOf,
   isAwaitingPatch,
   type PatchBlockedBy,
   type PatchCandidate,
@@ -11,19 +11,19 @@ import {
 const OPTED_OUT = { 'taintkeeper.dev/ignore': 'true' };
 
 it.each([
-  { why: 'its pods may run anywhere', of: {}, exempt: undefined },
-  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exempt: 'Excluded' },
-  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exempt: 'Excluded' },
+  { why: 'its pods may run anywhere', of: {}, exclusion: undefined },
+  { why: 'taintkeeper runs in its namespace', of: { namespace: 'taintkeeper' }, exclusion: 'Excluded' },
+  { why: 'it is annotated', of: { annotations: OPTED_OUT }, exclusion: 'Excluded' },
   {
     why: 'it is annotated and deleted: what was added is forgotten',
     of: { annotations: OPTED_OUT, deleting: true },
-    exempt: 'Excluded',
+    exclusion: 'Excluded',
   },
-  { why: 'it is deleted', of: { deleting: true }, exempt: 'Unpatchable' },
-  { why: 'the cache has an earlier version', of: {}, isKept: false, exempt: 'Unpatchable' },
-])('exemption $exempt of a DaemonSet: $why', ({ of, isKept = true, exempt }) => {
+  { why: 'it is deleted', of: { deleting: true }, exclusion: 'Unpatchable' },
+  { why: 'the cache has an earlier version', of: {}, isKept: false, exclusion: 'Unpatchable' },
+])('exclusion $exclusion of a DaemonSet: $why', ({ of, isKept = true, exclusion }) => {
   const daemonSet = { namespace: 'kube-system', annotations: {}, deleting: false, ...of };
-  expect(exemptionOf(daemonSet, { ownNamespace: 'taintkeeper', isKept })).toBe(exempt);
+  expect(exclusionOf(daemonSet, { ownNamespace: 'taintkeeper', isKept })).toBe(exclusion);
 });
 
 interface PatchCase {

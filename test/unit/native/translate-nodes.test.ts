@@ -62,6 +62,16 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     ['p.register.taintkeeper.dev Ignore', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
   ],
   [
+    'a policy of startup taints, which entries keep off a node',
+    { p: { mode: 'Deny', taints: [UNTIL_READY] } },
+    {},
+    [
+      'p.disallow.taintkeeper.dev Ignore',
+      'p.register.taintkeeper.dev Ignore',
+      'p.report-registration.taintkeeper.dev Ignore Audit,Warn',
+    ],
+  ],
+  [
     'Deny that may fail',
     { p: { ...DENY, failurePolicy: 'Ignore', removalByAnnotation: 'Forbidden' } },
     {},

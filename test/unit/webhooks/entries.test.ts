@@ -4,6 +4,7 @@ import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { formatRequirement } from '../../../src/kubernetes/selector-overlap.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
@@ -293,6 +294,21 @@ describe('an update that adds taints to a node with the annotation', () => {
     const condition = expressionOf(entries, 'restore', 'concerns-a-policy') ?? '';
     expect(condition.includes('allowRemoval != "" && size(added) > 0')).toBe(isCalled);
   });
+});
+
+const UNTIL_READY: TaintRule = {
+  ...{ key: 'out', effect: 'NoSchedule', ensure: 'UntilReady' },
+  readyWhen: { conditions: [{ type: 'X' }] },
+};
+
+it.each<[what: string, spec: Partial<TaintPolicySpec>, isCalled: boolean]>([
+  ['a policy protects taints', {}, true],
+  ['entries keep off its startup taints', { taints: [UNTIL_READY] }, true],
+  ['another client removes its startup taints', { taints: [{ ...present, ensure: 'AtRegistration' }] }, false],
+  ['it only reports', { mode: 'Audit', taints: [UNTIL_READY] }, false],
+])('a node that registers with the annotation is sent to mutation where entries count: %s', (_what, spec, isCalled) => {
+  const condition = expressionOf(webhookEntries([taintPolicy(spec)]), 'register', 'concerns-a-policy') ?? '';
+  expect(condition.includes('taintkeeper.dev/allow-removal')).toBe(isCalled);
 });
 
 describe('more policies than one expression holds', () => {

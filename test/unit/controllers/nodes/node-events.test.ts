@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { eventsOfLoss } from '../../../../src/controllers/nodes/node-events.ts';
-import type { BlockedBy, Loss } from '../../../../src/judge/node-drift.ts';
+import { eventsOfMissingTaint } from '../../../../src/controllers/nodes/node-events.ts';
+import type { BlockedBy, MissingTaint } from '../../../../src/judge/missing-taint.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { driftOf, nodeOf, type Policies, rule } from '../../judge/node-drifts.ts';
 
@@ -16,11 +16,12 @@ interface Situation {
   readonly isInConflict?: boolean;
 }
 
-function lossOf({ policies, carried, isInConflict = false }: Situation): Loss {
-  const { losses } = driftOf(policies, nodeOf(carried ? [carried] : []), () => isInConflict);
-  const [loss, ...others] = losses.filter(({ policy }) => policy.name === 'p');
-  if (!loss || others.length > 0) throw new Error(`expected one loss of policy p, found ${others.length}`);
-  return loss;
+function missingTaintOf({ policies, carried, isInConflict = false }: Situation): MissingTaint {
+  const { missing } = driftOf(policies, nodeOf(carried ? [carried] : []), () => isInConflict);
+  const [missingTaint, ...others] = missing.filter(({ policy }) => policy.name === 'p');
+  if (!missingTaint || others.length > 0)
+    throw new Error(`expected one missing taint of policy p, found ${others.length}`);
+  return missingTaint;
 }
 
 const RESTORED: Situation = { policies: { p: rule('Restore', REQUIRED) } };
@@ -81,9 +82,9 @@ it.each<{
     otherWriter: undefined,
     ...expected,
   };
-  const loss = lossOf(situation);
-  expect(loss.blockedBy).toBe(blockedBy);
-  expect(eventsOfLoss(node, loss, otherWriter)).toEqual([
+  const missingTaint = missingTaintOf(situation);
+  expect(missingTaint.blockedBy).toBe(blockedBy);
+  expect(eventsOfMissingTaint(node, missingTaint, otherWriter)).toEqual([
     { regarding: node, ...event, note: `TaintPolicy p ${note}` },
     {
       regarding: { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' },
@@ -105,9 +106,9 @@ it.each<{ situation: Situation; blockedBy: BlockedBy; note: string }>([
     note: 'mode Audit does not set it; to change it: taintkeeper explain node n1',
   },
 ])('the Events name the value that the node carries instead, with blockedBy $blockedBy', (expected) => {
-  const loss = lossOf({ ...expected.situation, carried: OTHER_VALUE });
-  expect(loss.blockedBy).toBe(expected.blockedBy);
-  const events = eventsOfLoss(node, loss, undefined, OTHER_VALUE);
+  const missingTaint = missingTaintOf({ ...expected.situation, carried: OTHER_VALUE });
+  expect(missingTaint.blockedBy).toBe(expected.blockedBy);
+  const events = eventsOfMissingTaint(node, missingTaint, undefined, OTHER_VALUE);
   expect(events.map(({ reason }) => reason)).toEqual(['TaintMissing', 'TaintMissing']);
   expect(events.map(({ note }) => note)).toEqual([
     `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,

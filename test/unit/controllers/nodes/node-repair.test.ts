@@ -488,6 +488,25 @@ it('a startup taint that another writer removes each time that it is set late is
   expect(repair.problems()).toContainEqual(expect.objectContaining({ policy: 'p', reason: 'TaintConflict' }));
 });
 
+it.each<{ why: string; before: readonly Taint[] }>([
+  { why: 'registered without it', before: [] },
+  { why: 'lost it afterwards', before: [notReady, network] },
+])('the Event of a startup taint that is set late is true of a node that $why', async ({ before }) => {
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'missing' }] };
+  const entry = nodeEntry('n0', before);
+  const { change, taintsOf, events } = startRepair(
+    { p: rule('Restore', { ...network, ensure: 'UntilReady', readyWhen }) },
+    [{ ...entry, value: { ...entry.value, createdAt: Date.now() } }],
+  );
+  await settle();
+  change('n0', { taints: [notReady] });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(taintsOf('n0')).toEqual([notReady, network]);
+  expect(events.map(({ note }) => note)).toEqual([
+    'added startup taint example.com/network:NoSchedule, which the node lacked while it was not ready',
+  ]);
+});
+
 it.each([
   { why: 'does not remove', taints: [network], undo: (): readonly Taint[] => [network] },
   { why: 'sets late', taints: [notReady], undo: (): readonly Taint[] => [notReady] },

@@ -3,8 +3,8 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
 import type { Refusal } from '../../../../src/controllers/nodes/refusals.ts';
 import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-problems.ts';
+import type { MissingTaint } from '../../../../src/judge/missing-taint.ts';
 import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import type { Loss } from '../../../../src/judge/node-drift.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
@@ -56,15 +56,15 @@ it('a message names only so many taints, and no writer where none is known', asy
 it('taints that would evict pods are reported by each policy, with the commands that set them, while the node lacks them', () => {
   const { problems, kept, onChange } = track();
   const taint = { key: 'out', effect: 'NoExecute' } as const;
-  const evicting = (policy: string, more: Partial<Loss> = {}) =>
-    ({ policy: { name: policy }, field: '', taint, blockedBy: 'WouldEvictPods', ...more }) as unknown as Loss;
-  const losses = [
+  const evicting = (policy: string, more: Partial<MissingTaint> = {}) =>
+    ({ policy: { name: policy }, field: '', taint, blockedBy: 'WouldEvictPods', ...more }) as unknown as MissingTaint;
+  const missing = [
     evicting('a'),
     evicting('b'),
     evicting('b', { taint: { key: 'also', value: 'x', effect: 'NoExecute' } }),
     evicting('c', { blockedBy: 'Conflict' }),
   ];
-  for (let time = 0; time < 2; time++) problems.setWouldEvict('n1', [gpu], losses);
+  for (let time = 0; time < 2; time++) problems.setWouldEvict('n1', [gpu], missing);
   expect(onChange).toHaveBeenCalledTimes(1);
   expect(problems.has('n1')).toBe(true);
   const message = (command: string) =>
@@ -81,7 +81,7 @@ it('taints that would evict pods are reported by each policy, with the commands 
 
   problems.setWouldEvict('n1', [gpu], []);
   expect({ has: problems.has('n1'), list: problems.list() }).toEqual({ has: false, list: [] });
-  problems.setWouldEvict('n1', [gpu], losses);
+  problems.setWouldEvict('n1', [gpu], missing);
   kept.forget('n1');
   expect(problems.list()).toEqual([]);
   expect(onChange).toHaveBeenCalledTimes(4);
@@ -101,9 +101,9 @@ it('a conflict that ends is no problem any more', async () => {
 
 it('a refusal ends with a write of what was refused, also while the taints of another policy are left to another writer', () => {
   const { problems } = track();
-  const lossOf = (policy: string) => ({ policy: { name: policy } }) as unknown as Loss;
+  const missingTaintOf = (policy: string) => ({ policy: { name: policy } }) as unknown as MissingTaint;
   const refusal = { kind: 'Refused', error: { status: 403, reason: 'Forbidden', message: 'not allowed' } } as const;
-  problems.setRefusal('n1', [lossOf('q')], refusal);
+  problems.setRefusal('n1', [missingTaintOf('q')], refusal);
   problems.clearRefusal('n1', ['q']);
   expect(problems.list()).toMatchObject([{ policy: 'q', reason: 'RepairRefused' }]);
   problems.clearRefusal('n1', ['p']);
@@ -112,10 +112,10 @@ it('a refusal ends with a write of what was refused, also while the taints of an
 
 it('what a webhook undoes is named as it is now, and an equal refusal by its first message', () => {
   const { problems } = track();
-  const loss = { policy: { name: 'p' } } as unknown as Loss;
+  const missingTaint = { policy: { name: 'p' } } as unknown as MissingTaint;
   const messagesOf = (refusalOf: (message: string) => Refusal) =>
     ['first', 'second'].map((message) => {
-      problems.setRefusal('n1', [loss], refusalOf(message));
+      problems.setRefusal('n1', [missingTaint], refusalOf(message));
       return problems.list()[0]?.message;
     });
   const refused = (message: string) =>

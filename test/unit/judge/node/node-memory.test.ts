@@ -4,7 +4,7 @@ import {
   CONFLICT,
   conflictChangesInMs,
   conflictsNow,
-  isAsLeft,
+  isAsWritten,
   isBlank,
   memoryAfterChanges,
   memoryAfterReboot,
@@ -30,7 +30,7 @@ it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'a new one', more: {}, is: true },
   { why: 'one with a change', more: { changes: [{ taint: gpu, change: 'set', at: 0 }] }, is: false },
   { why: 'one with a conflict', more: { conflicts: CONFLICTS }, is: false },
-  { why: 'one with a taint beside its entry', more: { standing: [{ taint: gpu, at: 0 }] }, is: false },
+  { why: 'one with a taint beside its entry', more: { carriedWithEntry: [{ taint: gpu, at: 0 }] }, is: false },
   { why: 'one with the time of deleted entries', more: { entriesEndedAt: 0 }, is: false },
   { why: 'one with a reboot', more: { reboots: [0] }, is: false },
   { why: 'one with a taint that was not stored', more: { unstored: { bootId: 'B', taints: [gpu] } }, is: false },
@@ -39,7 +39,7 @@ it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
 });
 
 it('a change is forgotten after the window, when another one is recorded', () => {
-  const written = [other, other].map((taint) => ({ taint, change: 'set', wasAsLeft: false }) as const);
+  const written = [other, other].map((taint) => ({ taint, change: 'set', wasAsWritten: false }) as const);
   expect(memoryAfterChanges(restored(0, 1), written, LATER).changes).toEqual([
     { taint: gpu, change: 'set', at: 1 },
     { taint: other, change: 'set', at: LATER },
@@ -64,8 +64,8 @@ describe('what another writer has undone', () => {
     { last: ['set', 'remove'], node: { taints: [], allowRemoval: undefined }, is: true },
     { last: [], node: { taints: [gpu], allowRemoval: undefined }, is: false },
   ])('a taint is as the leader has left it: $is after $last with $node', ({ last, node, is }) => {
-    expect(isAsLeft(changed(...last), node, gpu, 5)).toBe(is);
-    expect(isAsLeft(changed(...last), node, gpu, LATER + last.length)).toBe(false);
+    expect(isAsWritten(changed(...last), node, gpu, 5)).toBe(is);
+    expect(isAsWritten(changed(...last), node, gpu, LATER + last.length)).toBe(false);
   });
 
   it('counts, and a change that the leader itself follows with another one does not', () => {
@@ -76,8 +76,8 @@ describe('what another writer has undone', () => {
         { taint: gpu, change: 'set', at: 1 },
       ],
     });
-    const timesAfter = (wasAsLeft: boolean) =>
-      memoryAfterChanges(known, [{ taint: gpu, change: 'remove', wasAsLeft }], 5).changes.map(({ taint, at }) => [
+    const timesAfter = (wasAsWritten: boolean) =>
+      memoryAfterChanges(known, [{ taint: gpu, change: 'remove', wasAsWritten }], 5).changes.map(({ taint, at }) => [
         taint.key,
         at,
       ]);

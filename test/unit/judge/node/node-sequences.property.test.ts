@@ -367,9 +367,9 @@ function undecided(
   return leaders
     .flatMap(({ memories }) => memories.get(name) ?? [])
     .filter((memory) => memory.uid === uid)
-    .flatMap(({ awaited, conflicts, changes }) => [
+    .flatMap(({ tracked, conflicts, changes }) => [
       ...changes.flatMap(({ taint, change }) => (change === 'allow' ? identityOf(taint) : [])),
-      ...awaited.map(({ requirement }) => identityOf(requirement.taint)).filter((one) => !present.includes(one)),
+      ...tracked.map(({ requirement }) => identityOf(requirement.taint)).filter((one) => !present.includes(one)),
       ...Array.from(conflicts.values(), ({ taint }) => identityOf(taint)).filter((one) => present.includes(one)),
     ]);
 }

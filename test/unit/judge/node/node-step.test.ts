@@ -16,7 +16,7 @@ const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: '
 /** As a policy names it that names no value. */
 const ANY_VALUE = { key: 'dedicated', effect: 'NoSchedule' } as const;
 const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' } as const;
-const SET_GPU = [{ taint: gpu, change: 'set', wasAsLeft: false }] as const;
+const SET_GPU = [{ taint: gpu, change: 'set', wasAsWritten: false }] as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'a', name: 'b' }] };
 const STARTUP: TaintRule = { ...NETWORK, ensure: 'UntilReady', readyWhen: READY_WHEN };
 const REQUIRED: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [ALWAYS] } };
@@ -175,7 +175,7 @@ describe('a taint that another writer removes again and again', () => {
       expect({ taints: desired?.taints, conflicts: memory.conflicts.size }).toEqual({ taints: [gpu], conflicts: 0 });
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
-    expect(found).toMatchObject({ desired: undefined, drift: { losses: [{ blockedBy: 'Conflict' }] } });
+    expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
     expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
   });
 
@@ -323,7 +323,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     const first = later(node([NETWORK, other], { allowRemoval: 'other:NoSchedule' }));
     expect(first.desired).toEqual({
       taints: [NETWORK, other],
-      allowRemoval: `other:NoSchedule, ${NETWORK_TEXT}`,
+      allowRemoval: `other:NoSchedule,${NETWORK_TEXT}`,
     });
     const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
     const second = later(node([NETWORK, other], { allowRemoval: first.desired?.allowRemoval }), { before });
@@ -393,7 +393,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       const { byThisLeader, byAnother } = afterEntry(more, facts);
       expect(byThisLeader).toMatchObject({ desired: { taints: left, allowRemoval: 'other:NoSchedule' }, ended: [] });
       // It cannot know that no user wrote the entry.
-      if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule, ${NETWORK_TEXT}`);
+      if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule,${NETWORK_TEXT}`);
     });
 
     it('stays while the taint is still to be removed', () => {

@@ -169,6 +169,28 @@ describe('a node that has rebooted', () => {
   });
 });
 
+describe('a reboot that was recorded while the clock of the API server was half an hour ahead, once the clock is right', () => {
+  const recorded = node({ bootId: 'B', startupBoot: { bootId: 'B', setAt: NOW + 1_800_000 }, taints: [TAINT] });
+  const memory = memoryAfterReboot(newMemory('u1'), [TAINT], 0);
+
+  it('keeps the taint until the kubelet has reported anew', () => {
+    const settling = step(recorded, { now: 5_000 }, memory);
+    expect(settling.startup.waiting).toMatchObject([
+      { blockers: [{ text: expect.stringContaining('the kubelet: 30 seconds') }], forMs: 5_000 },
+    ]);
+    expect(settling.nextInMs).toBe(25_000);
+    expect(step(recorded, { now: 30_000 }, memory).startup.removable).toHaveLength(1);
+  });
+
+  it('keeps it while the node is not Ready', () => {
+    expect(step({ ...recorded, ready: false }, { now: 60_000 }, memory).startup.removable).toEqual([]);
+  });
+
+  it('is none for a leader that did not record it: a user may have written the time', () => {
+    expect(step(recorded).startup.removable).toHaveLength(1);
+  });
+});
+
 describe('a boot ID that changes back and forth', () => {
   const times = (count: number) =>
     Array.from({ length: count }).reduce<ReturnType<typeof newMemory>>(
@@ -207,7 +229,7 @@ describe('a boot ID that changes back and forth', () => {
   it('is recorded, without what the leader did in an earlier boot of the taints that it sets again', () => {
     const kept = { key: 'kept', effect: 'NoSchedule' } as const;
     const both = { p: spec({ taints: [RULE, { ...RULE, ...kept, afterReboot: 'Ignore' }] }) };
-    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove', wasAsLeft: false }) as const);
+    const removed = [TAINT, kept].map((taint) => ({ taint, change: 'remove', wasAsWritten: false }) as const);
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
@@ -222,7 +244,7 @@ describe('a boot ID that changes back and forth', () => {
 
   it('that the leader removes the taint in each boot is no conflict', () => {
     const removedThrice = [0, 1, 2].reduce(
-      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove', wasAsLeft: false }], at),
+      (memory, at) => memoryAfterChanges(memory, [{ taint: TAINT, change: 'remove', wasAsWritten: false }], at),
       newMemory('u1'),
     );
     const settled = node({ startupBoot: { bootId: 'B', setAt: NOW - 30_000 }, taints: [TAINT] });

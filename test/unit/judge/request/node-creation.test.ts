@@ -82,6 +82,7 @@ describe('a node that registers', () => {
   it.each<{ why: string; rule: TaintRule }>([
     { why: 'a taint is protected', rule: { key: 'dedicated' } },
     { why: 'a taint is required', rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } },
+    { why: 'a startup taint is kept off by entries', rule: { ...STARTUP, key: 'dedicated', value: 'gpu' } },
   ])('keeps no entry where $why: nothing was allowed on a new node', ({ rule }) => {
     const policies = policySet({
       taint: { p: { mode: 'Deny', taints: [rule] }, watching: { mode: 'Audit', taints: [PRESENT_GPU] } },
@@ -96,7 +97,7 @@ describe('a node that registers', () => {
   it.each<{ why: string; policies: PolicySet }>([
     { why: 'policies only audit', policies: present('Audit') },
     {
-      why: 'policies only set startup taints',
+      why: 'policies only set startup taints that another client removes',
       policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ ...PRESENT_GPU, ensure: 'AtRegistration' }] } } }),
     },
   ])('keeps its entry where no policy reads it: $why', ({ policies }) => {

@@ -120,7 +120,9 @@ describe('Restore', () => {
     expect(judgeUpdate(restore, 'mutate', update)).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeUpdate(restore, 'validate', update)).toMatchObject({
       action: 'deny',
-      message: expect.stringContaining('An update by the node itself is refused'),
+      message: expect.stringContaining(
+        'An update by the node itself is refused, because taintkeeper does not patch it. The admission plugin NodeRestriction is probably off',
+      ),
     });
   });
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readBuiltinPolicies } from '../../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
 import {
-  askedKeys,
   isPerson,
+  neededAuthorizations,
   type PodView,
   serviceAccountUser,
 } from '../../../../src/judge/request/pod-authorization.ts';
@@ -22,7 +22,7 @@ function asked(
 ) {
   const { tolerationRestrictions } = policySet({ restriction: { p: { mode: 'Audit', taints: [...taints], ...more } } });
   const view = { namespace: 'team', serviceAccount: '', nodeName: '', tolerations: [], ...pod };
-  return askedKeys(view, tolerationRestrictions);
+  return neededAuthorizations(view, tolerationRestrictions);
 }
 
 const keys = (tolerations: Toleration[], taints: readonly RestrictedTaint[]) =>

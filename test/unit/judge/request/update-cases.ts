@@ -28,6 +28,8 @@ export interface CaseUpdate extends Update {
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';
 const OTHER = 'other:NoSchedule';
+/** No other entry fits beside it. */
+const LONG_ENTRY = `${'a'.repeat(32_749)}:NoSchedule`;
 const NO_VALUE = { key: gpu.key, effect: gpu.effect };
 const EVICTING = { ...gpu, effect: 'NoExecute' } as const;
 const ALWAYS: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
@@ -176,12 +178,17 @@ export const UPDATE_CASES: readonly UpdateCase[] = [
       {
         why: 'beside entries that are there',
         update: { newAllowRemoval: 'a:NoExecute' },
-        allowRemoval: `a:NoExecute, ${GPU}`,
+        allowRemoval: `a:NoExecute,${GPU}`,
       },
       {
         why: 'beside one for another value',
         update: { oldAllowRemoval: CPU, newAllowRemoval: CPU },
-        allowRemoval: `${CPU}, ${GPU}`,
+        allowRemoval: `${CPU},${GPU}`,
+      },
+      {
+        why: 'writes none beside an entry that leaves no room: neither could be read',
+        update: { oldAllowRemoval: LONG_ENTRY, newAllowRemoval: LONG_ENTRY },
+        allowRemoval: LONG_ENTRY,
       },
       { why: 'writes an entry of the same request once', update: { newAllowRemoval: GPU }, allowRemoval: GPU },
       {

@@ -71,7 +71,7 @@ function step(situation: Situation): StartupStep {
   };
   return startupStep(view, policySet({ taint: policies }).taintPolicies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, view, sources, startup),
-    awaited: [],
+    tracked: [],
     unstored: [],
     isComplete: true,
     now: 0,

@@ -5,10 +5,10 @@ import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { carriedStartup } from '../../../../src/judge/startup/startup-requirement.ts';
 import {
-  type AwaitedTaint,
   REGISTRATION_MS,
   type StartupFacts,
   startupStep,
+  type TrackedTaint,
 } from '../../../../src/judge/startup/startup-step.ts';
 import { overdueAdvice, waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
@@ -51,7 +51,7 @@ function step({
   const node = { name: 'n', labels, taints, allowRemoval, createdAt: NOW - ageMs, ...boot };
   return startupStep(node, by, {
     blockers: () => WAITS,
-    awaited: [],
+    tracked: [],
     unstored: [],
     isComplete: true,
     now: 0,
@@ -407,10 +407,10 @@ describe('a startup taint that is set late, or again after a reboot, is the one 
   it('so it stays while one of its policies has it', () => {
     const specs = { a: until(), b: until(x) };
     const taints = step({ by: policies(specs), taints: [NOT_READY] }).late.map(({ taint }) => taint);
-    const { awaited } = step({ by: policies(specs), taints });
+    const { tracked } = step({ by: policies(specs), taints });
     const { b } = specs;
-    const left = step({ by: policies({ b }), taints, awaited, now: 0 });
-    expect(step({ by: policies({ b }), taints, awaited: left.awaited, now: POLICY_GONE_MS })).toMatchObject({
+    const left = step({ by: policies({ b }), taints, tracked, now: 0 });
+    expect(step({ by: policies({ b }), taints, tracked: left.tracked, now: POLICY_GONE_MS })).toMatchObject({
       removable: [],
       waiting: [{ requirement: { policies: ['b'] } }],
     });
@@ -450,16 +450,16 @@ describe('a startup taint that another policy keeps on the node', () => {
 
 describe('a startup taint whose policy was deleted', () => {
   const waiting = step();
-  const gone = (situation: Situation) => step({ by: [], awaited: waiting.awaited, ...situation });
-  const since = (awaited: readonly AwaitedTaint[]) => awaited.map(({ unrequiredSince }) => unrequiredSince);
+  const gone = (situation: Situation) => step({ by: [], tracked: waiting.tracked, ...situation });
+  const since = (tracked: readonly TrackedTaint[]) => tracked.map(({ unrequiredSince }) => unrequiredSince);
 
   it('is removed ten seconds later by the leader that has seen the node wait', () => {
-    expect(since(waiting.awaited)).toEqual([undefined]);
+    expect(since(waiting.tracked)).toEqual([undefined]);
     const first = gone({ now: 1_000 });
     expect(first).toMatchObject({ removable: [], waiting: [] });
-    expect(since(first.awaited)).toEqual([1_000]);
-    expect(gone({ awaited: first.awaited, now: 1_000 + POLICY_GONE_MS - 1 }).removable).toEqual([]);
-    expect(gone({ awaited: first.awaited, now: 1_000 + POLICY_GONE_MS }).removable).toEqual([
+    expect(since(first.tracked)).toEqual([1_000]);
+    expect(gone({ tracked: first.tracked, now: 1_000 + POLICY_GONE_MS - 1 }).removable).toEqual([]);
+    expect(gone({ tracked: first.tracked, now: 1_000 + POLICY_GONE_MS }).removable).toEqual([
       { taint: TAINT, policies: ['network'], reason: 'no policy has it on the node any more', endsEntry: true },
     ]);
   });
@@ -480,29 +480,29 @@ describe('a startup taint whose policy was deleted', () => {
   ])('also where its removal was due, and the API server refused it: $why', ({ due }) => {
     const refused = step(due);
     expect(refused).toMatchObject({ removable: [{ taint: TAINT }], waiting: [] });
-    const first = gone({ awaited: refused.awaited, now: 0 });
-    expect(gone({ awaited: first.awaited, now: POLICY_GONE_MS }).removable).toMatchObject([{ taint: TAINT }]);
+    const first = gone({ tracked: refused.tracked, now: 0 });
+    expect(gone({ tracked: first.tracked, now: POLICY_GONE_MS }).removable).toMatchObject([{ taint: TAINT }]);
   });
 
   it('also where the labels of the node changed', () => {
     const by = policies({ network: spec({ nodeSelector: { matchLabels: { pool: 'a' } } }) });
-    const { awaited } = step({ by, labels: { pool: 'a' } });
-    const left = step({ by, labels: {}, awaited, now: 0 });
-    expect(step({ by, labels: {}, awaited: left.awaited, now: POLICY_GONE_MS }).removable).toHaveLength(1);
+    const { tracked } = step({ by, labels: { pool: 'a' } });
+    const left = step({ by, labels: {}, tracked, now: 0 });
+    expect(step({ by, labels: {}, tracked: left.tracked, now: POLICY_GONE_MS }).removable).toHaveLength(1);
   });
 
   it('also where its rule has another value now: no policy sets the value that the node carries', () => {
     const by = (value: string) => policies({ network: spec({ taints: [{ ...rule(), value }] }) });
     const taints = [{ ...TAINT, value: 'a' }];
-    const { awaited } = step({ by: by('a'), taints });
-    const left = step({ by: by('b'), taints, awaited, now: 0 });
-    expect(step({ by: by('b'), taints, awaited: left.awaited, now: POLICY_GONE_MS }).removable).toMatchObject([
+    const { tracked } = step({ by: by('a'), taints });
+    const left = step({ by: by('b'), taints, tracked, now: 0 });
+    expect(step({ by: by('b'), taints, tracked: left.tracked, now: POLICY_GONE_MS }).removable).toMatchObject([
       { taint: { ...TAINT, value: 'a' } },
     ]);
   });
 
   it('stays with a leader that has not seen that: the taint may be that of another writer', () => {
-    expect(gone({ awaited: [], now: 10 * POLICY_GONE_MS })).toEqual({
+    expect(gone({ tracked: [], now: 10 * POLICY_GONE_MS })).toEqual({
       removable: [],
       allowing: [],
       late: [],
@@ -510,32 +510,32 @@ describe('a startup taint whose policy was deleted', () => {
       again: [],
       unstored: [],
       waiting: [],
-      awaited: [],
+      tracked: [],
     });
   });
 
   it('waits on if the policy comes back, and is forgotten once the node does not carry it', () => {
-    const { awaited } = gone({ now: 1_000 });
-    expect(since(step({ awaited, now: 2_000 }).awaited)).toEqual([undefined]);
-    expect(gone({ awaited, taints: [] }).awaited).toEqual([]);
+    const { tracked } = gone({ now: 1_000 });
+    expect(since(step({ tracked, now: 2_000 }).tracked)).toEqual([undefined]);
+    expect(gone({ tracked, taints: [] }).tracked).toEqual([]);
     expect(
       gone({
-        awaited: [
+        tracked: [
           {
-            ...(awaited[0] as AwaitedTaint),
-            requirement: { ...(awaited[0] as AwaitedTaint).requirement, values: ['ours'] },
+            ...(tracked[0] as TrackedTaint),
+            requirement: { ...(tracked[0] as TrackedTaint).requirement, values: ['ours'] },
           },
         ],
-      }).awaited,
+      }).tracked,
     ).toEqual([]);
   });
 
   it('is not removed while a policy cannot be read: that one may have it', () => {
-    const { awaited } = gone({ now: 0, isComplete: false });
-    const later = gone({ awaited, now: 2 * POLICY_GONE_MS, isComplete: false });
+    const { tracked } = gone({ now: 0, isComplete: false });
+    const later = gone({ tracked, now: 2 * POLICY_GONE_MS, isComplete: false });
     expect(later.removable).toEqual([]);
-    expect(gone({ awaited: later.awaited, now: 3 * POLICY_GONE_MS - 1 }).removable).toEqual([]);
-    expect(gone({ awaited: later.awaited, now: 3 * POLICY_GONE_MS }).removable).toHaveLength(1);
+    expect(gone({ tracked: later.tracked, now: 3 * POLICY_GONE_MS - 1 }).removable).toEqual([]);
+    expect(gone({ tracked: later.tracked, now: 3 * POLICY_GONE_MS }).removable).toHaveLength(1);
   });
 
   it.each<{ why: string; spec: TaintPolicySpec; isRemoved: boolean }>([
@@ -569,13 +569,13 @@ describe('a startup taint whose policy was deleted', () => {
     },
   ])('is removed: $isRemoved, where $why', ({ spec: other, isRemoved }) => {
     const by = policies({ other });
-    const { awaited } = gone({ by, now: 0 });
-    expect(gone({ by, awaited, now: POLICY_GONE_MS }).removable).toHaveLength(isRemoved ? 1 : 0);
+    const { tracked } = gone({ by, now: 0 });
+    expect(gone({ by, tracked, now: POLICY_GONE_MS }).removable).toHaveLength(isRemoved ? 1 : 0);
   });
 
   it('is not removed where another policy protects it', () => {
     const by = policies({ other: { mode: 'Deny', taints: [{ key: TAINT.key }] } });
-    expect(gone({ by, awaited: gone({}).awaited, now: POLICY_GONE_MS }).removable).toEqual([]);
+    expect(gone({ by, tracked: gone({}).tracked, now: POLICY_GONE_MS }).removable).toEqual([]);
   });
 });
 

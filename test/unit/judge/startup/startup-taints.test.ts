@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../../src/judge/decision.ts';
 import { nodeDrift } from '../../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../../src/judge/node-view.ts';
-import { remainingText, startupTaintsOn } from '../../../../src/judge/startup/remaining-startup-taints.ts';
+import { remainingStartupTaints, remainingText } from '../../../../src/judge/startup/remaining-startup-taints.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -74,7 +74,11 @@ describe('a startup taint', () => {
   });
 
   it('is never set on a node that is registered', () => {
-    expect(nodeDrift(nodeWith([]), policies('Restore').taintPolicies)).toEqual({ losses: [], keptOff: [], taints: [] });
+    expect(nodeDrift(nodeWith([]), policies('Restore').taintPolicies)).toEqual({
+      missing: [],
+      keptOff: [],
+      taints: [],
+    });
   });
 
   it('is not protected by the domain of another policy', () => {
@@ -135,7 +139,7 @@ describe('a startup taint that remains on a Ready node', () => {
     },
   ])('is one with $what: $isStartup', ({ taint, spec, isStartup }) => {
     const { taintPolicies } = policySet({ taint: spec ? { startup: spec } : {} });
-    expect(startupTaintsOn(nodeWith([dedicated, taint]), taintPolicies)).toEqual(isStartup ? [taint] : []);
+    expect(remainingStartupTaints(nodeWith([dedicated, taint]), taintPolicies)).toEqual(isStartup ? [taint] : []);
   });
 
   it('is reported with its name, for whole minutes', () => {

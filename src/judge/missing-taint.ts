@@ -1,6 +1,31 @@
+import type { Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { isEnforced, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
-import type { BlockedBy, Loss } from './node-drift.ts';
+import type { Harm } from '../policy/harm.ts';
+import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
+import type { TaintMode } from '../policy/taint-policy.ts';
+
+/** Why the leader does not set a required taint that a node lacks. */
+export type BlockedBy =
+  /** All policies that require it only report. */
+  | 'ModeDoesNotRestore'
+  /** It would evict pods, so it is set only when a node registers. */
+  | 'WouldEvictPods'
+  /** Policies require different values of it. */
+  | 'ValuesDiffer'
+  /** The node carries it with another value, which another policy protects and none requires. */
+  | 'OtherValuePresent'
+  /** Another writer removes it repeatedly. */
+  | 'Conflict';
+
+/** A missing taint that one policy requires. */
+export interface MissingTaint {
+  readonly policy: CompiledTaintPolicy;
+  /** The field of the policy that requires it, for example `spec.taints[0]`. */
+  readonly field: string;
+  readonly taint: Taint;
+  /** Undefined if {@link NodeDrift.taints} contains the taint. */
+  readonly blockedBy: BlockedBy | undefined;
+}
 
 /** Why a required taint is not set, in the words of Events, explain and the page. */
 const TEXTS: Readonly<Record<BlockedBy, string>> = {
@@ -29,7 +54,7 @@ export function nextStepFor(blockedBy: BlockedBy | undefined): NextStep {
 }
 
 /** What is known of a missing taint in addition to {@link BlockedBy}. */
-export interface MoreOnLoss {
+export interface MissingTaintDetails {
   /** See {@link isOnlyAudit}. */
   readonly onlyAudit?: boolean | undefined;
   /** The client that removed the taint last. */
@@ -37,7 +62,10 @@ export interface MoreOnLoss {
 }
 
 /** Why a required taint is not set, in words. */
-export function whyNotSet(blockedBy: BlockedBy | undefined, { onlyAudit, otherWriter }: MoreOnLoss = {}): string {
+export function whyNotSet(
+  blockedBy: BlockedBy | undefined,
+  { onlyAudit, otherWriter }: MissingTaintDetails = {},
+): string {
   if (blockedBy === undefined) return 'the leader is about to set it';
   if (blockedBy === 'ModeDoesNotRestore' && onlyAudit) return 'only --audit keeps it from being set';
   const by = blockedBy === 'Conflict' && otherWriter !== undefined ? `, last by ${otherWriter}` : '';
@@ -45,8 +73,19 @@ export function whyNotSet(blockedBy: BlockedBy | undefined, { onlyAudit, otherWr
 }
 
 /** Whether the policy would set the taint if taintkeeper ran without --audit. */
-export function isOnlyAudit({ policy }: Pick<Loss, 'policy'>): boolean {
+export function isOnlyAudit({ policy }: Pick<MissingTaint, 'policy'>): boolean {
   return !isEnforced(policy) && isEnforcedWithoutAudit(policy);
+}
+
+/**
+ * The harm of a required taint that a node lacks.
+ * @param blockedBy why it is not set; undefined if it is about to be
+ * @param mode in force of the policy that requires it
+ */
+export function harmOfMissingTaint(blockedBy: BlockedBy | undefined, mode: TaintMode): Harm {
+  if (blockedBy === undefined) return 'Repairing';
+  if (blockedBy === 'Conflict') return 'Conflict';
+  return mode === 'Audit' && blockedBy === 'ModeDoesNotRestore' ? 'Reported' : 'Missing';
 }
 
 /** Sets taints on nodes. @param overwrites whether they carry other values of them */

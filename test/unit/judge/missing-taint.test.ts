@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { isOnlyAudit, type MoreOnLoss, nextStepFor, taintCommand, whyNotSet } from '../../../src/judge/blocked.ts';
-import type { BlockedBy } from '../../../src/judge/node-drift.ts';
+import {
+  type BlockedBy,
+  harmOfMissingTaint,
+  isOnlyAudit,
+  type MissingTaintDetails,
+  nextStepFor,
+  taintCommand,
+  whyNotSet,
+} from '../../../src/judge/missing-taint.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 
 describe('why a required taint is not set', () => {
-  it.each<{ blockedBy: BlockedBy | undefined; more?: MoreOnLoss; text: string }>([
+  it.each<{ blockedBy: BlockedBy | undefined; more?: MissingTaintDetails; text: string }>([
     { blockedBy: undefined, text: 'the leader is about to set it' },
     { blockedBy: 'ModeDoesNotRestore', text: 'mode Audit does not set it' },
     { blockedBy: 'ModeDoesNotRestore', more: { onlyAudit: true }, text: 'only --audit keeps it from being set' },
@@ -52,4 +59,18 @@ it.each<{ blockedBy: BlockedBy | undefined; next: string }>([
   { blockedBy: 'Conflict', next: 'StopWriter' },
 ])('the next step of a user is $next if the taint is blocked by $blockedBy', ({ blockedBy, next }) => {
   expect(nextStepFor(blockedBy)).toBe(next);
+});
+
+it.each([
+  { blockedBy: undefined, mode: 'Restore', harm: 'Repairing' },
+  { blockedBy: undefined, mode: 'Deny', harm: 'Repairing' },
+  { blockedBy: 'Conflict', mode: 'Restore', harm: 'Conflict' },
+  { blockedBy: 'Conflict', mode: 'Audit', harm: 'Conflict' },
+  { blockedBy: 'ModeDoesNotRestore', mode: 'Audit', harm: 'Reported' },
+  { blockedBy: 'ModeDoesNotRestore', mode: 'Restore', harm: 'Missing' },
+  { blockedBy: 'WouldEvictPods', mode: 'Deny', harm: 'Missing' },
+  { blockedBy: 'ValuesDiffer', mode: 'Audit', harm: 'Missing' },
+  { blockedBy: 'OtherValuePresent', mode: 'Restore', harm: 'Missing' },
+] as const)('$harm: $blockedBy in mode $mode', ({ blockedBy, mode, harm }) => {
+  expect(harmOfMissingTaint(blockedBy, mode)).toBe(harm);
 });
