@@ -11,8 +11,9 @@ const TURN_CHECK_MS = 10_000;
 export interface OwnWatchTurns<T> extends Pick<WatchesByNode<T>, 'has' | 'share' | 'unshare'> {
   /** The objects of the node. Starts to watch them, until {@link end} or the end of its turn. Undefined if the node has to wait, or shares a watch. */
   on(node: string): Found<readonly T[]> | undefined;
-  /** The node waits for its turn, until {@link leave} or {@link end}. `onChange` is called when its turn has come. */
+  /** The node waits for its turn, until {@link leave} or {@link end}, and shares no watch. `onChange` is called when its turn has come. */
   queue(node: string): void;
+  isQueued(node: string): boolean;
   /** The node does not wait for its turn any more. */
   leave(node: string): void;
   end(node: string): void;
@@ -34,9 +35,11 @@ export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 
     unshare: watches.unshare,
     on: (node) => (watches.has(node) || isNext(node) ? watches.on(node) : undefined),
     queue(node) {
+      watches.unshare(node);
       queued.add(node);
       turns.trigger(TURN_CHECK_MS);
     },
+    isQueued: (node) => queued.has(node),
     leave(node) {
       if (queued.delete(node)) promote();
     },

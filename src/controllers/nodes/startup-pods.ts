@@ -14,15 +14,21 @@ import {
 } from './daemon-set-pods.ts';
 import { watchInTurn } from './own-watch-turns.ts';
 
+/** The pods on a node, for one step of it. */
+export interface PodsOnNode {
+  /**
+   * The pods on the node, at least those of these DaemonSets that were created for it. Starts to watch them. Refused if some of them may not be listed,
+   * and unread until all of them have been.
+   */
+  of(awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
+  /** Ends the step. The node gets a watch of its own in turn if some of the pods need one. If none were read, it no longer waits, and its watches end. */
+  end(): void;
+}
+
 /** The pods on the nodes that wait. */
 export interface StartupPods {
-  /**
-   * The pods on a node, at least those of these DaemonSets that were created for it. Starts to watch them, until {@link end}. Refused if some of them may
-   * not be listed, and unread until all of them have been.
-   */
-  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
-  /** The node no longer waits. */
-  end(node: string): void;
+  /** Begins a step of the node. Each taint reads pods, and the watches of the node are chosen for all of them together. */
+  on(node: PodsOf): PodsOnNode;
   /** The Node was deleted. */
   forget(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
@@ -66,13 +72,24 @@ export function watchStartupPods(
   const deletions = new Map<string, number>();
 
   return {
-    on(node, awaited) {
-      const found = find(node, awaited);
-      if (found === undefined) own.queue(node.name);
-      else own.leave(node.name);
-      return found ?? 'Unread';
+    on(node) {
+      const { name } = node;
+      let isRead = false;
+      let needsTurn = false;
+      return {
+        of(awaited) {
+          isRead = true;
+          const found = find(node, awaited);
+          needsTurn ||= found === undefined;
+          return found ?? 'Unread';
+        },
+        end() {
+          if (!isRead) end(name);
+          else if (needsTurn) own.queue(name);
+          else own.leave(name);
+        },
+      };
     },
-    end,
     forget(node) {
       end(node);
       const now = performance.now();
@@ -91,12 +108,14 @@ export function watchStartupPods(
 
   /**
    * The cheapest watches come first: those of new pods, which exist already, then a watch of the node's own, then watches that nodes share. Undefined if
-   * the node has to be queued for a watch of its own.
+   * the node has to be queued for a watch of its own. A node that is queued shares none: another of its taints waits for more pods than can be shared.
    */
   function find(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
     const { name } = node;
-    const found = createdOn(node, awaited) ?? own.on(name) ?? sharedOn(node, awaited);
-    if (found !== undefined) return found;
+    const found = createdOn(node, awaited) ?? own.on(name);
+    if (found !== undefined || own.isQueued(name)) return found;
+    const inShared = sharedOn(node, awaited);
+    if (inShared !== undefined) return inShared;
     // It can no longer share watches, but others may have ended theirs.
     own.unshare(name);
     return own.on(name);

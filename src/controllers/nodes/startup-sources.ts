@@ -5,14 +5,15 @@ import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { CsiNodes } from './csi-nodes.ts';
-import type { StartupPods } from './startup-pods.ts';
+import type { PodsOnNode } from './startup-pods.ts';
 import { foundIn } from './watch-group.ts';
 
 /** The watches that `readyWhen` depends on. */
 export interface StartupWatches {
   readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries' | 'unreadable'> &
     Pick<SyncState, 'isSynced' | 'isRefused'>;
-  readonly pods: Pick<StartupPods, 'on'>;
+  /** Those on the node. */
+  readonly pods: Pick<PodsOnNode, 'of'>;
   readonly csiNodes: Pick<CsiNodes, 'on'>;
   readonly rights: Pick<Rights, 'permits'>;
 }
@@ -26,7 +27,7 @@ export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights
         all: daemonSets.entries,
         unreadable: daemonSets.unreadable,
       })),
-    pods: (awaited) => ifPermitted('listPods', () => pods.on(node, awaited)),
+    pods: (awaited) => ifPermitted('listPods', () => pods.of(awaited)),
     csiNode: () => ifPermitted('listCsiNodes', () => csiNodes.on(node.name)),
   };
 

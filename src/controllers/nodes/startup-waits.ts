@@ -120,14 +120,26 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     duringStep(node, step) {
       const { name } = node;
       asking.delete(name);
-      const { watches, reads } = noteReads();
+      const podsOnNode = pods.on(node);
+      let readsCsiNode = false;
+      const watches: StartupWatches = {
+        daemonSets,
+        pods: podsOnNode,
+        csiNodes: {
+          on(node) {
+            readsCsiNode = true;
+            return csiNodes.on(node);
+          },
+        },
+        rights,
+      };
       const result = step(({ parts }, startup) => {
         asking.add(name);
         return startupBlockers(parts, node, sourcesOf(node, watches), startup);
       });
       // An unreadable DaemonSet, for example, is waited for without pods.
-      if (!reads.has('pods')) pods.end(name);
-      if (!reads.has('csiNode')) csiNodes.end(name);
+      podsOnNode.end();
+      if (!readsCsiNode) csiNodes.end(name);
       return result;
     },
     observe: waitingNodes.observe,
@@ -143,28 +155,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
   };
-
-  /** The watches, and which of those for a node alone are read by them. */
-  function noteReads() {
-    const reads = new Set<'pods' | 'csiNode'>();
-    const watches: StartupWatches = {
-      daemonSets,
-      pods: {
-        on(node, awaited) {
-          reads.add('pods');
-          return pods.on(node, awaited);
-        },
-      },
-      csiNodes: {
-        on(node) {
-          reads.add('csiNode');
-          return csiNodes.on(node);
-        },
-      },
-      rights,
-    };
-    return { watches, reads };
-  }
 
   function checkAsking(): void {
     for (const node of [...asking]) check(node);

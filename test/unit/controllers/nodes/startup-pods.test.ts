@@ -40,12 +40,28 @@ function start(desired = 0) {
   const daemonSets = new Map([daemonSet, daemonSetOf('huge', MAX_SHARED_PODS)].map((one) => [one.name, one]));
   const get = (name: string) => daemonSets.get(name);
   const pods = watchStartupPods(api.run, api.client, { get }, onChange);
-  /** By default, the node is older than every watch. */
-  const readyOn = (name: string, createdAt = 0, awaited = [CNI]) => {
-    const found = pods.on({ name, createdAt }, awaited);
-    return typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady);
+  /** One step of the node, each of whose taints waits for some DaemonSets. */
+  const stepOf = (name: string, createdAt: number, taints: readonly (typeof CNI)[][]) => {
+    const onNode = pods.on({ name, createdAt });
+    const found = taints.map((awaited) => onNode.of(awaited));
+    onNode.end();
+    return found;
   };
-  return { api, onChange, pods, daemonSet, daemonSets, readyOn };
+  const noLongerWaits = (name: string) => void stepOf(name, 0, []);
+  const readyFor = (name: string, createdAt: number, taints: readonly (typeof CNI)[][]) =>
+    stepOf(name, createdAt, taints).map((found) =>
+      typeof found === 'string' ? found : found.value.map(({ isReady }) => isReady),
+    );
+  /** By default, the node is older than every watch. */
+  const readyOn = (name: string, createdAt = 0, awaited = [CNI]) => readyFor(name, createdAt, [awaited])[0];
+  /** Each taint waits for one DaemonSet. */
+  const readyForTaints = (name: string, createdAt: number, daemonSets: readonly string[]) =>
+    readyFor(
+      name,
+      createdAt,
+      daemonSets.map((one) => [{ ...CNI, name: one }]),
+    );
+  return { api, onChange, pods, daemonSet, daemonSets, readyOn, readyForTaints, noLongerWaits };
 }
 
 type Started = ReturnType<typeof start>;
@@ -141,7 +157,7 @@ describe('the pods of new nodes', () => {
   it('are listed also if only those of one of its DaemonSets are missing', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { api, onChange, pods, daemonSet, daemonSets, readyOn } = start();
+    const { api, onChange, pods, daemonSet, daemonSets, readyOn, noLongerWaits } = start();
     const agent = daemonSetOf('agent', 0);
     daemonSets.set('agent', agent);
     const createdAt = Date.now() + LATER_MS;
@@ -153,7 +169,7 @@ describe('the pods of new nodes', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(readyOn('n1', createdAt, awaited)).toEqual([true]);
     // It no longer waits.
-    pods.end('n2');
+    noLongerWaits('n2');
     onChange.mockClear();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onChange.mock.calls).toEqual([['n1']]);
@@ -163,11 +179,11 @@ describe('the pods of new nodes', () => {
   it('are listed also if another taint of the node waits for a DaemonSet whose pod is known', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { api, pods, daemonSet, daemonSets, readyOn } = start();
+    const { api, pods, daemonSet, daemonSets, readyForTaints } = start();
     const agent = daemonSetOf('agent', 0);
     daemonSets.set('agent', agent);
     const createdAt = Date.now() + LATER_MS;
-    const step = () => ['agent', 'cni'].map((name) => readyOn('n1', createdAt, [{ ...CNI, name }]));
+    const step = () => readyForTaints('n1', createdAt, ['agent', 'cni']);
     api.put(pod('n1', true));
     pods.watchNew([daemonSet, agent]);
     await vi.advanceTimersByTimeAsync(0);
@@ -196,7 +212,7 @@ describe('the pods of new nodes', () => {
 
 describe('the pods of nodes that wait', () => {
   it('are watched by their node, whatever the number of other nodes', async () => {
-    const { api, onChange, pods, readyOn } = start();
+    const { api, onChange, pods, readyOn, noLongerWaits } = start();
     for (const node of ['n1', 'n2', 'n3']) api.put(pod(node));
     expect(readyOn('n1')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toEqual([['n1']]);
@@ -206,13 +222,13 @@ describe('the pods of nodes that wait', () => {
     await expect.poll(() => onChange.mock.calls).toEqual([['n1'], ['n1']]);
     expect(readyOn('n1')).toEqual([true]);
     expect(api.requests).toEqual(['STREAM /api/v1/pods?spec.nodeName=n1']);
-    pods.end('n1');
+    noLongerWaits('n1');
     await expect.poll(api.watching).toBe(0);
     await pods.stop();
   });
 
   it('are watched by their DaemonSets for the nodes that are too many, until these no longer wait', async () => {
-    const { api, onChange, pods, readyOn } = start();
+    const { api, onChange, pods, readyOn, noLongerWaits } = start();
     for (const node of ['n0', 'late', 'later']) api.put(pod(node));
     for (const node of nodes) readyOn(node);
     expect(readyOn('late')).toBe('Unread');
@@ -222,8 +238,8 @@ describe('the pods of nodes that wait', () => {
     expect(api.requests.filter((one) => one === `LIST ${BY_DAEMON_SET}`)).toHaveLength(1);
     api.put(pod('later', true));
     await expect.poll(() => readyOn('later')).toEqual([true]);
-    pods.end('late');
-    pods.end('later');
+    noLongerWaits('late');
+    noLongerWaits('later');
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     await pods.stop();
     expect(api.watching()).toBe(0);
@@ -259,7 +275,7 @@ describe('the pods of nodes that wait', () => {
     'share watches of their DaemonSets for at most 64,000 pods, also of a DaemonSet that grows: $what',
     async (one) => {
       const started = start(0);
-      const { onChange, pods, readyOn } = started;
+      const { onChange, pods, readyOn, noLongerWaits } = started;
       for (const node of nodes) readyOn(node);
       await expect.poll(() => readyOn('late')).toEqual([]);
       onChange.mockClear();
@@ -267,14 +283,14 @@ describe('the pods of nodes that wait', () => {
       await expect.poll(() => onChange.mock.calls).toEqual(expect.arrayContaining(one.changes));
       readyOn('later', 0, [CNI, { ...CNI, name: 'huge' }]);
       // It is queued, and shares no watches.
-      pods.end('n0');
+      noLongerWaits('n0');
       expect(onChange.mock.calls.at(-1)).toEqual(['later']);
       await pods.stop();
     },
   );
 
   it('are watched in turn if there are too many: the next node gets the place of one that no longer waits', async () => {
-    const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
+    const { api, onChange, pods, readyOn, noLongerWaits } = start(MAX_SHARED_PODS + 1);
     for (const node of ['late', 'later', 'latest']) api.put(pod(node, true));
     for (const node of nodes) readyOn(node);
     const names = ['late', 'later', 'latest'];
@@ -282,10 +298,10 @@ describe('the pods of nodes that wait', () => {
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     onChange.mockClear();
     // A node that has no watch gives no place.
-    pods.end('other');
-    pods.end('late');
+    noLongerWaits('other');
+    noLongerWaits('late');
     expect(onChange).not.toHaveBeenCalled();
-    pods.end('n0');
+    noLongerWaits('n0');
     expect(onChange.mock.calls).toEqual([['later']]);
     expect(['latest', 'later'].map((node) => readyOn(node))).toEqual(['Unread', 'Unread']);
     await expect.poll(() => readyOn('later')).toEqual([true]);
@@ -293,33 +309,76 @@ describe('the pods of nodes that wait', () => {
   });
 
   it('are watched in turn: a node that shared watches takes a free place if it waits for more than can be shared', async () => {
-    const { api, pods, readyOn } = start(1);
+    const { api, pods, readyOn, noLongerWaits } = start(1);
     api.put(pod('late', true));
     for (const node of nodes) readyOn(node);
     await expect.poll(() => readyOn('late')).toEqual([true]);
-    for (const node of nodes) pods.end(node);
+    for (const node of nodes) noLongerWaits(node);
     await expect.poll(() => readyOn('late', 0, [CNI, { ...CNI, name: 'huge' }])).toEqual([true]);
     // Nothing is shared any more.
     await expect.poll(api.watching).toBe(1);
     await pods.stop();
   });
 
+  it.each([
+    { order: ['cni', 'huge'], what: 'the pods of its first taint' },
+    { order: ['huge', 'cni'], what: 'the pods of its last taint' },
+  ])('are watched in turn, also for a node that knows $what already', async ({ order }) => {
+    const { api, onChange, pods, daemonSet, daemonSets, readyOn, readyForTaints, noLongerWaits } = start();
+    daemonSets.set('huge', daemonSetOf('huge', MAX_SHARED_PODS + 1));
+    pods.watchNew([daemonSet]);
+    await expect.poll(api.watching).toBe(1);
+    for (const node of nodes) readyOn(node);
+    const createdAt = Date.now() + 60_000;
+    const step = (node: string) => readyForTaints(node, createdAt, order).filter((found) => found === 'Unread').length;
+    expect([step('late'), step('later')]).toEqual([1, 1]);
+    await expect.poll(api.watching).toBe(1 + MAX_SINGLE_WATCHES);
+    onChange.mockClear();
+    // A step of a node that is queued wakes no other one.
+    expect([step('late'), step('later')]).toEqual([1, 1]);
+    expect(onChange).not.toHaveBeenCalled();
+    noLongerWaits('n0');
+    expect(onChange.mock.calls).toEqual([['late']]);
+    expect(step('later')).toBe(1);
+    await expect.poll(() => step('late')).toBe(0);
+    expect(api.requests.at(-1)).toBe('STREAM /api/v1/pods?spec.nodeName=late');
+    await pods.stop();
+  });
+
+  it('share no watch for a node one of whose taints waits for more than can be shared', async () => {
+    const { api, pods, daemonSets, readyOn, readyForTaints } = start();
+    daemonSets.set('huge', daemonSetOf('huge', MAX_SHARED_PODS + 1));
+    for (const node of nodes) readyOn(node);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
+    const before = api.requests.length;
+    for (const order of [
+      ['cni', 'huge'],
+      ['huge', 'cni'],
+      ['cni', 'huge'],
+    ])
+      readyForTaints('late', 0, order);
+    await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
+    // The first taint of the first step did not know of the other one.
+    expect(api.requests.slice(before).filter((one) => one.startsWith('LIST'))).toEqual([`LIST ${BY_DAEMON_SET}`]);
+    await pods.stop();
+  });
+
   it.each<{ why: string; leave: (started: Started) => void }>([
-    { why: 'no longer waits', leave: ({ pods }) => pods.end('late') },
+    { why: 'no longer waits', leave: ({ noLongerWaits }) => noLongerWaits('late') },
     {
       why: 'is new, and its DaemonSet is watched',
       leave: ({ readyOn }) => expect(readyOn('late', Date.now() + 60_000)).toEqual([]),
     },
   ])('are watched in turn: the place of a node that $why before it has taken it is for the next one', async (one) => {
     const started = start(MAX_SHARED_PODS + 1);
-    const { api, onChange, pods, daemonSet, readyOn } = started;
+    const { api, onChange, pods, daemonSet, readyOn, noLongerWaits } = started;
     pods.watchNew([daemonSet]);
     await expect.poll(api.watching).toBe(1);
     for (const node of nodes) readyOn(node);
     expect([readyOn('late'), readyOn('later')]).toEqual(['Unread', 'Unread']);
     await expect.poll(api.watching).toBe(1 + MAX_SINGLE_WATCHES);
     onChange.mockClear();
-    pods.end('n0');
+    noLongerWaits('n0');
     expect(onChange.mock.calls).toEqual([['late']]);
     one.leave(started);
     expect(onChange.mock.calls).toEqual([['late'], ['later']]);

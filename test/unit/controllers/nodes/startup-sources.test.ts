@@ -16,7 +16,7 @@ async function start(status: number | undefined) {
   const api = watchedObjects();
   api.refuse(status);
   const { daemonSets, stop } = watchCluster(api.run, api.client);
-  const unused = { on: () => 'Unread' as const };
+  const unused = { on: () => 'Unread' as const, of: () => 'Unread' as const };
   const rights = { permits: () => true };
   const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
   const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
@@ -142,7 +142,9 @@ it.each([
   { what: 'pods', resource: '"startup-pods"', readyWhen: NAMED },
   { what: 'CSINode', resource: '"startup-csinodes"', readyWhen: { csiDrivers: [{ name: 'csi.example.com' }] } },
 ])('a node whose taint waits for something else no longer has a watch: $what', async (one) => {
-  const { metric, setPolicies } = await startWith(cniFor(1), one.readyWhen);
+  const { metadata, spec } = cniFor(1);
+  const onEachNode = { metadata, spec: { ...spec, template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
+  const { metric, setPolicies } = await startWith(onEachNode, one.readyWhen);
   const connected = () => metric('taintkeeper_watch_connected');
   await expect.poll(connected).toContain(one.resource);
   setPolicies(policies({ allocatable: [{ resource: 'example.com/gpu' }] }));
