@@ -1,7 +1,7 @@
 import { CLOCK_SKEW_MS } from '../../kubernetes/time.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { compiledCoverage, type SchedulingNode, type SchedulingView } from '../../scheduling/coverage.ts';
-import { formatObstacle } from '../../scheduling/obstacle.ts';
+import { formatObstacle, type Obstacle } from '../../scheduling/obstacle.ts';
 import type { StoredNode } from '../node-view.ts';
 import { type Blocker, unmet } from './blocker.ts';
 
@@ -43,18 +43,37 @@ export function daemonSetBlockers(
   });
 }
 
+/** Those that can have a pod on the node. Of the others, {@link daemonSetBlockers} reads no pods. */
+export function withPodsOn(
+  awaited: readonly ReadyDaemonSet[],
+  node: WaitingNode,
+  daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
+): ReadyDaemonSet[] {
+  return awaited.filter((one) => whyWithoutPods(daemonSetOf(one), node) === undefined);
+}
+
+function whyWithoutPods(daemonSet: KnownDaemonSet | undefined, node: WaitingNode): string | undefined {
+  if (!daemonSet) return 'it does not exist';
+  if (daemonSet.value.deleting) return 'it is being deleted';
+  // An existing pod stays although a taint was added later.
+  const unselected = obstaclesOn(daemonSet, node).filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
+  return unselected.length > 0
+    ? `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`
+    : undefined;
+}
+
+function obstaclesOn({ value }: KnownDaemonSet, node: WaitingNode): readonly Obstacle[] {
+  const coverage = compiledCoverage(value)(node);
+  return coverage.runs ? [] : coverage.obstacles;
+}
+
 function problemOf(
   daemonSet: KnownDaemonSet | undefined,
   node: WaitingNode,
   pods: readonly DaemonPodOnNode[],
 ): string | undefined {
-  if (!daemonSet) return 'it does not exist';
-  if (daemonSet.value.deleting) return 'it is being deleted';
-  const coverage = compiledCoverage(daemonSet.value)(node);
-  const obstacles = coverage.runs ? [] : coverage.obstacles;
-  // An existing pod stays although a taint was added later.
-  const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
-  if (unselected.length > 0) return `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`;
+  const withoutPods = whyWithoutPods(daemonSet, node);
+  if (!daemonSet || withoutPods !== undefined) return withoutPods;
   const { own = [], older = [] } = Object.groupBy(
     pods.filter(({ owner }) => owner === daemonSet.uid),
     ({ createdAt }) => (createdAt >= (node.createdAt ?? 0) - CLOCK_SKEW_MS ? 'own' : 'older'),
@@ -66,6 +85,7 @@ function problemOf(
   // It may be Ready from another machine of that name. The DaemonSet creates no second pod while it exists.
   if (older.some(({ isTerminating }) => !isTerminating))
     return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
+  const obstacles = obstaclesOn(daemonSet, node);
   const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
   return `it has no pod on the node${why}`;
 }

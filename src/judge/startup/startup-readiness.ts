@@ -13,7 +13,7 @@ import { allocatableBlockers } from './allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from './blocker.ts';
 import { conditionBlockers } from './conditions.ts';
 import { type CsiNodeView, csiDriverBlockers } from './csi-drivers.ts';
-import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
+import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet, withPodsOn } from './daemon-readiness.ts';
 import type { StartupTaints } from './startup-requirement.ts';
 
 /** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
@@ -92,7 +92,9 @@ function ofDaemonSets(
     ...unreadable.map(unreadableBlocker),
   ];
   if (awaited.length === 0) return blockers;
-  const onNode = pods(awaited);
+  const withPods = withPodsOn(awaited, node, known.value.get);
+  // A DaemonSet that can have no pod on the node costs no watch.
+  const onNode = withPods.length === 0 ? { value: [] } : pods(withPods);
   if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
   return [...blockers, ...daemonSetBlockers(awaited, node, onNode.value, known.value.get)];
 }

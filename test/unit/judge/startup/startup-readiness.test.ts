@@ -14,6 +14,16 @@ const CILIUM = { namespace: 'kube-system', name: 'cilium' };
 
 const NO_DAEMON_SETS: KnownDaemonSets = { get: () => undefined, all: () => [], unreadable: () => [] };
 
+const agent = (more: object = {}) => ({
+  uid: 'agent-uid',
+  value: {
+    ...{ ...CILIUM, nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: false, deleting: false },
+    tolerations: [{ operator: 'Exists' }],
+    ...more,
+  },
+});
+const EXISTING: KnownDaemonSets = { ...NO_DAEMON_SETS, get: () => agent() };
+
 /** Of a part that does not ask for them. */
 const NOT_ASKED = () => {
   throw new Error('read for no reason');
@@ -47,13 +57,13 @@ describe('the parts of readyWhen on a node', () => {
     },
     {
       why: 'pods have not been listed',
-      sources: { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => 'Unread' },
+      sources: { daemonSets: () => ({ value: EXISTING }), pods: () => 'Unread' },
       text: 'DaemonSets: the pods have not been read yet',
       state: 'Unread',
     },
     {
       why: 'pods may not be listed',
-      sources: { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => 'Refused' },
+      sources: { daemonSets: () => ({ value: EXISTING }), pods: () => 'Refused' },
       text: 'DaemonSets: taintkeeper has no permission to read the pods',
       state: 'Refused',
     },
@@ -76,7 +86,6 @@ describe('the parts of readyWhen on a node', () => {
     };
     const sources = {
       daemonSets: () => ({ value: NO_DAEMON_SETS }),
-      pods: () => ({ value: [] }),
       csiNode: () => 'Unread' as const,
     };
     expect(blockers(readyWhen, sources).map(({ text }) => text)).toEqual([
@@ -87,13 +96,45 @@ describe('the parts of readyWhen on a node', () => {
     ]);
   });
 
+  it.each<{ why: string; get: KnownDaemonSets['get'] }>([
+    { why: 'it does not exist', get: () => undefined },
+    { why: 'it is being deleted', get: () => agent({ deleting: true }) },
+    {
+      why: 'it does not select the node: its label pool is not gpu',
+      get: () => agent({ nodeSelector: { pool: 'gpu' } }),
+    },
+  ])('read no pods of a DaemonSet that can have none on the node: $why', ({ why, get }) => {
+    const named = { daemonSets: () => ({ value: { ...NO_DAEMON_SETS, get } }) };
+    expect(blockers({ daemonSets: [CILIUM] }, named)).toMatchObject([
+      { text: expect.stringContaining(`kube-system/cilium: ${why.split(':')[0]}`), state: 'Unmet' },
+    ]);
+  });
+
+  it('read the pods only of those DaemonSets that can have one on the node', () => {
+    const other = { namespace: 'kube-system', name: 'absent' };
+    const asked: unknown[] = [];
+    const get: KnownDaemonSets['get'] = ({ name }) => (name === 'absent' ? undefined : agent());
+    const sources: Partial<StartupSources> = {
+      daemonSets: () => ({ value: { ...NO_DAEMON_SETS, get } }),
+      pods(awaited) {
+        asked.push(...awaited);
+        return { value: [] };
+      },
+    };
+    expect(blockers({ daemonSets: [other, CILIUM] }, sources).map(({ text }) => text)).toEqual([
+      'DaemonSet kube-system/absent: it does not exist',
+      'DaemonSet kube-system/cilium: it has no pod on the node',
+    ]);
+    expect(asked).toEqual([CILIUM]);
+  });
+
   it('read no pods where all DaemonSets of the node are none', () => {
     expect(blockers({ allDaemonSets: {} }, { daemonSets: () => ({ value: NO_DAEMON_SETS }) })).toEqual([]);
   });
 
   it('name DaemonSets that may be ready before the cloud provider has initialized the node', () => {
     const taints = [TAINT, { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
-    const sources = { daemonSets: () => ({ value: NO_DAEMON_SETS }), pods: () => ({ value: [] }) };
+    const sources = { daemonSets: () => ({ value: NO_DAEMON_SETS }) };
     expect(blockers({ daemonSets: [CILIUM] }, { taints, ...sources }).map(({ text }) => text)).toEqual([
       'DaemonSet kube-system/cilium: it does not exist',
     ]);
