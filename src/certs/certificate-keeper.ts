@@ -134,8 +134,9 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
       fault = found.fault;
       recheck();
     } catch (error) {
-      fault = (error as Error).message;
-      onFault(fault);
+      const { message } = error as Error;
+      if (message !== fault) onFault(message);
+      fault = message;
     }
   }
 

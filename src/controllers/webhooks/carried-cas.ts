@@ -19,9 +19,10 @@ export interface CarriedCasOptions {
 export interface CarriedCas {
   /**
    * @param own the CAs of our own files, PEM. Undefined if they have none: then the registered CAs stay, because the file may be damaged.
+   * @param isOfServed whether a CA of them signed the served certificate. If not, the registered CAs stay, too: the file may be wrong
    * @returns undefined for no CA: then the API server uses the CAs of its system
    */
-  bundle(own: string | undefined): string | undefined;
+  bundle(own: string | undefined, isOfServed: boolean): string | undefined;
   /** In how many milliseconds the next CA is removed from the bundle; Infinity for never. */
   dueInMs(): number;
 }
@@ -33,7 +34,7 @@ export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): C
   let carriedNow: readonly string[] = [];
 
   return {
-    bundle(own) {
+    bundle(own, isOfServed) {
       if (own === undefined) {
         carriedNow = [];
         const isValid = (pem: string) => parseCertificates(pem).some((ca) => invalidAt(ca, now()) === undefined);
@@ -43,8 +44,10 @@ export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): C
       for (const one of ours) missing.delete(one);
       const carried = registered()
         .flatMap(parseCertificates)
-        .filter((ca) => !ours.includes(ca.fingerprint256) && invalidAt(ca, now()) === undefined && stays(ca));
-      carriedNow = carried.map(({ fingerprint256 }) => fingerprint256);
+        .filter(
+          (ca) => !ours.includes(ca.fingerprint256) && invalidAt(ca, now()) === undefined && (!isOfServed || stays(ca)),
+        );
+      carriedNow = isOfServed ? carried.map(({ fingerprint256 }) => fingerprint256) : [];
       return joinBundles(own, ...carried.map(String));
     },
     dueInMs() {

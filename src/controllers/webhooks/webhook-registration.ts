@@ -48,7 +48,10 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     service: options.service,
     pod: options.pod,
     ownerClusterRole: options.ownerClusterRole,
-    bundle: () => (secret ? certificates.current().bundle : carried.bundle(certificates.current().bundle)),
+    bundle() {
+      const { bundle, ca } = certificates.current();
+      return secret ? bundle : carried.bundle(bundle, ca !== undefined);
+    },
     confirmBundle: secret ? (present, next) => confirmBundle(client, secret, present, next) : async () => {},
     stored,
     signal,

@@ -137,7 +137,8 @@ function startRegistration(
     policies,
     webhooks: { changes: webhookChanges, ...read },
     certificates: {
-      current: () => ({ bundle: bundle() }) as ServableCertificates,
+      // A CA of the bundle signed the certificate.
+      current: () => ({ bundle: bundle(), ca: {} }) as ServableCertificates,
       changes: certificateChanges,
     },
     secret: undefined,
