@@ -222,7 +222,7 @@ export function createDecisionLog({
     refusals(now) {
       const refused = kept
         .values()
-        .flatMap(({ refusal }) => (refusal && now - refusal.at < REFUSED_MS ? [refusal] : []));
+        .flatMap(({ refusal }) => (refusal && Math.abs(now - refusal.at) < REFUSED_MS ? [refusal] : []));
       return [...Map.groupBy(refused, ({ user }) => user)].map(([user, own]) => ({
         user,
         count: own.length,

@@ -81,7 +81,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       patchedBy,
       audit,
       violators,
-      now: new Date(),
+      now: client.now(),
     });
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
     count(evaluation);

@@ -47,6 +47,8 @@ it('has the denied requests of components in the last hour, and not those of peo
     labeller,
   ]);
   expect(log.refusals(at + 1_800_000)).toEqual([labeller]);
+  // The clock was wrong, and was set back.
+  expect(log.refusals(at - 86_400_000)).toEqual([]);
 });
 
 describe('the decision log records', () => {

@@ -18,6 +18,8 @@ afterEach(() => {
 });
 
 const NAMES = ['a', 'b', 'c'];
+/** By the API server's clock, which is not that of this machine. */
+const API_TIME = new Date('2020-01-01T00:00:00Z');
 
 /** Policies `a`, `b` and `c`, none of which has a status. The API server refuses that of `a` until told otherwise. */
 function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) {
@@ -25,13 +27,19 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
   const tried: unknown[] = [];
   const counted: number[] = [];
+  const sentTimes = new Set<unknown>();
   let refuses = true;
   const client = {
+    now: () => API_TIME,
     async request(method: string, path: string, { body = [] }: { body?: readonly { value: object }[] } = {}) {
       tried.push(path.split('/').at(-2));
       if (refuses && path.endsWith('/a/status')) {
         throw new ApiError(method, path, 422, 'Invalid', 'status.conditions[0].message: Too long');
       }
+      const { conditions = [] } = (body.at(-1)?.value ?? {}) as {
+        conditions?: readonly { lastTransitionTime: string }[];
+      };
+      for (const { lastTransitionTime } of conditions) sentTimes.add(lastTransitionTime);
       if (pruned === undefined) return undefined;
       const sent = Object.entries(body.at(-1)?.value ?? {});
       const status = Object.fromEntries(sent.filter(([field]) => field !== pruned));
@@ -83,6 +91,7 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
   return {
     news,
     tried,
+    sentTimes,
     counted,
     lines,
     accept() {
@@ -92,7 +101,7 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
 }
 
 it('a status that the API server refuses delays none of the others, and is tried again by itself', async () => {
-  const { tried, counted, lines, accept } = startWithRefusal();
+  const { tried, sentTimes, counted, lines, accept } = startWithRefusal();
   await expect.poll(() => tried.slice(0, 4)).toEqual(['a', 'b', 'c', 'a']);
   expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status: a: .*Too long/)]);
   expect(counted).toEqual([3]);
@@ -100,6 +109,7 @@ it('a status that the API server refuses delays none of the others, and is tried
   await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status: it works again');
   // Each of the others was written once.
   expect(tried.filter((name) => name !== 'a')).toEqual(['b', 'c']);
+  expect([...sentTimes]).toEqual(['2020-01-01T00:00:00Z']);
 });
 
 it('a status of which an older definition prunes a field is written once', async () => {
