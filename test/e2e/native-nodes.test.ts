@@ -169,8 +169,8 @@ describeWithControlPlane(
           const removed = await put(developer, name, withTaints([]));
           const set = await put(developer, name, withTaints([GPU]));
           expect([changed, removed, set].map(({ body }) => body.metadata.annotations?.[RELEASE])).toEqual([
-            `${other}, ${GPU_TEXT}`,
-            `${other}, ${GPU_TEXT}`,
+            `${other},${GPU_TEXT}`,
+            `${other},${GPU_TEXT}`,
             other,
           ]);
         });

@@ -295,13 +295,14 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
        * does it end a deletion in the foreground.
        */
       const garbageCollectorWatchesPolicies = async () => {
-        const taints = [{ key: 'a' }];
-        const policy = policyObject('TaintPolicy', 'watched', { mode: 'Audit', taints });
-        expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
-        await kubectl('kubectl delete taintpolicy watched --cascade=foreground --wait=false');
-        await expect
-          .poll(() => kubectl('kubectl get taintpolicy watched --ignore-not-found'), { timeout: GONE_TIMEOUT_MS })
-          .toBe('');
+        for (const kind of ['TaintPolicy', 'TolerationRestriction'] as const) {
+          const policy = policyObject(kind, 'watched', { mode: 'Audit', taints: [{ key: 'a', effect: 'NoSchedule' }] });
+          expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
+          await kubectl(`kubectl delete ${kind} watched --cascade=foreground --wait=false`);
+          await expect
+            .poll(() => kubectl(`kubectl get ${kind} watched --ignore-not-found`), { timeout: GONE_TIMEOUT_MS })
+            .toBe('');
+        }
       };
       /** What an admin who removes all taints would leave. */
       const taintsLeft = async () => {

@@ -20,7 +20,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return finding(
       'problem',
       `${where} not found${hasWebhooks ? ', and webhooks that call it are registered' : ''}`,
-      `check whether it has another namespace (--namespace). If not, ${hasWebhooks ? `to remove what is left: ${REMOVE}; ` : ''}to restore it: ${reinstall(installation)}`,
+      `check whether it has another namespace (--namespace). If not, ${hasWebhooks ? `to remove what is left: ${REMOVE}; or ` : ''}to restore it: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
