@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { ShortFirst } from './test/mutation/short-first.ts';
 import { common } from './vitest.config.ts';
 
 /**
@@ -13,6 +14,7 @@ export default defineConfig({
       'test/unit/{kubernetes,policy,judge,cel,cel-rules,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
       'test/unit/replica/apply-warnings/policy-warnings.test.ts',
     ],
+    sequence: { sequencer: ShortFirst },
     exclude: ['test/unit/{judge,admission}/**/*.property.test.ts'],
   },
 });
