@@ -36,6 +36,7 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
     '--lite-mode',
     '--max-semi-space-size',
     '--minor-ms',
+    '--max-opt',
     '--no-maglev',
     '--no-parallel-scavenge',
     '--optimize-for-size',
