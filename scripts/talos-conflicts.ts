@@ -38,7 +38,7 @@ const METHODS: Readonly<Record<string, readonly [path: string, test: Test, ...wh
  * What the bodies of `V1Alpha1ConflictValidate` ask of the older shape.
  * @throws Error for a question that is not understood: it would be missing otherwise
  */
-export function protectedStartupTaintsOf(files: readonly GoFile[], packages: ReadonlyMap<string, Package>): Conflict[] {
+export function conflictsOf(files: readonly GoFile[], packages: ReadonlyMap<string, Package>): Conflict[] {
   return files.flatMap(({ pkg, source }) =>
     [
       ...source.matchAll(

@@ -14,7 +14,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { conflictsOfWhole, controlPlaneKindsOf, namesakesOf, protectedStartupTaintsOf } from './talos-conflicts.ts';
+import { conflictsOf, conflictsOfWhole, controlPlaneKindsOf, namesakesOf } from './talos-conflicts.ts';
 import { type Field, fieldsOfTypes, goFiles, kubeletFiles, plain, readPackages } from './talos-go-types.ts';
 import { SUCCESSORS } from './talos-successors.ts';
 
@@ -97,7 +97,7 @@ for (const { version, minor, directory } of sources) {
     for (const [path, { type }] of fieldsOfTypes(types)) record(settings, minor, path, plain(type));
   }
   const container = sourceOf(join(module, 'config', 'container', 'container.go'));
-  for (const conflict of [...protectedStartupTaintsOf(files, packages), ...conflictsOfWhole(container)]) {
+  for (const conflict of [...conflictsOf(files, packages), ...conflictsOfWhole(container)]) {
     record(conflicts, minor, conflict);
   }
   for (const pair of namesakesOf(files, packages)) record(namesakes, minor, pair);

@@ -10,7 +10,7 @@ import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** The taints with these keys are in conflict, and these policies miss them. */
-const protectedStartupTaintsOf = (keys: readonly string[], ...policies: string[]): NodeMemory['conflicts'] =>
+const conflictsOf = (keys: readonly string[], ...policies: string[]): NodeMemory['conflicts'] =>
   new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policies }]));
 
 function track(managers: readonly string[] = ['nodectl']) {
@@ -28,11 +28,10 @@ function track(managers: readonly string[] = ['nodectl']) {
 
 it('the other writer of a taint in conflict is read once, and named in every policy that misses it', async () => {
   const { problems, request, onChange } = track();
-  await problems.setConflicts('n1', protectedStartupTaintsOf(['dedicated'], 'a'));
+  await problems.setConflicts('n1', conflictsOf(['dedicated'], 'a'));
   expect(problems.otherWriterOf('n1', gpu)).toBe('field manager "nodectl" (Update)');
   expect(onChange).toHaveBeenCalledTimes(1);
-  for (let time = 0; time < 2; time++)
-    await problems.setConflicts('n1', protectedStartupTaintsOf(['dedicated'], 'a', 'b'));
+  for (let time = 0; time < 2; time++) await problems.setConflicts('n1', conflictsOf(['dedicated'], 'a', 'b'));
   expect(request.mock.calls).toEqual([['GET', '/api/v1/nodes/n1', {}]]);
   expect(onChange).toHaveBeenCalledTimes(2);
 
@@ -47,7 +46,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
 it('a message names only so many taints, and no writer where none is known', async () => {
   const { problems } = track([]);
   const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
-  await problems.setConflicts('n1', protectedStartupTaintsOf(keys, 'p'));
+  await problems.setConflicts('n1', conflictsOf(keys, 'p'));
   expect(problems.otherWriterOf('n1', { ...gpu, key: 'k0' })).toBeUndefined();
   const [{ message = '' } = {}] = problems.list();
   expect(message).toMatch(/: taint k0=gpu:NoSchedule of node n1, .*k3=gpu:NoSchedule of node n1, and 16 more$/);
@@ -89,7 +88,7 @@ it('taints that would evict pods are reported by each policy, with the commands 
 
 it('a conflict that ends is no problem any more', async () => {
   const { problems, onChange } = track();
-  await problems.setConflicts('n1', protectedStartupTaintsOf(['dedicated'], 'p'));
+  await problems.setConflicts('n1', conflictsOf(['dedicated'], 'p'));
   expect(problems.has('n1')).toBe(true);
   onChange.mockClear();
   await problems.setConflicts('n1', new Map());

@@ -4,6 +4,7 @@ import type { ClusterDaemonSet } from '../../../../src/cluster/watch/cluster-obj
 import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
 import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
 import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
+import { stopClock } from '../../stopped-clock.ts';
 import { watchedObjects } from './watched-objects.ts';
 
 const CNI = { namespace: 'kube-system', name: 'cni' };
@@ -133,8 +134,7 @@ describe('the pods of new nodes', () => {
   });
 
   it('are listed after half a minute without one: an API server whose clock is behind made an older node count as new', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const { api, onChange, pods, daemonSet, readyOn } = start();
     const createdAt = Date.now() - 30_000;
     api.put(pod('n1', true));
@@ -155,8 +155,7 @@ describe('the pods of new nodes', () => {
   });
 
   it('are listed also if only those of one of its DaemonSets are missing', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const { api, onChange, pods, daemonSet, daemonSets, readyOn, noLongerWaits } = start();
     const agent = daemonSetOf('agent', 0);
     daemonSets.set('agent', agent);
@@ -177,8 +176,7 @@ describe('the pods of new nodes', () => {
   });
 
   it('are listed also if another taint of the node waits for a DaemonSet whose pod is known', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const { api, pods, daemonSet, daemonSets, readyForTaints } = start();
     const agent = daemonSetOf('agent', 0);
     daemonSets.set('agent', agent);
@@ -387,8 +385,7 @@ describe('the pods of nodes that wait', () => {
   });
 
   it('are watched in turn: after half a minute, a node whose pods were read ends its watch for one that is queued', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const { api, onChange, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     for (const node of nodes) readyOn(node);
     const asked = () => onChange.mock.calls.splice(0).map(([node]) => node);
@@ -412,8 +409,7 @@ describe('the pods of nodes that wait', () => {
   });
 
   it('are watched in turn: a node keeps its watch until its pods were read', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const { api, pods, readyOn } = start(MAX_SHARED_PODS + 1);
     api.refuse(500);
     for (const node of nodes) readyOn(node);
