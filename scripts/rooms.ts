@@ -20,7 +20,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     policy:
-      'what a user declares: schemas, their checks, the compiled policies. Their status, conditions, Events and harm',
+      'what a user declares: schemas, their checks, the compiled policies, and the status, conditions, Events and harm of policies',
   },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
   {

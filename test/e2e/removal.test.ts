@@ -291,8 +291,8 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
           },
         });
       /**
-       * It looks every 30 s for new kinds of owners. One whose kind comes and goes in between it never hears of. Only where it watches a kind
-       * does it end a deletion in the foreground.
+       * The garbage collector reads new kinds every 30 s, and misses a kind that comes and goes between two reads. It ends a deletion in the foreground
+       * only for kinds that it watches.
        */
       const garbageCollectorWatchesPolicies = async () => {
         for (const kind of ['TaintPolicy', 'TolerationRestriction'] as const) {

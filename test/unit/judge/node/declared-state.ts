@@ -4,7 +4,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 
 // What policies declare of a node, read from their specs as docs/concepts.md says it, without the code of src. It judges that code, for the policies
-// that test/unit/judge/node-sequences.ts makes: their selectors are labels, and their domains have no transient keys.
+// that test/unit/judge/node/node-sequences.ts makes: their selectors are labels, and their domains have no transient keys.
 
 export const identityOf = ({ key, effect }: Taint): string => `${key}:${effect}`;
 export const textOf = ({ key, value, effect }: Taint): string => `${key}${value ? `=${value}` : ''}:${effect}`;

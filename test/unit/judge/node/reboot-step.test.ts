@@ -310,7 +310,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
     policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }] }) }),
     blockers: () => WAITS,
   };
-  /** The node has both boots recorded, and lacks both taints. */
+  /** The boot of the node is recorded, and the node lacks both taints. */
   const recorded = node({ startupBoot: { bootId: 'B', setAt: NOW } });
   const first = step(node(), facts);
   const unstored = memoryAfterWrite(first.memory, first, 0, { bootId: 'B', taints: [STORAGE] });

@@ -56,7 +56,7 @@ function rig(
 
 describe('warnings on a policy', () => {
   it.each<{ why: string; nodes: object[]; spec: object; kind?: string; expected: string[] }>([
-    { why: 'a key that no node carries but for a slip', nodes: [node('n1')], spec: MISSPELT, expected: [WARNING] },
+    { why: 'a key that looks misspelled', nodes: [node('n1')], spec: MISSPELT, expected: [WARNING] },
     { why: 'no nodes yet, as where GitOps is quicker', nodes: [], spec: MISSPELT, expected: [] },
     {
       why: 'a key that is like no other',
@@ -66,7 +66,7 @@ describe('warnings on a policy', () => {
     },
     { why: 'no valid policy', nodes: [node('n1')], spec: { ...MISSPELT, mode: 'Never' }, expected: [] },
     {
-      why: 'a label that no node has but for a slip',
+      why: 'a label that looks misspelled',
       nodes: [node('n1')],
       spec: {
         ...MISSPELT,
