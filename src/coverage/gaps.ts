@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
 import { taintsAlone } from './taints-alone.ts';
 
 /**
@@ -36,7 +36,7 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
     >();
     for (const { nodes, coverages } of groups) {
       const coverage = coverages[index];
-      const alone = coverage && taintsAlone(coverage, (taint) => isTransientFor(daemonSet, nodes[0], taint, startup));
+      const alone = coverage && taintsAlone(coverage, daemonSet, nodes[0], startup);
       if (!alone) continue;
       const isTransient = alone.permanent.length === 0;
       const [taints, rest] = isTransient ? [alone.transient, []] : [alone.permanent, alone.transient];

@@ -1,10 +1,10 @@
 import { own } from '../kubernetes/label-selector.ts';
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
-import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
-import { type IsTransient, taintsAlone } from './taints-alone.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off is transient on all of them, or on none. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
@@ -37,7 +37,7 @@ export function groupNodes<Node extends SchedulingNode>(
 export function startGrouping<Node extends SchedulingNode, Kept>(
   daemonSets: readonly SchedulingView[],
   startup: StartupRules,
-  keep: (coverage: Coverage, isTransient: IsTransient) => Kept,
+  keep: (coverage: Coverage, alone: TaintsAlone | undefined) => Kept,
 ) {
   type Growing = { nodes: [Node, ...Node[]]; coverages: Kept[] };
   const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
@@ -47,19 +47,19 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
   // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
   const byInputs = new Map<string, Growing>();
   const join = (node: Node): Growing => {
-    const coverages = each.map(({ daemonSet, coverageOn }) => ({
-      coverage: coverageOn(node),
-      isTransient: (taint: Taint) => isTransientFor(daemonSet, node, taint, startup),
-    }));
+    const coverages = each.map(({ daemonSet, coverageOn }) => {
+      const coverage = coverageOn(node);
+      return { coverage, alone: taintsAlone(coverage, daemonSet, node, startup) };
+    });
     // A virtual node never shares a group with other nodes, even if nothing keeps the pods off.
-    const results = coverages.map(({ coverage, isTransient }) => reasons(coverage, isTransient));
+    const results = coverages.map(({ coverage, alone }) => reasons(coverage, alone));
     const likeness = [[virtualNodeLabel(node)], ...results].map(numberOf).join();
     const known = groups.get(likeness);
     if (known) {
       known.nodes.push(node);
       return known;
     }
-    const kept = coverages.map(({ coverage, isTransient }) => keep(coverage, isTransient));
+    const kept = coverages.map(({ coverage, alone }) => keep(coverage, alone));
     const group: Growing = { nodes: [node], coverages: kept };
     groups.set(likeness, group);
     return group;
@@ -86,7 +86,10 @@ function numbering(): (value: unknown) => number {
   };
 }
 
-/** All that decides where these DaemonSets run, and which taints are transient, as one text. Nodes with the same text have the same results for each DaemonSet. */
+/**
+ * All that decides where these DaemonSets run, and which taints are transient, as one text. Nodes with the same text have the same results for each
+ * DaemonSet.
+ */
 function decidingInputs(
   daemonSets: readonly SchedulingView[],
   startup: StartupRules,
@@ -116,10 +119,10 @@ export function eachNode<Node extends SchedulingNode>(
   return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
 }
 
-function reasons(coverage: Coverage, isTransient: IsTransient): readonly string[] {
+function reasons(coverage: Coverage, alone: TaintsAlone | undefined): readonly string[] {
   if (!coverage.runs) {
     // If other obstacles keep the pods off as well, it makes no difference which of the taints are transient.
-    const transient = new Set(taintsAlone(coverage, isTransient)?.transient);
+    const transient = new Set(alone?.transient);
     return coverage.obstacles
       .map((one) => `${summarizeObstacle(one)} ${one.kind === 'taint' && transient.has(one.taint)}`)
       .sort();

@@ -10,14 +10,8 @@ import { fixGaps, type LeftGap } from './gap-policies.ts';
 import { findGaps } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
-import {
-  isTransientFor,
-  NO_STARTUP_RULES,
-  type StartupDeadlock,
-  type StartupRules,
-  startupDeadlocks,
-} from './startup-deadlock.ts';
-import { type IsTransient, taintsAlone } from './taints-alone.ts';
+import { NO_STARTUP_RULES, type StartupDeadlock, type StartupRules, startupDeadlocks } from './startup-deadlock.ts';
+import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
@@ -158,7 +152,7 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         ...reportCoverageOf(
           group,
           index,
-          (taint) => isTransientFor(daemonSet, group.nodes[0], taint, startup),
+          taintsAlone(coverageOf(group, index), daemonSet, group.nodes[0], startup),
           grouped ? summarizeObstacle : formatObstacle,
         ),
         ...reportPods(group, index, placements.get(daemonSet)),
@@ -202,7 +196,7 @@ function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Co
 function reportCoverageOf(
   group: NodeGroup<SchedulingNode>,
   index: number,
-  isTransient: IsTransient,
+  alone: TaintsAlone | undefined,
   say: (obstacle: Obstacle) => string,
 ) {
   const coverage = coverageOf(group, index);
@@ -216,7 +210,7 @@ function reportCoverageOf(
   return {
     runs: false,
     staysIfThere,
-    ...(taintsAlone(coverage, isTransient)?.permanent.length === 0 ? { passing: true } : {}),
+    ...(alone?.permanent.length === 0 ? { passing: true } : {}),
     obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
   };
 }

@@ -6,7 +6,7 @@ import { namesDaemonSet } from '../policy/ready-when.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 
 /** A DaemonSet by its name. */
-interface NamedDaemonSet {
+export interface NamedDaemonSet {
   readonly namespace: string;
   readonly name: string;
 }
@@ -40,8 +40,8 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
 }
 
 /**
- * Whether a taint that a DaemonSet does not tolerate is transient: it is removed without a user. A startup taint that waits for this DaemonSet is not, because the
- * DaemonSet cannot start before the taint is removed.
+ * Whether a taint that a DaemonSet does not tolerate is transient: it is removed without a user. A startup taint that waits for this DaemonSet is not,
+ * because the DaemonSet cannot start before the taint is removed.
  * @param daemonSet undefined for other pods, for which no startup taint waits
  * @param node with the taint
  */

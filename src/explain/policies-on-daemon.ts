@@ -1,4 +1,4 @@
-import { isTransientFor, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../coverage/startup-deadlock.ts';
 import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
@@ -197,7 +197,7 @@ function placesFor(
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : obstacles.map(summarizeObstacle);
-    const alone = taintsAlone(coverage, (taint) => isTransientFor(daemonSet, node, taint, startup));
+    const alone = taintsAlone(coverage, daemonSet, node, startup);
     const passing = alone?.permanent.length === 0;
     return { node, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
   });

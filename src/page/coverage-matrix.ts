@@ -3,8 +3,8 @@ import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
-import { isTransientFor, type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
-import { type IsTransient, taintsAlone } from '../coverage/taints-alone.ts';
+import { type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { type TaintsAlone, taintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -142,12 +142,8 @@ function rowOf(
   const coverageOn = compileCoverage(daemonSet);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const coverage = coverageOn(node);
-    const isTransient: IsTransient = (taint) => isTransientFor(daemonSet, node, taint, startup);
-    return indexOf({
-      ...answerOf(coverage, isTransient),
-      reasons: reasonsOf(coverage),
-      ...keysOf(coverage, isTransient),
-    });
+    const alone = taintsAlone(coverage, daemonSet, node, startup);
+    return indexOf({ ...answerOf(coverage, alone), reasons: reasonsOf(coverage), ...keysOf(alone) });
   });
   return {
     namespace,
@@ -185,9 +181,8 @@ const TRANSIENT = {
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf(coverage: Coverage, isTransient: IsTransient): Answer {
+function answerOf(coverage: Coverage, alone: TaintsAlone | undefined): Answer {
   if (coverage.runs) return RUNS;
-  const alone = taintsAlone(coverage, isTransient);
   if (!alone) return ELSEWHERE;
   return (alone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
 }
@@ -197,8 +192,8 @@ function reasonsOf(coverage: Coverage): readonly string[] {
 }
 
 /** The keys that a toleration would need. */
-function keysOf(coverage: Coverage, isTransient: IsTransient): Pick<CoverageAnswer, 'keys'> {
-  const keys = (taintsAlone(coverage, isTransient)?.permanent ?? []).map(({ key }) => key);
+function keysOf(alone: TaintsAlone | undefined): Pick<CoverageAnswer, 'keys'> {
+  const keys = (alone?.permanent ?? []).map(({ key }) => key);
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { NO_STARTUP_RULES } from '../../../src/coverage/startup-deadlock.ts';
 import { taintsAlone } from '../../../src/coverage/taints-alone.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';
@@ -11,6 +12,7 @@ it.each<{ why: string; view?: Partial<SchedulingView>; taints: Taint[]; alone: o
   { why: 'permanent taints do', taints: [GPU, MASTER], alone: { permanent: [GPU, MASTER], transient: [] } },
   { why: 'both do', taints: [GPU, NOT_READY], alone: { permanent: [GPU], transient: [NOT_READY] } },
 ])('the taints that alone keep a DaemonSet off a node: $why', ({ view = {}, taints, alone }) => {
-  const coverage = compileCoverage(daemonSet('a', view))(node('n', taints));
-  expect(taintsAlone(coverage, ({ key }) => key === NOT_READY.key)).toEqual(alone);
+  const tainted = node('n', taints);
+  const coverage = compileCoverage(daemonSet('a', view))(tainted);
+  expect(taintsAlone(coverage, undefined, tainted, NO_STARTUP_RULES)).toEqual(alone);
 });
