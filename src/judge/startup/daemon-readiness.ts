@@ -25,57 +25,63 @@ export interface KnownDaemonSet {
 /** A node that waits for DaemonSets. */
 type WaitingNode = SchedulingNode & Pick<StoredNode, 'createdAt'>;
 
+/** A DaemonSet that a node waits for, with what keeps its pods off the node. */
+export interface AwaitedDaemonSet {
+  readonly daemonSet: ReadyDaemonSet;
+  /** Undefined if it does not exist. */
+  readonly uid: string | undefined;
+  readonly obstacles: readonly Obstacle[];
+  /** Why it can have no pod on the node: its pods need not be read. Undefined if it can. */
+  readonly withoutPods: string | undefined;
+}
+
+export function awaitedOn(
+  daemonSets: readonly ReadyDaemonSet[],
+  node: WaitingNode,
+  daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
+): AwaitedDaemonSet[] {
+  return daemonSets.map((daemonSet) => {
+    const known = daemonSetOf(daemonSet);
+    const coverage = known && compiledCoverage(known.value)(node);
+    const obstacles = coverage === undefined || coverage.runs ? [] : coverage.obstacles;
+    return { daemonSet, uid: known?.uid, obstacles, withoutPods: whyWithoutPods(known, obstacles) };
+  });
+}
+
+function whyWithoutPods(daemonSet: KnownDaemonSet | undefined, obstacles: readonly Obstacle[]): string | undefined {
+  if (!daemonSet) return 'it does not exist';
+  if (daemonSet.value.deleting) return 'it is being deleted';
+  // An existing pod stays although a taint was added later.
+  const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
+  return unselected.length > 0
+    ? `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`
+    : undefined;
+}
+
 /**
  * The DaemonSets of `readyWhen.daemonSets` that are not ready on a node. A DaemonSet is ready if it has a Ready pod there that is not being deleted and
  * was created after the Node (within {@link CLOCK_SKEW_MS}), of any revision. Pods of an earlier Node of the same name do not count. Nor do pods in
  * another namespace: the API server does not check that an owner exists.
  */
 export function daemonSetBlockers(
-  awaited: readonly ReadyDaemonSet[],
+  awaited: readonly AwaitedDaemonSet[],
   node: WaitingNode,
   pods: readonly DaemonPodOnNode[],
-  daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
 ): Blocker[] {
   return awaited.flatMap((one) => {
-    const inNamespace = pods.filter(({ namespace }) => namespace === one.namespace);
-    const problem = problemOf(daemonSetOf(one), node, inNamespace);
-    return problem === undefined ? [] : unmet(`DaemonSet ${daemonSetName(one)}: ${problem}`);
+    const inNamespace = pods.filter(({ namespace }) => namespace === one.daemonSet.namespace);
+    const problem = one.withoutPods ?? problemOf(one, node, inNamespace);
+    return problem === undefined ? [] : unmet(`DaemonSet ${daemonSetName(one.daemonSet)}: ${problem}`);
   });
 }
 
-/** Those that can have a pod on the node. Of the others, {@link daemonSetBlockers} reads no pods. */
-export function withPodsOn(
-  awaited: readonly ReadyDaemonSet[],
-  node: WaitingNode,
-  daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
-): ReadyDaemonSet[] {
-  return awaited.filter((one) => whyWithoutPods(daemonSetOf(one), node) === undefined);
-}
-
-function whyWithoutPods(daemonSet: KnownDaemonSet | undefined, node: WaitingNode): string | undefined {
-  if (!daemonSet) return 'it does not exist';
-  if (daemonSet.value.deleting) return 'it is being deleted';
-  // An existing pod stays although a taint was added later.
-  const unselected = obstaclesOn(daemonSet, node).filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
-  return unselected.length > 0
-    ? `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`
-    : undefined;
-}
-
-function obstaclesOn({ value }: KnownDaemonSet, node: WaitingNode): readonly Obstacle[] {
-  const coverage = compiledCoverage(value)(node);
-  return coverage.runs ? [] : coverage.obstacles;
-}
-
 function problemOf(
-  daemonSet: KnownDaemonSet | undefined,
+  { uid, obstacles }: AwaitedDaemonSet,
   node: WaitingNode,
   pods: readonly DaemonPodOnNode[],
 ): string | undefined {
-  const withoutPods = whyWithoutPods(daemonSet, node);
-  if (!daemonSet || withoutPods !== undefined) return withoutPods;
   const { own = [], older = [] } = Object.groupBy(
-    pods.filter(({ owner }) => owner === daemonSet.uid),
+    pods.filter(({ owner }) => owner === uid),
     ({ createdAt }) => (createdAt >= (node.createdAt ?? 0) - CLOCK_SKEW_MS ? 'own' : 'older'),
   );
   const current = own.filter(({ isTerminating }) => !isTerminating);
@@ -85,7 +91,6 @@ function problemOf(
   // It may be Ready from another machine of that name. The DaemonSet creates no second pod while it exists.
   if (older.some(({ isTerminating }) => !isTerminating))
     return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
-  const obstacles = obstaclesOn(daemonSet, node);
   const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
   return `it has no pod on the node${why}`;
 }

@@ -13,7 +13,7 @@ import { allocatableBlockers } from './allocatable.ts';
 import { type Blocker, type Found, unfound, unmet } from './blocker.ts';
 import { conditionBlockers } from './conditions.ts';
 import { type CsiNodeView, csiDriverBlockers } from './csi-drivers.ts';
-import { type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet, withPodsOn } from './daemon-readiness.ts';
+import { awaitedOn, type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
 import type { StartupTaints } from './startup-requirement.ts';
 
 /** What the parts of `readyWhen` depend on besides the Node. Each is read only for a part that needs it. */
@@ -84,19 +84,19 @@ function ofDaemonSets(
   // Whether one of allDaemonSets that cannot be read runs on the node is not known.
   const unreadable = [...known.value.unreadable()].filter((one) => mayWaitFor(parts, one));
   const readable = [...named, ...running].filter((one) => !namesDaemonSet(unreadable, one));
-  const awaited = [...new Map(readable.map((one) => [daemonSetName(one), one])).values()];
+  const readableOnce = [...new Map(readable.map((one) => [daemonSetName(one), one])).values()];
   const blockers = [
     ...(isUnknown
       ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
       : []),
     ...unreadable.map(unreadableBlocker),
   ];
-  if (awaited.length === 0) return blockers;
-  const withPods = withPodsOn(awaited, node, known.value.get);
+  const awaited = awaitedOn(readableOnce, node, known.value.get);
   // A DaemonSet that can have no pod on the node costs no watch.
-  const onNode = withPods.length === 0 ? { value: [] } : pods(withPods);
+  const withPods = awaited.filter(({ withoutPods }) => withoutPods === undefined);
+  const onNode = withPods.length === 0 ? { value: [] } : pods(withPods.map(({ daemonSet }) => daemonSet));
   if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
-  return [...blockers, ...daemonSetBlockers(awaited, node, onNode.value, known.value.get)];
+  return [...blockers, ...daemonSetBlockers(awaited, node, onNode.value)];
 }
 
 function unreadableBlocker(one: ReadyDaemonSet): Blocker {

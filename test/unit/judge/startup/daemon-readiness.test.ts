@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonPodOnNode, daemonSetBlockers } from '../../../../src/judge/startup/daemon-readiness.ts';
+import { awaitedOn, type DaemonPodOnNode, daemonSetBlockers } from '../../../../src/judge/startup/daemon-readiness.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
@@ -36,8 +36,15 @@ function problems(
 }
 
 /** All of these are known not to be ready. */
-function textsOf(...args: Parameters<typeof daemonSetBlockers>): string[] {
-  return daemonSetBlockers(...args).map(({ text, state }) => (state === 'Unmet' ? text : state));
+function textsOf(
+  daemonSets: Parameters<typeof awaitedOn>[0],
+  node: Parameters<typeof awaitedOn>[1],
+  pods: readonly DaemonPodOnNode[],
+  daemonSetOf: Parameters<typeof awaitedOn>[2],
+): string[] {
+  return daemonSetBlockers(awaitedOn(daemonSets, node, daemonSetOf), node, pods).map(({ text, state }) =>
+    state === 'Unmet' ? text : state,
+  );
 }
 
 const NAME = 'DaemonSet kube-system/cilium';
