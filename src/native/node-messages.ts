@@ -50,13 +50,13 @@ export function writtenOut(list: string): Expression {
 
 /** The message of an Audit policy. */
 export function auditMessage({ name }: CompiledTaintPolicy): Expression {
-  return concatenated([literal(`TaintPolicy ${name}, Audit: the request removed `), TAINTS], textCost);
+  return text([literal(`TaintPolicy ${name}, Audit: the request removed `), TAINTS]);
 }
 
 /** The message about a new node of an Audit policy, or of one whose required and startup taints were not set. */
 export function missingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
-  return concatenated([literal(`TaintPolicy ${name}${audit}: the node lacks `), TAINTS], textCost);
+  return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), TAINTS]);
 }
 
 /** Why the update is refused, and what the reader can do. */
@@ -71,16 +71,17 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
   const alone = needsUs
     ? ' While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.'
     : '';
-  const reason = concatenated(
-    [
-      '"node " + object.metadata.name + ": removing "',
-      TAINTS,
-      literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
-      ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
-    ],
-    textCost,
-  );
-  return allowsRemovalByAnnotation ? concatenated([reason, REMOVAL_ADVICE], textCost) : reason;
+  const reason = text([
+    '"node " + object.metadata.name + ": removing "',
+    TAINTS,
+    literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
+    ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
+  ]);
+  return allowsRemovalByAnnotation ? text([reason, REMOVAL_ADVICE]) : reason;
+}
+
+function text(parts: readonly (Expression | string)[]): Expression {
+  return concatenated(parts, textCost);
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {

@@ -81,37 +81,33 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
   });
 }
 
-/** Cost of concatenating the parts of a message: 500 for each of them, and 200 for each text among them. */
-const podMessageCost = () => 9 * 500 + 5 * 200;
-const templateMessageCost = () => 5 * 500 + 3 * 200;
+/** The parts as one text. Concatenating costs 500 for each of them, and 200 for each text among them. */
+function sentence(parts: readonly (Expression | string)[]): Expression {
+  const texts = parts.filter((part) => typeof part === 'string');
+  return concatenated(parts, () => parts.length * 500 + texts.length * 200);
+}
 
 function podMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
-  return concatenated(
-    [
-      literal(`TolerationRestriction ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
-      reasonOf(asked),
-      literal(', but '),
-      SHOWN_REFUSED,
-      literal(` tolerate ${key}. To permit it, an administrator runs: ${roleCommand(key)}; ${BIND} `),
-      ...bindingArguments(key),
-    ],
-    podMessageCost,
-  );
+  return sentence([
+    literal(`TolerationRestriction ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
+    reasonOf(asked),
+    literal(', but '),
+    SHOWN_REFUSED,
+    literal(` tolerate ${key}. To permit it, an administrator runs: ${roleCommand(key)}; ${BIND} `),
+    ...bindingArguments(key),
+  ]);
 }
 
 function templateMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
-  return concatenated(
-    [
-      literal(
-        `TolerationRestriction ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
-      ),
-      reasonOf(asked),
-      literal(', but '),
-      SHOWN_SERVICE_ACCOUNT,
-      literal(` may not tolerate ${key}. To permit it, an administrator lets the service account ${grant(key)}`),
-    ],
-    templateMessageCost,
-  );
+  return sentence([
+    literal(
+      `TolerationRestriction ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
+    ),
+    reasonOf(asked),
+    literal(', but '),
+    SHOWN_SERVICE_ACCOUNT,
+    literal(` may not tolerate ${key}. To permit it, an administrator lets the service account ${grant(key)}`),
+  ]);
 }
 
 /** `kubectl create clusterrole` knows no resource without a definition, but takes all resources of a group. `tolerate` is a verb of no other one. */
