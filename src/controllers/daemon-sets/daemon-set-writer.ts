@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { TOLERATIONS } from '../../objects/daemon-set-object.ts';
 import {
   describeOwner,
@@ -91,5 +92,5 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
 }
 
 function pathOf({ entry }: Pick<RunningDaemonSet, 'entry'>): string {
-  return `/apis/apps/v1/namespaces/${entry.namespace}/daemonsets/${entry.name}`;
+  return namespacedPath('/apis/apps/v1', entry.namespace, 'daemonsets', entry.name);
 }

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { viewPodReadiness } from '../../cluster/nodes/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
@@ -233,7 +234,7 @@ function podWatches(
     const onNode = new Map<string, readonly StartupPod[]>();
     const watch = group.begin(uid, {
       ...options,
-      path: `/api/v1/namespaces/${namespace}/pods`,
+      path: namespacedPath('/api/v1', namespace, 'pods'),
       labelSelector: formatSelector(podSelector),
       project(object) {
         const { spec } = object as PodObject;

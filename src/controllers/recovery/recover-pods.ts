@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
@@ -185,5 +186,5 @@ export function recoverPods(options: RecoverPodsOptions) {
  * @throws ApiError, Error
  */
 async function deletePod(client: ApiClient, { namespace, name, ...version }: Entry<unknown>): Promise<boolean> {
-  return (await deleteObject(client, `/api/v1/namespaces/${namespace}/pods/${name}`, version)) === 'deleted';
+  return (await deleteObject(client, namespacedPath('/api/v1', namespace, 'pods', name), version)) === 'deleted';
 }

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { OWN_SERVICE } from '../../cluster/installation/own-names.ts';
 import { boundNamespaces, calledService } from '../../cluster/installation/own-namespaces.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -146,9 +147,7 @@ async function labelled<T>(
   const listed = (path: string) => read(() => listObjects(client, path, (object) => object as T, query));
   const all = await listed(`${group}/${resource}`);
   if (all.ok) return all;
-  const parts = await Promise.all(
-    namespaces.map((namespace) => listed(`${group}/namespaces/${namespace}/${resource}`)),
-  );
+  const parts = await Promise.all(namespaces.map((namespace) => listed(namespacedPath(group, namespace, resource))));
   const seen = parts.flatMap((part) => (part.ok ? part.value : []));
   return seen.length > 0 ? known(seen) : all;
 }
@@ -163,7 +162,7 @@ async function servicesIn(
   if (services.ok) return services;
   const objects = await Promise.all(
     namespaces.map((namespace) =>
-      read(() => readObject<Named>(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${name}`)),
+      read(() => readObject<Named>(client, namespacedPath('/api/v1', namespace, 'services', name))),
     ),
   );
   const seen = objects.flatMap((one) => (one.ok && one.value ? [one.value] : []));

@@ -2,6 +2,7 @@ import type { StoredFiles } from '../../certs/certificate-files.ts';
 import { readWebhooks, type Webhook } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { type EndpointSlice, listEndpointSlices } from '../../cluster/installation/endpoint-slices.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
@@ -58,12 +59,11 @@ export async function gatherService(
   client: ApiClient,
   { namespace, service: name, deployment }: Installation,
 ): Promise<ServiceFacts> {
-  const core = `/api/v1/namespaces/${namespace}`;
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
     read(() => readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS })),
-    read(() => readObject<ServiceObject>(client, `${core}/services/${name}`)),
+    read(() => readObject<ServiceObject>(client, namespacedPath('/api/v1', namespace, 'services', name))),
     read(() => listEndpointSlices(client, { namespace, name })),
-    listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
+    listOf<NetworkPolicyObject>(namespacedPath('/apis/networking.k8s.io/v1', namespace, 'networkpolicies')),
   ]);
   const podObjects = await readPods();
   const alive = podObjects.ok ? podObjects.value.filter(isAlive) : [];
@@ -86,7 +86,7 @@ export async function gatherService(
     const labels = formatLabels(service.value?.spec?.selector ?? {});
     // A Service without a selector selects no pods, but an empty label selector selects all.
     if (labels === '') return known([]);
-    return listOf<PodObject>(`${core}/pods`, labels);
+    return listOf<PodObject>(namespacedPath('/api/v1', namespace, 'pods'), labels);
   }
 
   async function readStored(source: CertificateSource): Promise<StoredCertificates> {

@@ -1,5 +1,6 @@
 import type { AdmissionRequest } from '../../admission/admission-review.ts';
 import { judgeRequest } from '../../admission/judge-request.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import { PHASES } from '../../judge/decision.ts';
 import { isPattern } from '../../kubernetes/pattern.ts';
@@ -114,7 +115,7 @@ function daemonSetTrial(namespace: string, object: ReturnType<typeof daemonSet>)
   return {
     what: `creating DaemonSet ${namespace}/${object.metadata.name}`,
     method: 'POST',
-    path: `/apis/apps/v1/namespaces/${namespace}/daemonsets`,
+    path: namespacedPath('/apis/apps/v1', namespace, 'daemonsets'),
     contentType: 'application/json',
     body: object,
     shows: (answer) => tolerationsOf(answer).length > 0,

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
+import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { limitDaemonSet } from '../../cluster/watch/kept-limits.ts';
@@ -49,7 +50,7 @@ export async function startupRuleWarnings(
 
 /** The first of a namespace: more would be too long. */
 async function listDaemonSets(client: ApiClient, namespace: string, signal: AbortSignal): Promise<DaemonSetView[]> {
-  const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
+  const path = namespacedPath('/apis/apps/v1', namespace, 'daemonsets');
   const options = { query: { limit: MOST_LISTED }, signal, mostBytes: MOST_BYTES };
   const { items } = await client.request<{ readonly items: readonly object[] }>('GET', path, options);
   return items.map((object) => limitDaemonSet(viewDaemonSet(asDaemonSet(object, []), namespace, '')));
@@ -60,7 +61,7 @@ async function readDaemonSet(
   { namespace, name }: ReadyDaemonSet,
   signal: AbortSignal,
 ): Promise<DaemonSetView | undefined> {
-  const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+  const path = namespacedPath('/apis/apps/v1', namespace, 'daemonsets', name);
   const object = await findObject(client, path, { signal, mostBytes: MOST_BYTES });
   return object === undefined ? undefined : limitDaemonSet(viewDaemonSet(asDaemonSet(object, []), namespace, name));
 }
