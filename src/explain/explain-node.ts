@@ -72,27 +72,22 @@ export interface NodeFacts extends Facts {
   readonly pods?: readonly NodePod[] | undefined;
 }
 
-/** The facts about a node that only the leader knows. */
-export interface LeaderOnNode {
-  readonly isInConflict: (taint: Taint) => boolean;
-}
-
 /**
  * Explains a node.
  * @param object as the API server returned it
- * @param leader undefined on other replicas, and for the command
+ * @param isInConflict only the leader knows it: undefined on other replicas, and for the command
  * @throws MalformedObjectError
  */
 export function explainNode(
   object: unknown,
   name: string,
   { policies, now, pods, ...facts }: NodeFacts,
-  leader?: LeaderOnNode,
+  isInConflict?: (taint: Taint) => boolean,
 ): NodeExplanation {
   const node = asNode(object, []);
   const view = viewNode(node, name);
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: facts.audit });
-  const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict: leader?.isInConflict });
+  const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict });
   const startupTaints = remainingStartupTaints(view, taintPolicies);
   const remaining = remainingOn(node, startupTaints, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));

@@ -1,7 +1,9 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
+import { namespacedPath } from '../cluster/client/object-path.ts';
 import { explainDaemonSet, formatDaemonSet } from '../explain/explain-daemon-set.ts';
-import { explainNode, formatNode, type LeaderOnNode, type NodeFacts } from '../explain/explain-node.ts';
+import { explainNode, formatNode, type NodeFacts } from '../explain/explain-node.ts';
 import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ClusterObjects, PageSources } from './state-feed.ts';
 
@@ -84,9 +86,7 @@ interface InCluster extends Sources {
 async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promise<ShownExplanation> {
   const object = await readOrNotFound(sources.objects.read(`/api/v1/nodes/${name}`), `There is no node ${name}.`);
   const clusterState = syncedState(sources);
-  const leader: LeaderOnNode | undefined = clusterState && {
-    isInConflict: (taint) => clusterState.isInConflict(name, taint),
-  };
+  const isInConflict = clusterState && ((taint: Taint) => clusterState.isInConflict(name, taint));
   const startup = clusterState?.startupOn(name);
   const notes = clusterState ? [] : [NOT_LEADING];
   const now = sources.now();
@@ -95,11 +95,11 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
     now: now.getTime(),
     ...(startup === undefined ? {} : { startup }),
   };
-  return shown(formatNode(explainNode(object, name, facts, leader)), now);
+  return shown(formatNode(explainNode(object, name, facts, isInConflict)), now);
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
-  const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+  const path = namespacedPath('/apis/apps/v1', namespace, 'daemonsets', name);
   const object = await readOrNotFound(sources.objects.read(path), `There is no DaemonSet ${namespace}/${name}.`);
   const clusterState = syncedState(sources);
   if (!clusterState)
