@@ -21,7 +21,8 @@ import {
 } from './toleration-restriction.ts';
 
 export const POLICY_API_GROUP = 'taintkeeper.dev';
-export const POLICY_API_VERSION = `${POLICY_API_GROUP}/v1alpha1` as const;
+export const POLICY_VERSION = 'v1alpha1';
+export const POLICY_API_VERSION = `${POLICY_API_GROUP}/${POLICY_VERSION}` as const;
 
 export interface TaintPolicy {
   readonly kind: 'TaintPolicy';

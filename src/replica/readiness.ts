@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { hasCa, parseCertificates } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
+import { notFor } from '../certs/certificate-names.ts';
 import { chainFault, chainInvalidAt } from '../certs/chain.ts';
 import { invalidAt } from '../certs/inspect.ts';
 import { CA_LOOKAHEAD_MS, EXPIRES_SOON_MS, FUTURE_CAUSE } from '../certs/stored-faults.ts';
@@ -141,6 +142,7 @@ export function certificateCheck(certificates: CertificateKeeper, apiServer?: Ap
   const fault = certificates.fault();
   // If the clients are not known, they may trust another CA than that of the file.
   const invalid = apiServer ? chainFault(serving.cert, bundle, [], now) : chainInvalidAt(serving.cert, bundle, now);
+  const unfit = notFor(uncovered);
   const isFuture =
     invalid !== undefined &&
     [...parseCertificates(serving.cert), ...(ca ? [ca] : [])].some(({ validFromDate }) => now < validFromDate);
@@ -149,7 +151,7 @@ export function certificateCheck(certificates: CertificateKeeper, apiServer?: Ap
     ...(invalid && !clocksAgree
       ? [`it is ${now.toISOString()} by the API server's clock, and this machine's clock differs`]
       : []),
-    ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
+    ...(unfit ? [`it is ${unfit}`] : []),
     ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + EXPIRES_SOON_MS))
       ? ['it expires soon, and was not replaced']
       : []),

@@ -11,7 +11,7 @@ import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.
 import { oncePer } from '../../runtime/once-per.ts';
 import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type Times, watchRollouts } from './rollout-watch.ts';
-import { type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
+import { policiesOf, type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
 
 interface RunningDaemonSetsOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
@@ -95,8 +95,9 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
       rollouts.retain(new Set(found.map(({ entry }) => entry.uid)));
       return found.sort((a, b) => (titleOf(a) < titleOf(b) ? -1 : 1));
     },
-    recordPatched({ entry, missing }, installation) {
-      for (const policy of new Set(missing.map((one) => one.policy))) {
+    recordPatched(daemonSet, installation) {
+      const { entry, missing } = daemonSet;
+      for (const policy of policiesOf(daemonSet)) {
         recordAdded(
           entry,
           policy,

@@ -1,7 +1,7 @@
 import type { ConfigurationPhase, Webhook } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
-import { POLICY_API_GROUP } from '../../policy/policy.ts';
+import { POLICY_API_GROUP, POLICY_VERSION } from '../../policy/policy.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 
 export interface DesiredOptions {
@@ -14,7 +14,7 @@ export interface DesiredOptions {
 const APIS = {
   nodes: { apiGroups: [''], apiVersions: ['v1'] },
   daemonsets: { apiGroups: ['apps'], apiVersions: ['v1'] },
-  taintpolicies: { apiGroups: [POLICY_API_GROUP], apiVersions: ['v1alpha1'] },
+  taintpolicies: { apiGroups: [POLICY_API_GROUP], apiVersions: [POLICY_VERSION] },
 };
 
 /** The fields in which webhooks differ. */
