@@ -24,9 +24,9 @@ import { median, percentile } from './statistics.ts';
 
 /**
  * What a new node with a startup taint costs one replica, beside many other nodes: how soon after the pod of its DaemonSet is Ready the taint is off,
- * CPU, memory, and requests, and whether a pod without the toleration was bound before. API server and scheduler are real. The script stands in for
- * kubelets, the controller of the DaemonSet, and the node lifecycle controller. Both ends of a time are seen by watches of this process. Prints a Markdown
- * table, and the requests under it. Linux only.
+ * CPU, memory, and requests, and whether a pod without the toleration was bound before. How busy the API server is shows in the time that it takes for
+ * the write of Ready itself. API server and scheduler are real. The script stands in for kubelets, the controller of the DaemonSet, and the node
+ * lifecycle controller. Both ends of a time are seen by watches of this process. Prints a Markdown table, and the requests under it. Linux only.
  *
  *     npx node bench/startup-nodes.ts [SCENARIO ...]
  *
@@ -80,6 +80,8 @@ printHead(
   'with a pod too early',
   'taint off after Ready, p50 ms',
   'p95',
+  'write of Ready itself, p50 ms',
+  'p95',
   'CPU ms a node',
   'peak MiB',
   'requests a node',
@@ -95,6 +97,8 @@ interface Seen {
   bound?: number;
   ready?: number;
   readyAt?: number;
+  /** How long the API server took for the pod's Ready status, in milliseconds. */
+  writeMs?: number;
   freeAt?: number;
   hadTaint?: boolean;
 }
@@ -160,7 +164,11 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Sc
     forgetPeak(replica.pid);
     const cpuBefore = cpuSecondsOf(replica.pid);
     const names = Array.from({ length: count }, (_, index) => `${POOL}-${index}`);
-    await Promise.all(names.map((node, index) => live(cp, node, uid, index * everyMs)));
+    await Promise.all(
+      names.map(async (node, index) => {
+        of(node).writeMs = await live(cp, node, uid, index * everyMs);
+      }),
+    );
     const isDone = () => names.every((node) => of(node).freeAt !== undefined && of(node).bound !== undefined);
     await waitUntil(async () => isDone() || undefined, {
       timeoutMs: TIMEOUT_MS,
@@ -173,6 +181,7 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Sc
     const all = names.map(of);
     const early = all.filter(({ bound = 0, ready = Infinity }) => bound < ready);
     const waits = all.map(({ freeAt = 0, readyAt = 0 }) => freeAt - readyAt);
+    const writes = all.map(({ writeMs = 0 }) => writeMs);
     printRow(
       name,
       String(count),
@@ -180,6 +189,8 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Sc
       String(early.length),
       median(waits).toFixed(0),
       percentile(waits, 0.95).toFixed(0),
+      median(writes).toFixed(0),
+      percentile(writes, 0.95).toFixed(0),
       (cpuMs / count).toFixed(1),
       peak.toFixed(0),
       (asked.length / count).toFixed(2),
@@ -199,8 +210,11 @@ function isForNodes({ verb, objectRef }: AuditEvent): boolean {
   return ['nodes', 'pods', 'csinodes', 'events'].includes(resource) && !(verb === 'watch' && resource === 'nodes');
 }
 
-/** The life of a node: registered, Ready, with the pod of the DaemonSet, which is Ready later. */
-async function live(cp: ControlPlane, node: string, daemonSet: string, afterMs: number): Promise<void> {
+/**
+ * The life of a node: registered, Ready, with the pod of the DaemonSet, which is Ready later.
+ * @returns how long the API server took for the last write, in milliseconds
+ */
+async function live(cp: ControlPlane, node: string, daemonSet: string, afterMs: number): Promise<number> {
   await delay(afterMs);
   await succeeded(
     cp.request(nodeUser(node), 'POST', '/api/v1/nodes', { body: { metadata: { name: node, labels: { pool: POOL } } } }),
@@ -211,7 +225,9 @@ async function live(cp: ControlPlane, node: string, daemonSet: string, afterMs: 
   const pod = `${DAEMON}-${node}`;
   await create(cp, PODS, daemonPod(pod, node, daemonSet));
   await delay(DAEMON_MS);
+  const began = performance.now();
   await patch(cp, `${PODS}/${pod}/status`, READY_POD);
+  return performance.now() - began;
 }
 
 /** As the node lifecycle controller does. */
