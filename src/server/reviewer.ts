@@ -4,6 +4,7 @@ import {
   type DecodedReview,
   decodeReview,
   nestedTooDeep,
+  shownUser,
 } from '../admission/admission-review.ts';
 import { type Judgement, judgeRequest } from '../admission/judge-request.ts';
 import { nameOf, objectToCreate } from '../admission/request-object.ts';
@@ -206,7 +207,9 @@ function kept(judged: JudgedRequest): JudgedRequest {
 }
 
 /** Identifies a request in the log. */
-function fieldsOf({ uid, resource, namespace, name, userInfo }: AdmissionRequest): object {
-  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
-  return Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text && printable(text)]));
+function fieldsOf(request: AdmissionRequest): object {
+  const { uid, resource, namespace, name } = request;
+  const fields = { uid, resource: resource.resource, namespace, name };
+  const printables = Object.entries(fields).map(([field, text]) => [field, text && printable(text)]);
+  return { ...Object.fromEntries(printables), user: shownUser(request) };
 }
