@@ -132,14 +132,20 @@ function isHarmless({ text, taint }: AllowRemovalEntry): boolean {
   return taint !== undefined && text.length <= MAX_ENTRY_LENGTH && /^[\w./=:-]+$/.test(text);
 }
 
-/** Whether the policy reads the annotation of an update: it protects taints, and does more than report. */
-export function readsAllowRemoval(policy: CompiledTaintPolicy): boolean {
+/**
+ * Whether an update that adds a taint ends the entry for it: the policy protects taints, and does more than report. A policy with
+ * `removalByAnnotation: Forbidden` counts too, although its entries allow nothing.
+ */
+export function endsEntries(policy: CompiledTaintPolicy): boolean {
   return isEnforced(policy) && policy.protectionRules.length > 0;
 }
 
-/** Whether entries make a difference to the policy: it {@link readsAllowRemoval}, or has startup taints that an entry keeps off a node. */
-export function obeysEntries(policy: CompiledTaintPolicy): boolean {
-  return readsAllowRemoval(policy) || (isEnforced(policy) && policy.untilReady.length > 0);
+/**
+ * Whether the annotation of a Node is deleted when it registers: the policy {@link endsEntries}, or has startup taints that an entry keeps off a node.
+ * A policy with `removalByAnnotation: Forbidden` counts too.
+ */
+export function clearsEntriesAtRegistration(policy: CompiledTaintPolicy): boolean {
+  return endsEntries(policy) || (isEnforced(policy) && policy.untilReady.length > 0);
 }
 
 /** The entries that cannot be read, as they were written. */

@@ -1,8 +1,8 @@
 import { equalTaints } from '../../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type CompiledTolerationPolicy, isEnforced } from '../../policy/policy-set.ts';
 import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
-import { parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
+import { parseAllowedRemovals } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { carriedUntilReady, isDeclaredTaint } from '../declared-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
@@ -39,7 +39,7 @@ export function nodeFindings(
 
 /** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. Few nodes have entries. */
 function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTaintPolicy): boolean {
-  if (!readsAllowRemoval(policy) || !policy.allowsRemovalByAnnotation) return false;
+  if (!isEnforced(policy) || !policy.allowsRemovalByAnnotation) return false;
   return parseAllowedRemovals(allowRemoval).entries.some(
     ({ taint }) =>
       taint !== undefined &&

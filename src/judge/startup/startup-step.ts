@@ -8,7 +8,7 @@ import {
 } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
-import { allReadEntries, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
+import { allAllowRemovalByAnnotation, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { Blocker } from './blocker.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
@@ -255,10 +255,10 @@ function unrequiredTaints({ selecting, values, facts }: Situation): UnrequiredTa
   });
 }
 
-/** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy reads no entries. */
+/** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy ignores entries. */
 function howToRemove({ taint, protectors }: UnrequiredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
   if (protectors.length === 0) return 'remove';
-  if (!allReadEntries(protectors)) return 'keep';
+  if (!allAllowRemovalByAnnotation(protectors)) return 'keep';
   return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
 }
 
