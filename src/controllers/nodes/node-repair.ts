@@ -207,7 +207,7 @@ async function write(
   if (written.outcome !== 'Written') return written.outcome;
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
-  steps.written(entry, step, undone?.startup.again.map(({ taint }) => taint) ?? []);
+  steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
   nodeEvents.recordWritten(entry, { set: stored.set, ended });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';

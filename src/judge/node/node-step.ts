@@ -95,13 +95,13 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const { carriedWithEntry, ended, revoked, allowRemoval } = entryChanges(node, known, due, facts);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);
-  const startup = { ...due, allowing: due.allowing.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
+  const startup = { ...due, needEntry: due.needEntry.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
   const memory = {
     ...known,
     conflicts: conflictsNow(known, [...conflictsOf(drift), ...conflicting.flatMap(forEachPolicy)], now),
     carriedWithEntry,
     tracked: startup.tracked,
-    unstored: unstoredIn(node.bootId, startup.unstored),
+    unstored: unstoredIn(node.bootId, startup.stillDue),
   };
   return {
     drift,
@@ -142,20 +142,20 @@ function withoutConflicts(
     return { inConflict, due };
   };
   const { boot } = step;
-  const late = byConflict(step.late);
+  const late = byConflict(step.toSetLate);
   const removable = byConflict(step.removable);
-  const allowing = byConflict(step.allowing);
+  const allowing = byConflict(step.needEntry);
   // What happened in an earlier boot is no conflict.
-  const again = boot ? { inConflict: [], due: step.again } : byConflict(step.again);
+  const again = boot ? { inConflict: [], due: step.toSetAgain } : byConflict(step.toSetAgain);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   return {
     due: {
       ...step,
-      late: late.due,
+      toSetLate: late.due,
       removable: removable.due,
-      allowing: allowing.due,
-      ...(bootInMs === 0 ? { again: again.due } : { boot: undefined, again: [] }),
+      needEntry: allowing.due,
+      ...(bootInMs === 0 ? { toSetAgain: again.due } : { boot: undefined, toSetAgain: [] }),
     },
     conflicting: [
       ...conflictingBy('set', [...late.inConflict, ...again.inConflict]),
@@ -175,7 +175,7 @@ interface EntryChanges extends Pick<NodeStep, 'ended' | 'revoked'>, Pick<NodeMem
 function entryChanges(
   node: StoredNode,
   known: NodeMemory,
-  { tracked, removable, allowing }: StartupStep,
+  { tracked, removable, needEntry }: StartupStep,
   { policies, now }: StepFacts,
 ): EntryChanges {
   const carriedWithEntry = taintsWithEntry(node, policies, known.carriedWithEntry, now);
@@ -183,7 +183,7 @@ function entryChanges(
   const revoked = revokedTaints(node, known, tracked, now);
   const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
     ended: [...ended, ...revoked, ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
-    more: allowing.map(({ taint }) => taint),
+    more: needEntry.map(({ taint }) => taint),
   });
   return { carriedWithEntry, ended, revoked, allowRemoval };
 }
@@ -247,7 +247,7 @@ function nextChangeInMs(
 /**
  * The memory after the step was written.
  * @param memory what the leader knows of the Node by now
- * @param unstored what the API server has not stored of {@link StartupStep.again}; by default, it has stored all
+ * @param unstored what the API server has not stored of {@link StartupStep.toSetAgain}; by default, it has stored all
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
@@ -258,25 +258,25 @@ export function memoryAfterWrite(
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
   const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
-  const sent = startup.again.map(({ taint }) => taint);
+  const sent = startup.toSetAgain.map(({ taint }) => taint);
   const after = memoryAfterSending(changed, sent, unstored);
   return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
 /** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
-function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>): StartupRequirement[] {
-  return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
+function rebootTaints({ toSetAgain, waiting }: Pick<StartupStep, 'toSetAgain' | 'waiting'>): StartupRequirement[] {
+  return [...toSetAgain, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
 /** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */
 function changesOf(
   drift: NodeDrift,
-  { late, again, removable, allowing }: StartupStep,
+  { toSetLate, toSetAgain, removable, needEntry }: StartupStep,
 ): Omit<WrittenChange, 'wasAsWritten'>[] {
   const restored = drift.missing.filter(({ blockedBy }) => blockedBy === undefined);
   return [
-    ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
-    ...[...restored, ...late, ...again].map(({ taint }) => ({ taint, change: 'set' as const })),
+    ...needEntry.map(({ taint }) => ({ taint, change: 'allow' as const })),
+    ...[...restored, ...toSetLate, ...toSetAgain].map(({ taint }) => ({ taint, change: 'set' as const })),
     ...removable.map(({ taint }) => ({ taint, change: 'remove' as const })),
   ];
 }
@@ -332,11 +332,11 @@ function revokedTaints(
   );
 }
 
-function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {
-  if ([...removable, ...late, ...again].length === 0) return taints;
+function withStartup(taints: readonly Taint[], { removable, toSetLate, toSetAgain }: StartupStep): readonly Taint[] {
+  if ([...removable, ...toSetLate, ...toSetAgain].length === 0) return taints;
   const removed = new Set(removable.map(({ taint }) => identity(taint)));
   return withTaints(
     taints.filter((taint) => !removed.has(identity(taint))),
-    [...late, ...again].map(({ taint }) => taint),
+    [...toSetLate, ...toSetAgain].map(({ taint }) => taint),
   );
 }

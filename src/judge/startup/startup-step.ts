@@ -55,15 +55,15 @@ export interface StartupStep {
   /** The taints to remove. */
   readonly removable: readonly RemovableTaint[];
   /** The taints for which the annotation allow-removal gets an entry, so that the next write may remove them. */
-  readonly allowing: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
+  readonly needEntry: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
   /** The taints to set on the node, which is registering, lacks them and is not ready. How it lost them is not known. */
-  readonly late: readonly StartupRequirement[];
-  /** What to record of the boot of the node, in the same write as {@link again}. */
+  readonly toSetLate: readonly StartupRequirement[];
+  /** What to record of the boot of the node, in the same write as {@link toSetAgain}. */
   readonly boot: BootChange | undefined;
   /** The taints to set on the node again, because it has rebooted: with the record of the boot, or later if the API server did not store them. */
-  readonly again: readonly StartupRequirement[];
+  readonly toSetAgain: readonly StartupRequirement[];
   /** Those of {@link StartupFacts.unstored} that would still have to wait. Once `readyWhen` has held, a taint of this boot is not set again. */
-  readonly unstored: readonly Taint[];
+  readonly stillDue: readonly Taint[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
   readonly tracked: readonly TrackedTaint[];
@@ -86,11 +86,11 @@ export interface RemovableTaint {
 
 const NOTHING: StartupStep = {
   removable: [],
-  allowing: [],
-  late: [],
+  needEntry: [],
+  toSetLate: [],
   boot: undefined,
-  again: [],
-  unstored: [],
+  toSetAgain: [],
+  stillDue: [],
   waiting: [],
   tracked: [],
 };
@@ -119,9 +119,9 @@ export function startupStep(
   const settable = startupRequirements(enforcedAmong(inAnyMode));
   const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
-  const unstored = missing.filter((requirement) => isStillDue(requirement, situation));
+  const stillDue = missing.filter((requirement) => isStillDue(requirement, situation));
   const isDueAgain = (requirement: StartupRequirement) =>
-    requirement.setsAgain && (boot?.kind === 'SetAgain' || unstored.includes(requirement));
+    requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
   const actions = carried.map((requirement) => nextActionFor(requirement, situation));
   const waiting = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
   const unrequired = unrequiredTaints(situation);
@@ -132,11 +132,11 @@ export function startupStep(
       ...actions.flatMap((action) => (action.kind === 'Remove' ? action.taint : [])),
       ...remove.map(abandonedTaint),
     ],
-    allowing: allow.map(abandonedTaint),
-    late: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
+    needEntry: allow.map(abandonedTaint),
+    toSetLate: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
     boot,
-    again: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
-    unstored: unstored.map(({ taint }) => taint),
+    toSetAgain: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
+    stillDue: stillDue.map(({ taint }) => taint),
     waiting,
     tracked: [
       // Also those to remove: the write may fail, and their policy may end before the next one.

@@ -426,7 +426,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
   it('gets no entry in an annotation that has as many as are read', () => {
     const allowRemoval = Array.from({ length: MAX_ALLOW_REMOVAL_ENTRIES }, (_, n) => `t${n}:NoSchedule`).join(', ');
     const full = later(node([NETWORK], { allowRemoval }));
-    expect(full).toMatchObject({ desired: undefined, startup: { allowing: [] } });
+    expect(full).toMatchObject({ desired: undefined, startup: { needEntry: [] } });
     // Otherwise the leader would find, after another write, that its entry was undone.
     expect(memoryAfterWrite(full.memory, full, POLICY_GONE_MS)).toEqual(full.memory);
   });

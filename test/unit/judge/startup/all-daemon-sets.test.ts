@@ -331,7 +331,7 @@ describe('all DaemonSets of a node', () => {
 
   it('of a node that registered without the taint do not count those that will not tolerate it', () => {
     const node = { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] };
-    expect(step({ daemonSets: [daemonSet('app', { tolerations: [] })], node }).late).toEqual([]);
-    expect(step({ daemonSets: [cni], node }).late).toHaveLength(1);
+    expect(step({ daemonSets: [daemonSet('app', { tolerations: [] })], node }).toSetLate).toEqual([]);
+    expect(step({ daemonSets: [cni], node }).toSetLate).toHaveLength(1);
   });
 });
