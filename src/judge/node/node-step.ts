@@ -237,8 +237,8 @@ function nextChangeInMs(
       setsAgain ? settlingMs : undefined,
     ]),
     bootInMs,
-    ...memory.tracked.map(({ unrequiredSince }) =>
-      unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
+    ...memory.tracked.map(({ undeclaredSince }) =>
+      undeclaredSince === undefined ? undefined : undeclaredSince + POLICY_GONE_MS - now,
     ),
   ].filter((ms): ms is number => ms !== undefined && ms > 0);
   return timers.length === 0 ? undefined : Math.min(...timers);
@@ -325,7 +325,7 @@ function revokedTaints(
 ): readonly Taint[] {
   const isNeeded = (taint: Taint) =>
     tracked.some(
-      ({ requirement, unrequiredSince }) => unrequiredSince !== undefined && sameTaint(requirement.taint, taint),
+      ({ requirement, undeclaredSince }) => undeclaredSince !== undefined && sameTaint(requirement.taint, taint),
     );
   return allowedByLeader(memory, now).filter(
     (taint) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) && !isNeeded(taint),

@@ -32,8 +32,8 @@ const NOT_READY: Taint = { key: NOT_READY_KEY, effect: 'NoSchedule' };
 /** A startup taint that the leader has seen on a node, by a policy. */
 export interface TrackedTaint {
   readonly requirement: StartupRequirement;
-  /** Since when no policy has it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
-  readonly unrequiredSince: number | undefined;
+  /** Since when no policy declares it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
+  readonly undeclaredSince: number | undefined;
 }
 
 export interface StartupFacts {
@@ -124,8 +124,8 @@ export function startupStep(
     requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
   const actions = carried.map((requirement) => nextActionFor(requirement, situation));
   const waiting = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
-  const unrequired = unrequiredTaints(situation);
-  const abandoned = unrequired.filter(({ unrequiredSince }) => facts.now - unrequiredSince >= POLICY_GONE_MS);
+  const undeclared = undeclaredTaints(situation);
+  const abandoned = undeclared.filter(({ undeclaredSince }) => facts.now - undeclaredSince >= POLICY_GONE_MS);
   const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
   return {
     removable: [
@@ -140,8 +140,8 @@ export function startupStep(
     waiting,
     tracked: [
       // Also those to remove: the write may fail, and their policy may end before the next one.
-      ...carried.map((requirement) => ({ requirement, unrequiredSince: undefined })),
-      ...unrequired.map(({ requirement, unrequiredSince }) => ({ requirement, unrequiredSince })),
+      ...carried.map((requirement) => ({ requirement, undeclaredSince: undefined })),
+      ...undeclared.map(({ requirement, undeclaredSince }) => ({ requirement, undeclaredSince })),
     ],
   };
 }
@@ -235,9 +235,9 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   return { kind: 'Wait', taint: { requirement, rebootedAt, blockers, forMs, isOverdue } };
 }
 
-/** A startup taint on the node that no policy requires any more. */
-interface UnrequiredTaint extends TrackedTaint {
-  readonly unrequiredSince: number;
+/** A startup taint on the node that no policy declares any more. */
+interface UndeclaredTaint extends TrackedTaint {
+  readonly undeclaredSince: number;
   /** As the node carries it. */
   readonly taint: Taint;
   /** See {@link domainProtectors}. */
@@ -245,24 +245,24 @@ interface UnrequiredTaint extends TrackedTaint {
 }
 
 /** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
-function unrequiredTaints({ selecting, values, facts }: Situation): UnrequiredTaint[] {
+function undeclaredTaints({ selecting, values, facts }: Situation): UndeclaredTaint[] {
   const { tracked, isComplete, now } = facts;
-  return tracked.flatMap(({ requirement, unrequiredSince }) => {
+  return tracked.flatMap(({ requirement, undeclaredSince }) => {
     const taint = ownTaint(requirement, values);
     const protectors = taint && domainProtectors(selecting, taint);
     if (!protectors) return [];
-    return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now, taint, protectors };
+    return { requirement, undeclaredSince: isComplete ? (undeclaredSince ?? now) : now, taint, protectors };
   });
 }
 
 /** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy ignores entries. */
-function howToRemove({ taint, protectors }: UnrequiredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
+function howToRemove({ taint, protectors }: UndeclaredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
   if (protectors.length === 0) return 'remove';
   if (!allAllowRemovalByAnnotation(protectors)) return 'keep';
   return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
 }
 
-function abandonedTaint({ requirement, taint, protectors }: UnrequiredTaint): RemovableTaint {
+function abandonedTaint({ requirement, taint, protectors }: UndeclaredTaint): RemovableTaint {
   const reason = 'no policy has it on the node any more';
   // A deleted policy has no status that could report a problem.
   const policies = [...requirement.policies, ...protectors.map(({ name }) => name)];

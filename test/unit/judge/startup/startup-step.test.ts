@@ -452,7 +452,7 @@ describe('a startup taint that another policy keeps on the node', () => {
 describe('a startup taint whose policy was deleted', () => {
   const waiting = step();
   const gone = (situation: Situation) => step({ by: [], tracked: waiting.tracked, ...situation });
-  const since = (tracked: readonly TrackedTaint[]) => tracked.map(({ unrequiredSince }) => unrequiredSince);
+  const since = (tracked: readonly TrackedTaint[]) => tracked.map(({ undeclaredSince }) => undeclaredSince);
 
   it('is removed ten seconds later by the leader that has seen the node wait', () => {
     expect(since(waiting.tracked)).toEqual([undefined]);
