@@ -179,7 +179,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
     );
     startup.clearRefusal(
       name,
-      step.conflicting.flatMap(({ policies }) => policies),
+      step.conflicting.flatMap(({ policyNames }) => policyNames),
     );
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);

@@ -84,7 +84,7 @@ export function trackRepairProblems(options: {
     list: () => [
       ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>
-          Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
+          Array.from(found.values(), (conflict) => ({ policies: conflict.policyNames, text: textOf(node, conflict) })),
         ),
         'TaintConflict',
         (texts) => `left alone for now, because another writer undoes each change: ${texts.join(', ')}`,
@@ -123,7 +123,7 @@ function evictingConcern(
 function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeMemory['conflicts']): boolean {
   return (
     (known?.size ?? 0) === found.size &&
-    [...found].every(([key, { policies }]) => known?.get(key)?.policies.length === policies.length)
+    [...found].every(([key, { policyNames }]) => known?.get(key)?.policyNames.length === policyNames.length)
   );
 }
 

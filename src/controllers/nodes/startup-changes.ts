@@ -9,7 +9,7 @@ export type StartupChanges = Pick<StartupStep, 'toSetLate' | 'toSetAgain' | 'rem
 
 /** The names of the policies that the changes concern. Empty if nothing changes. */
 export function policiesOf({ toSetLate, toSetAgain, removable, needEntry }: StartupChanges): string[] {
-  return [...toSetLate, ...toSetAgain, ...removable, ...needEntry].flatMap(({ policies }) => policies);
+  return [...toSetLate, ...toSetAgain, ...removable, ...needEntry].flatMap(({ policyNames }) => policyNames);
 }
 
 /** Records changes that were written. */

@@ -49,7 +49,7 @@ export interface ConflictingChange {
   readonly taint: Taint;
   /** What the leader leaves. */
   readonly change: 'set' | 'remove' | 'setAgain';
-  readonly policies: readonly string[];
+  readonly policyNames: readonly string[];
 }
 
 /** What the leader has to do for a Node. */
@@ -199,8 +199,8 @@ function conflictsOf({ missing }: NodeDrift) {
   );
 }
 
-function forEachPolicy({ taint, policies }: ConflictingChange) {
-  return policies.map((policy) => ({ taint, policy }));
+function forEachPolicy({ taint, policyNames }: ConflictingChange) {
+  return policyNames.map((policy) => ({ taint, policy }));
 }
 
 /** Undefined if the node is as it should be. */
@@ -283,9 +283,9 @@ function changesOf(
 
 function conflictingBy(
   change: ConflictingChange['change'],
-  inConflict: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
+  inConflict: readonly Pick<ConflictingChange, 'taint' | 'policyNames'>[],
 ): ConflictingChange[] {
-  return inConflict.map(({ taint, policies }) => ({ taint, change, policies }));
+  return inConflict.map(({ taint, policyNames }) => ({ taint, change, policyNames }));
 }
 
 /**

@@ -12,7 +12,7 @@ export interface StartupRequirement {
   readonly taint: Taint;
   /** The values with which policies set it. Absent if one of them names none: then any value counts. */
   readonly values?: readonly string[];
-  readonly policies: readonly string[];
+  readonly policyNames: readonly string[];
   /** Of all these policies. */
   readonly parts: ReadyParts;
   /** What this version does not know of these policies, for example `TaintPolicy network (spec.taints[0].readyWhen.future)`. */
@@ -51,7 +51,7 @@ export const startupRequirements = oncePer(
       return {
         taint: ownTaint({ taint: first.taint, ...values }, valueAtRegistration) ?? first.taint,
         ...values,
-        policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
+        policyNames: [...new Set(alike.map(({ policy }) => policy))].sort(),
         parts: joinedParts(alike.map(({ parts }) => parts)),
         unknownParts: alike.flatMap(({ policy, unknownParts }) =>
           unknownParts.map((field) => `TaintPolicy ${policy} (${field})`),

@@ -55,7 +55,7 @@ export interface StartupStep {
   /** The taints to remove. */
   readonly removable: readonly RemovableTaint[];
   /** The taints for which the annotation allow-removal gets an entry, so that the next write may remove them. */
-  readonly needEntry: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
+  readonly needEntry: readonly Pick<RemovableTaint, 'taint' | 'policyNames'>[];
   /** The taints to set on the node, which is registering, lacks them and is not ready. How it lost them is not known. */
   readonly toSetLate: readonly StartupRequirement[];
   /** What to record of the boot of the node, in the same write as {@link toSetAgain}. */
@@ -72,7 +72,7 @@ export interface StartupStep {
 export interface RemovableTaint {
   readonly taint: Taint;
   /** The policies that set it, or have set it, and those whose protection needs an entry of the annotation. */
-  readonly policies: readonly string[];
+  readonly policyNames: readonly string[];
   /** Why it is removed, in words. */
   readonly reason: string;
   /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
@@ -203,11 +203,11 @@ function withTaint({ taint }: StartupRequirement, situation: Situation): Situati
 }
 
 /** Whether an entry of the annotation allow-removal keeps the taint off the node. */
-function isKeptOff({ taint, policies: names, values }: StartupRequirement, { node, selecting }: Situation): boolean {
+function isKeptOff({ taint, policyNames, values }: StartupRequirement, { node, selecting }: Situation): boolean {
   const allowed = parseAllowedRemovals(node.allowRemoval);
   return (
     keepsOff(allowed, { taint, anyValue: values === undefined }) &&
-    selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && names.includes(name))
+    selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && policyNames.includes(name))
   );
 }
 
@@ -217,17 +217,17 @@ type NextAction =
   | { readonly kind: 'Wait'; readonly taint: WaitingTaint };
 
 function nextActionFor(requirement: StartupRequirement, situation: Situation): NextAction {
-  const { taint, policies, setsAgain } = requirement;
+  const { taint, policyNames, setsAgain } = requirement;
   const { node, startup, facts } = situation;
   const blockers = [
     ...unknownBlockers(requirement),
     ...(setsAgain ? rebootBlockers(node, facts.apiTime) : []),
     ...facts.blockers(requirement, startup),
   ];
-  if (blockers.length === 0) return { kind: 'Remove', taint: { taint, policies, reason: readyText(requirement) } };
+  if (blockers.length === 0) return { kind: 'Remove', taint: { taint, policyNames, reason: readyText(requirement) } };
   if (isGivenUp(requirement, situation) && blockers.every(mayBeGivenUp)) {
     const reason = givenUpText(requirement, blockers);
-    return { kind: 'Remove', taint: { taint, policies, reason, isOverdue: true } };
+    return { kind: 'Remove', taint: { taint, policyNames, reason, isOverdue: true } };
   }
   const forMs = waitedMs(requirement, situation);
   const isOverdue = forMs > requirement.progressDeadlineMs;
@@ -265,8 +265,8 @@ function howToRemove({ taint, protectors }: UndeclaredTaint, { node }: Situation
 function abandonedTaint({ requirement, taint, protectors }: UndeclaredTaint): RemovableTaint {
   const reason = 'no policy has it on the node any more';
   // A deleted policy has no status that could report a problem.
-  const policies = [...requirement.policies, ...protectors.map(({ name }) => name)];
-  return { taint, policies, reason, endsEntry: true };
+  const policyNames = [...requirement.policyNames, ...protectors.map(({ name }) => name)];
+  return { taint, policyNames, reason, endsEntry: true };
 }
 
 function ageMs({ node, facts }: Situation): number {

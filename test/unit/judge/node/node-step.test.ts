@@ -176,7 +176,7 @@ describe('a taint that another writer removes again and again', () => {
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
-    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
+    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policyNames: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
@@ -209,10 +209,10 @@ describe('a startup taint that another writer does not leave as it is', () => {
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
+      conflicting: [{ taint: NETWORK, change, policyNames: ['p'] }],
       nextInMs: CONFLICT.windowMs - 5_000,
     });
-    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policyNames: ['p'] }]);
     const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });
@@ -441,7 +441,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change: 'remove', policies: ['network', 'all'] }],
+      conflicting: [{ taint: NETWORK, change: 'remove', policyNames: ['network', 'all'] }],
     });
   });
 

@@ -204,7 +204,7 @@ describe('a boot ID that changes back and forth', () => {
     const { desired, conflicting, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
     expect({ desired, conflicting, nextInMs }).toEqual({
       desired: undefined,
-      conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
+      conflicting: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
       nextInMs: CONFLICT.windowMs - now,
     });
     expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
@@ -213,7 +213,7 @@ describe('a boot ID that changes back and forth', () => {
   it('is reported as well while the node still carries the taint, which stays', () => {
     const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(CONFLICT.limit));
     expect(desired).toBe(undefined);
-    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policies: ['p'] }]);
+    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }]);
     expect(startup.waiting.map(waitingText)).toEqual([
       `startup taint ${TEXT} waits for the leader: it has not recorded the reboot of the node yet`,
     ]);

@@ -96,7 +96,7 @@ describe('a taint until DaemonSets are ready', () => {
     expect(step({ ...ready, ageMs })).toMatchObject({
       waiting: [],
       toSetLate: [],
-      removable: [{ taint: TAINT, policies: ['network'], reason: 'DaemonSet kube-system/cilium is ready' }],
+      removable: [{ taint: TAINT, policyNames: ['network'], reason: 'DaemonSet kube-system/cilium is ready' }],
     });
   });
 
@@ -159,7 +159,7 @@ describe('a taint until DaemonSets are ready', () => {
     expect(step({ by }).waiting.map(({ requirement }) => requirement)).toEqual([
       {
         taint: TAINT,
-        policies: ['gpu', 'network'],
+        policyNames: ['gpu', 'network'],
         parts: partsOf({ daemonSets: [CILIUM, GPU] }),
         unknownParts: [],
         progressDeadlineMs: 60_000,
@@ -413,7 +413,7 @@ describe('a startup taint that is set late, or again after a reboot, is the one 
     const left = step({ by: policies({ b }), taints, tracked, now: 0 });
     expect(step({ by: policies({ b }), taints, tracked: left.tracked, now: POLICY_GONE_MS })).toMatchObject({
       removable: [],
-      waiting: [{ requirement: { policies: ['b'] } }],
+      waiting: [{ requirement: { policyNames: ['b'] } }],
     });
   });
 
@@ -461,7 +461,7 @@ describe('a startup taint whose policy was deleted', () => {
     expect(since(first.tracked)).toEqual([1_000]);
     expect(gone({ tracked: first.tracked, now: 1_000 + POLICY_GONE_MS - 1 }).removable).toEqual([]);
     expect(gone({ tracked: first.tracked, now: 1_000 + POLICY_GONE_MS }).removable).toEqual([
-      { taint: TAINT, policies: ['network'], reason: 'no policy has it on the node any more', endsEntry: true },
+      { taint: TAINT, policyNames: ['network'], reason: 'no policy has it on the node any more', endsEntry: true },
     ]);
   });
 
