@@ -112,7 +112,7 @@ export function policiesOnNode(
     return { taint, ...(startupOf(taint, settingStartup) ?? { state: 'free', by: [] }) };
   });
   const { missing, keptOff } = nodeDrift(node, policies, isInConflict);
-  const present = valuesOf(node.taints);
+  const valueByTaint = valuesOf(node.taints);
   const groups = Map.groupBy(missing, ({ taint }) => formatTaint(taint));
   const contradictory = contradictions(selecting, () => [node]);
   return {
@@ -127,7 +127,7 @@ export function policiesOnNode(
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => {
-        const found = missingOnNode(group, present);
+        const found = missingOnNode(group, valueByTaint);
         return { ...found, ...inTheWay(found.taint, node, enforcing, contradictory) };
       }),
       ...keptOff.map(
@@ -165,7 +165,7 @@ function startupOf(
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
-function missingOnNode(missing: readonly MissingTaint[], present: ReadonlyMap<string, string>): TaintOnNode {
+function missingOnNode(missing: readonly MissingTaint[], valueByTaint: ReadonlyMap<string, string>): TaintOnNode {
   const [first] = missing;
   if (first === undefined) throw new Error('a group without a missing taint');
   const isSet = missing.some(({ blockedBy }) => blockedBy === undefined);
@@ -175,7 +175,7 @@ function missingOnNode(missing: readonly MissingTaint[], present: ReadonlyMap<st
     by: missing.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     blockedBy: isSet ? undefined : first.blockedBy,
     ...(missing.some(isOnlyAudit) ? { onlyAudit: true } : {}),
-    otherValue: present.has(identity(first.taint)),
+    otherValue: valueByTaint.has(identity(first.taint)),
   };
 }
 

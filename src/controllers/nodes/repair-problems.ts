@@ -111,8 +111,8 @@ function evictingConcern(
 ): Concern | undefined {
   const found = missing.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   if (found.length === 0) return undefined;
-  const values = valuesOf(carried);
-  const overwrites = found.some(({ taint }) => values.has(identity(taint)));
+  const valueByTaint = valuesOf(carried);
+  const overwrites = found.some(({ taint }) => valueByTaint.has(identity(taint)));
   const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
   return {
     policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),

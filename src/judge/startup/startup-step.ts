@@ -113,16 +113,17 @@ export function startupStep(
   const selecting = enforcedWithoutAuditAmong(inAnyMode);
   const requirements = startupRequirements(selecting);
   if (requirements.length + facts.tracked.length === 0) return NOTHING;
-  const values = valuesOf(node.taints);
-  const carried = carriedAmong(requirements, values, selecting);
-  const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
+  const valueByTaint = valuesOf(node.taints);
+  const carriedRequirements = carriedAmong(requirements, valueByTaint, selecting);
+  const startup = startupTaintsOf(carriedRequirements, selecting);
+  const situation: Situation = { node, selecting, valueByTaint, startup, facts };
   const settable = startupRequirements(enforcedAmong(inAnyMode));
-  const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
+  const boot = [...settable, ...carriedRequirements].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
   const stillDue = missing.filter((requirement) => isStillDue(requirement, situation));
   const isDueAgain = (requirement: StartupRequirement) =>
     requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
-  const actions = carried.map((requirement) => nextActionFor(requirement, situation));
+  const actions = carriedRequirements.map((requirement) => nextActionFor(requirement, situation));
   const waiting = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
   const undeclared = undeclaredTaints(situation);
   const abandoned = undeclared.filter(({ undeclaredSince }) => facts.now - undeclaredSince >= POLICY_GONE_MS);
@@ -140,7 +141,7 @@ export function startupStep(
     waiting,
     tracked: [
       // Also those to remove: the write may fail, and their policy may end before the next one.
-      ...carried.map((requirement) => ({ requirement, undeclaredSince: undefined })),
+      ...carriedRequirements.map((requirement) => ({ requirement, undeclaredSince: undefined })),
       ...undeclared.map(({ requirement, undeclaredSince }) => ({ requirement, undeclaredSince })),
     ],
   };
@@ -151,8 +152,8 @@ interface Situation {
   readonly node: StoredNode;
   /** The policies that select the node, see {@link enforcedWithoutAuditAmong}. */
   readonly selecting: readonly CompiledTaintPolicy[];
-  /** The value of each taint of the node, by the taint's identity. */
-  readonly values: ReadonlyMap<string, string>;
+  /** Of the node, see {@link valuesOf}. */
+  readonly valueByTaint: ReadonlyMap<string, string>;
   readonly startup: StartupTaints;
   readonly facts: StartupFacts;
 }
@@ -163,9 +164,9 @@ function followsBoot({ setsAgain, unknownParts }: StartupRequirement): boolean {
 }
 
 /** Whether the node lacks the taint, and policies and version let taintkeeper set it. */
-function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, values }: Situation): boolean {
+function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, valueByTaint }: Situation): boolean {
   // A policy with an unknown part is left to a version that knows it.
-  return !values.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
+  return !valueByTaint.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
 }
 
 /** Whether the node gets the taint now, because it is registering, lacks it and is not ready. Perhaps it registered without it, or a user has removed it. */
@@ -179,7 +180,7 @@ function isSetLate(requirement: StartupRequirement, situation: Situation): boole
 }
 
 function isRegistering(situation: Situation): boolean {
-  return ageMs(situation) < REGISTRATION_MS && situation.values.has(identity(NOT_READY));
+  return ageMs(situation) < REGISTRATION_MS && situation.valueByTaint.has(identity(NOT_READY));
 }
 
 /** Whether a part of `readyWhen` certainly does not hold, by the taints that the node would have. */
@@ -245,10 +246,10 @@ interface UndeclaredTaint extends TrackedTaint {
 }
 
 /** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
-function undeclaredTaints({ selecting, values, facts }: Situation): UndeclaredTaint[] {
+function undeclaredTaints({ selecting, valueByTaint, facts }: Situation): UndeclaredTaint[] {
   const { tracked, isComplete, now } = facts;
   return tracked.flatMap(({ requirement, undeclaredSince }) => {
-    const taint = ownTaint(requirement, values);
+    const taint = ownTaint(requirement, valueByTaint);
     const protectors = taint && domainProtectors(selecting, taint);
     if (!protectors) return [];
     return { requirement, undeclaredSince: isComplete ? (undeclaredSince ?? now) : now, taint, protectors };
