@@ -223,11 +223,11 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that registers gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
+function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept && blockedBy === 'OtherValuePresent')
     return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
   if (blockedBy === undefined && !fromLeader) return 'the leader sets it, unless another writer removes it repeatedly';
-  return whyNotSet(blockedBy, { onlyAudit });
+  return whyNotSet(blockedBy, { onTrial });
 }
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {

@@ -1,12 +1,12 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isStartupTaintOf } from '../judge/declared-taints.ts';
-import { type BlockedBy, isOnlyAudit, type MissingTaint } from '../judge/missing-taint.ts';
+import type { BlockedBy, MissingTaint } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { type PolicyField, unmetRequirements } from './sections.ts';
 
@@ -41,7 +41,7 @@ export interface TaintOnNode {
   /** For a missing taint: why it is not set. Undefined if it is about to be, as far as is known without the leader. */
   readonly blockedBy?: BlockedBy | undefined;
   /** For a missing taint that a policy would set if taintkeeper ran without --audit. */
-  readonly onlyAudit?: true;
+  readonly onTrial?: true;
   /** For a missing taint: the node carries the same key and effect with another value. */
   readonly otherValue?: boolean;
   /** For a missing taint: that other value, if policies protect it. */
@@ -174,7 +174,7 @@ function missingOnNode(missing: readonly MissingTaint[], valueByTaint: ReadonlyM
     state: 'missing',
     by: missing.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     blockedBy: isSet ? undefined : first.blockedBy,
-    ...(missing.some(isOnlyAudit) ? { onlyAudit: true } : {}),
+    ...(missing.some(({ policy }) => isOnTrial(policy)) ? { onTrial: true } : {}),
     otherValue: valueByTaint.has(identity(first.taint)),
   };
 }

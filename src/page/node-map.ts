@@ -1,15 +1,9 @@
 import type { ClusterNode } from '../cluster/watch/cluster-objects.ts';
-import {
-  type BlockedBy,
-  harmOfMissingTaint,
-  isOnlyAudit,
-  type MissingTaint,
-  whyNotSet,
-} from '../judge/missing-taint.ts';
+import { type BlockedBy, harmOfMissingTaint, type MissingTaint, whyNotSet } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { longLoop } from '../runtime/long-loop.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
@@ -141,7 +135,7 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, valueByTaint: Rea
 function noteOn(missingTaint: MissingTaint, carriedValue: string | undefined): EvaluatedNote {
   const { taint, blockedBy, policy } = missingTaint;
   return {
-    why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(missingTaint) }),
+    why: whyNotSet(blockedBy, { onTrial: isOnTrial(missingTaint.policy) }),
     harm: harmOfMissingTaint(blockedBy, policy.mode),
     taint: formatTaint(taint),
     ...(carriedValue === undefined ? {} : { carries: formatTaint({ ...taint, value: carriedValue }) }),

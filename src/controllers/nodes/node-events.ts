@@ -2,12 +2,13 @@ import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
-import { isOnlyAudit, type MissingTaint, whyNotSet } from '../../judge/missing-taint.ts';
+import { type MissingTaint, whyNotSet } from '../../judge/missing-taint.ts';
 import type { ConflictingChange, NodeStep } from '../../judge/node/node-step.ts';
 import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
+import { isOnTrial } from '../../policy/policy-set.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { PerNode } from './per-node.ts';
@@ -130,7 +131,7 @@ function wordingOfMissingTaint(
   if (blockedBy === undefined) {
     return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
   }
-  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(missingTaint), otherWriter });
+  const why = whyNotSet(blockedBy, { onTrial: isOnTrial(missingTaint.policy), otherWriter });
   if (blockedBy === 'Conflict') {
     const note = `pauses setting taint ${taint}: ${why}`;
     return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };

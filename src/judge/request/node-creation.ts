@@ -1,6 +1,6 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isEnforced, isOnTrial } from '../../policy/policy-set.ts';
 import { clearsEntriesAtRegistration } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
@@ -87,5 +87,5 @@ function bootToRecord(
 /** The outcome for a taint that is still missing after mutation. */
 function outcomeOf({ policy }: DeclaredTaint): Outcome {
   if (isEnforced(policy)) return missingOutcome('Reported');
-  return isEnforcedWithoutAudit(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
+  return isOnTrial(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
 }
