@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DaemonPodOnNode } from '../../../../src/judge/startup/daemon-readiness.ts';
-import { leftOutOnNode, startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
+import { leftOutOnNode } from '../../../../src/judge/startup/daemon-sets.ts';
+import { startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
 import { type StartupStep, startupStep } from '../../../../src/judge/startup/startup-step.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { type AllDaemonSets, daemonSetName, partsOf, type ReadyDaemonSet } from '../../../../src/policy/ready-when.ts';
