@@ -90,15 +90,15 @@ export function keepsOff(
  * Adds nothing if the annotation would be too long, or have more than {@link MAX_ALLOW_REMOVAL_ENTRIES} entries: the additions would not be read, nor
  * some or all of the present entries. Without spaces between the entries, it is never longer than before if none is added.
  *
- * @param ended the taints whose entries end
+ * @param entriesEnded the taints whose entries end
  * @param more the taints that get an entry
  */
 export function rewriteAllowRemoval(
   annotation: string | undefined,
-  { ended, more }: { readonly ended: readonly Taint[]; readonly more: readonly Taint[] },
+  { entriesEnded, more }: { readonly entriesEnded: readonly Taint[]; readonly more: readonly Taint[] },
 ): string | undefined {
   const allowed = parseAllowedRemovals(annotation);
-  const endedTexts = new Set(ended.map(formatTaint));
+  const endedTexts = new Set(entriesEnded.map(formatTaint));
   const kept = allowed.entries.filter(({ taint }) => taint === undefined || !endedTexts.has(formatTaint(taint)));
   const named = more.map(formatTaint).filter((text) => !allowed.taints.has(text));
   // An annotation that is too long allows nothing, so it is replaced.

@@ -196,7 +196,7 @@ async function write(
   parts: Parts,
 ): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
   const { steps, startup, writer, nodeEvents } = parts;
-  const { desired, ended } = step;
+  const { desired, entriesEnded } = step;
   const { name } = entry;
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
@@ -208,7 +208,7 @@ async function write(
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
-  nodeEvents.recordWritten(entry, { set: stored.set, ended });
+  nodeEvents.recordWritten(entry, { set: stored.set, entriesEnded });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
   setRefusal(name, undone, undone.refusal, parts);

@@ -60,7 +60,7 @@ export interface NodeStep {
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
   readonly conflicting: readonly ConflictingChange[];
   /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
-  readonly ended: readonly Taint[];
+  readonly entriesEnded: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
   /** What is written about taints. */
@@ -92,7 +92,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     unstored: stillUnstored(known, node),
   });
   const { due, conflicting, paused, bootInMs } = withoutConflicts(complete, known, isLeftAlone, facts);
-  const { carriedWithEntry, ended, revoked, allowRemoval } = entryChanges(node, known, due, facts);
+  const { carriedWithEntry, entriesEnded, revoked, allowRemoval } = entryChanges(node, known, due, facts);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);
   const startup = { ...due, needEntry: due.needEntry.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
@@ -107,7 +107,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     drift,
     startup,
     conflicting: [...conflicting, ...paused],
-    ended,
+    entriesEnded,
     revoked,
     changes: changesOf(drift, startup).map((one) => ({
       ...one,
@@ -167,7 +167,7 @@ function withoutConflicts(
 }
 
 /** What happens to the entries of the annotation `allow-removal`: see {@link NodeStep} and {@link NodeMemory}. */
-interface EntryChanges extends Pick<NodeStep, 'ended' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
+interface EntryChanges extends Pick<NodeStep, 'entriesEnded' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
   /** The annotation after the step. */
   readonly allowRemoval: string | undefined;
 }
@@ -179,13 +179,17 @@ function entryChanges(
   { policies, now }: StepFacts,
 ): EntryChanges {
   const carriedWithEntry = taintsWithEntry(node, policies, known.carriedWithEntry, now);
-  const ended = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
+  const entriesEnded = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
   const revoked = revokedTaints(node, known, tracked, now);
   const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
-    ended: [...ended, ...revoked, ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
+    entriesEnded: [
+      ...entriesEnded,
+      ...revoked,
+      ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint),
+    ],
     more: needEntry.map(({ taint }) => taint),
   });
-  return { carriedWithEntry, ended, revoked, allowRemoval };
+  return { carriedWithEntry, entriesEnded, revoked, allowRemoval };
 }
 
 /** When the entry of a taint ends that the node carries, in milliseconds of the monotonic clock. */
@@ -251,7 +255,7 @@ function nextChangeInMs(
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
-  { startup, ended, revoked, changes }: NodeStep,
+  { startup, entriesEnded, revoked, changes }: NodeStep,
   now: number,
   unstored: UnstoredTaints = { bootId: undefined, taints: [] },
 ): NodeMemory {
@@ -260,7 +264,7 @@ export function memoryAfterWrite(
   const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
   const sent = startup.toSetAgain.map(({ taint }) => taint);
   const after = memoryAfterSending(changed, sent, unstored);
-  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
+  return entriesEnded.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
 /** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
