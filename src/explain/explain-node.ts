@@ -1,18 +1,12 @@
 import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import {
-  CONFLICT_EVENTS,
-  EVICTS,
-  harmOfMissingTaint,
-  nextStepFor,
-  taintCommand,
-  whyNotSet,
-} from '../judge/missing-taint.ts';
+import { harmOfMissingTaint, nextStepFor, whyNotSet } from '../judge/missing-taint.ts';
 import {
   remainingStartupTaints,
   remainingText,
   STARTUP_TAINT_LIMIT_MS,
 } from '../judge/startup/remaining-startup-taints.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';

@@ -1,5 +1,4 @@
 import type { Taint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import type { Harm } from '../policy/harm.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
@@ -82,14 +81,3 @@ export function harmOfMissingTaint(blockedBy: BlockedBy | undefined, mode: Taint
   if (blockedBy === 'Conflict') return 'Conflict';
   return mode === 'Audit' && blockedBy === 'ModeDoesNotRestore' ? 'Reported' : 'Missing';
 }
-
-/** Sets taints on nodes. @param overwrites whether they carry other values of them */
-export function taintCommand(nodes: readonly string[], taints: readonly string[], overwrites: boolean): string {
-  return `kubectl taint ${overwrites ? '--overwrite ' : ''}node ${[...nodes, ...taints].map(shellWord).join(' ')}`;
-}
-
-/** What setting a NoExecute taint does, for the user who copies a command. */
-export const EVICTS = 'evicts the pods there that do not tolerate it';
-
-/** Lists which client removes a taint repeatedly. */
-export const CONFLICT_EVENTS = 'kubectl get events --all-namespaces --field-selector reason=TaintConflict';

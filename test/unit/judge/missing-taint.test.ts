@@ -4,7 +4,6 @@ import {
   harmOfMissingTaint,
   type MissingTaintDetails,
   nextStepFor,
-  taintCommand,
   whyNotSet,
 } from '../../../src/judge/missing-taint.ts';
 
@@ -30,13 +29,6 @@ describe('why a required taint is not set', () => {
   ])('is said in the same words everywhere: $text', ({ blockedBy, more, text }) => {
     expect(whyNotSet(blockedBy, more)).toBe(text);
   });
-});
-
-it('a command sets taints on nodes, each a word of a shell', () => {
-  expect(taintCommand(['n1', 'n2'], ['a=b:NoSchedule', 'c:NoExecute'], false)).toBe(
-    'kubectl taint node n1 n2 a=b:NoSchedule c:NoExecute',
-  );
-  expect(taintCommand(['n1'], ["a='b:NoSchedule"], true)).toMatch(/^kubectl taint --overwrite node n1 '/);
 });
 
 it.each<{ blockedBy: BlockedBy | undefined; next: string }>([
