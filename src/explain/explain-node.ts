@@ -1,18 +1,12 @@
 import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import {
-  CONFLICT_EVENTS,
-  EVICTS,
-  harmOfMissingTaint,
-  nextStepFor,
-  taintCommand,
-  whyNotSet,
-} from '../judge/missing-taint.ts';
+import { harmOfMissingTaint, nextStepFor, whyNotSet } from '../judge/missing-taint.ts';
 import {
   remainingStartupTaints,
   remainingText,
   STARTUP_TAINT_LIMIT_MS,
 } from '../judge/startup/remaining-startup-taints.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
@@ -223,11 +217,11 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that registers gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
+function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept && blockedBy === 'OtherValuePresent')
     return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
   if (blockedBy === undefined && !fromLeader) return 'the leader sets it, unless another writer removes it repeatedly';
-  return whyNotSet(blockedBy, { onlyAudit });
+  return whyNotSet(blockedBy, { onTrial });
 }
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {

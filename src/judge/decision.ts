@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost, presentableWarnings, printable } from '../kubernetes/text.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
 import { auditKey, type Outcome, onTrial, removalOutcome } from './outcomes.ts';
@@ -20,9 +20,9 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 }
 
 /** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
-function outcomeFor({ declaredMode }: CompiledTaintPolicy, outcome: Outcome): Outcome {
-  if (outcome.result !== 'Audited' || declaredMode === 'Audit') return outcome;
-  return onTrial(removalOutcome(declaredMode === 'Restore' ? 'Restored' : 'Denied'));
+function outcomeFor(policy: CompiledTaintPolicy, outcome: Outcome): Outcome {
+  if (outcome.result !== 'Audited' || !isOnTrial(policy)) return outcome;
+  return onTrial(removalOutcome(policy.declaredMode === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /**

@@ -4,7 +4,7 @@ import { conditionsOf } from '../cel-rules/node-policies.ts';
 import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
 import { LABELS } from '../cel-rules/selection.ts';
 import { lacksRequired, taintsOf } from '../cel-rules/taints.ts';
-import { obeysEntries } from '../judge/allow-removal.ts';
+import { clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
@@ -65,7 +65,7 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
  * Nothing has been allowed on a new node, whatever it says. The policy does so for nodes that it does not select, too: their labels may change later.
  */
 export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
-  if (!obeysEntries(policy)) return [];
+  if (!clearsEntriesAtRegistration(policy)) return [];
   return mutating({
     name: nativeName(policy.name, 'disallow'),
     failurePolicy: 'Ignore',

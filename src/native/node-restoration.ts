@@ -14,7 +14,7 @@ import {
   notAmong,
   REMOVES_TAINTS,
 } from '../cel-rules/taints.ts';
-import { readsAllowRemoval } from '../judge/allow-removal.ts';
+import { endsEntries } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { bookkeeping } from './allow-removal.ts';
@@ -55,7 +55,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
       : EMPTY;
   const put = puttingTaints('after', 'restored');
   const entries = bookkeeping(
-    readsAllowRemoval(policy) ? those('added', isProtected(protectionRules)) : EMPTY,
+    endsEntries(policy) ? those('added', isProtected(protectionRules)) : EMPTY,
     removedForGood(among, all([exempt, not(isProtectedByOthers(groups, protectionRules))]), put.ids),
   );
   const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];

@@ -1,7 +1,7 @@
 import { all, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { REMOVES_TAINTS } from '../cel-rules/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION, obeysEntries } from '../judge/allow-removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import { resultKey } from '../judge/outcomes.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
@@ -144,7 +144,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         message:
           'a node gets missing required taints only when it registers, or when a change of its labels makes the policy select it',
       },
-    obeysEntries(policy) &&
+    clearsEntriesAtRegistration(policy) &&
       !mutates && {
         field: 'spec.removalByAnnotation',
         message: `without MutatingAdmissionPolicy, a node that registers keeps its own annotation ${ALLOW_REMOVAL_ANNOTATION}`,

@@ -1,4 +1,5 @@
-import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand } from '../judge/missing-taint.ts';
+import { nextStepFor } from '../judge/missing-taint.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';

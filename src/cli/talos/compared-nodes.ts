@@ -1,4 +1,4 @@
-import { EVICTS } from '../../judge/missing-taint.ts';
+import { EVICTS } from '../../judge/taint-commands.ts';
 import { parseTaint } from '../../kubernetes/taint.ts';
 import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../../talos/assignment.ts';

@@ -179,7 +179,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
     );
     startup.clearRefusal(
       name,
-      step.conflicting.flatMap(({ policies }) => policies),
+      step.conflicting.flatMap(({ policyNames }) => policyNames),
     );
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
@@ -196,7 +196,7 @@ async function write(
   parts: Parts,
 ): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
   const { steps, startup, writer, nodeEvents } = parts;
-  const { desired, ended } = step;
+  const { desired, entriesEnded } = step;
   const { name } = entry;
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
@@ -207,8 +207,8 @@ async function write(
   if (written.outcome !== 'Written') return written.outcome;
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
-  steps.written(entry, step, undone?.startup.again.map(({ taint }) => taint) ?? []);
-  nodeEvents.recordWritten(entry, { set: stored.set, ended });
+  steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
+  nodeEvents.recordWritten(entry, { set: stored.set, entriesEnded });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
   setRefusal(name, undone, undone.refusal, parts);

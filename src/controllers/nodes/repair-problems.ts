@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type MissingTaint, taintCommand } from '../../judge/missing-taint.ts';
+import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
+import { taintCommand } from '../../judge/taint-commands.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
@@ -84,7 +85,7 @@ export function trackRepairProblems(options: {
     list: () => [
       ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>
-          Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
+          Array.from(found.values(), (conflict) => ({ policies: conflict.policyNames, text: textOf(node, conflict) })),
         ),
         'TaintConflict',
         (texts) => `left alone for now, because another writer undoes each change: ${texts.join(', ')}`,
@@ -111,8 +112,8 @@ function evictingConcern(
 ): Concern | undefined {
   const found = missing.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   if (found.length === 0) return undefined;
-  const values = valuesOf(carried);
-  const overwrites = found.some(({ taint }) => values.has(identity(taint)));
+  const valueByTaint = valuesOf(carried);
+  const overwrites = found.some(({ taint }) => valueByTaint.has(identity(taint)));
   const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
   return {
     policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),
@@ -123,7 +124,7 @@ function evictingConcern(
 function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeMemory['conflicts']): boolean {
   return (
     (known?.size ?? 0) === found.size &&
-    [...found].every(([key, { policies }]) => known?.get(key)?.policies.length === policies.length)
+    [...found].every(([key, { policyNames }]) => known?.get(key)?.policyNames.length === policyNames.length)
   );
 }
 

@@ -5,24 +5,24 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import type { RecordOnNode } from './record-on-node.ts';
 
 /** The startup taints that one write adds, removes, and gives an entry of the annotation allow-removal. */
-export type StartupChanges = Pick<StartupStep, 'late' | 'again' | 'removable' | 'allowing'>;
+export type StartupChanges = Pick<StartupStep, 'toSetLate' | 'toSetAgain' | 'removable' | 'needEntry'>;
 
 /** The names of the policies that the changes concern. Empty if nothing changes. */
-export function policiesOf({ late, again, removable, allowing }: StartupChanges): string[] {
-  return [...late, ...again, ...removable, ...allowing].flatMap(({ policies }) => policies);
+export function policiesOf({ toSetLate, toSetAgain, removable, needEntry }: StartupChanges): string[] {
+  return [...toSetLate, ...toSetAgain, ...removable, ...needEntry].flatMap(({ policyNames }) => policyNames);
 }
 
 /** Records changes that were written. */
 export function recordStartupChanges(
   record: RecordOnNode,
   node: Entry<ClusterNode>,
-  { late, again, removable }: StartupChanges,
+  { toSetLate, toSetAgain, removable }: StartupChanges,
 ): void {
-  for (const { taint } of late) {
+  for (const { taint } of toSetLate) {
     const note = `added startup taint ${formatTaint(taint)}, which the node lacked while it was not ready`;
     record(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
   }
-  for (const { taint } of again) {
+  for (const { taint } of toSetAgain) {
     const note = `added startup taint ${formatTaint(taint)} again: the node has rebooted`;
     record(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
   }

@@ -86,7 +86,7 @@ function overdueOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
   return waiting
     .filter(({ isOverdue }) => isOverdue)
     .map((overdue) => ({
-      policies: overdue.requirement.policies,
+      policies: overdue.requirement.policyNames,
       text: shorten(`on node ${name}, ${waitingText(overdue)}`, MAX_NODE_TEXT),
     }));
 }

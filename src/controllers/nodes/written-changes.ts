@@ -38,7 +38,7 @@ export function writtenChanges(
   const isUndone = (taint: Taint) => sentValues.get(identity(taint)) !== storedValues.get(identity(taint));
   const undone = partOf(changes, isUndone);
   const { set, startup } = undone;
-  const taints = [...set, ...startup.late, ...startup.again, ...startup.removable].map(({ taint }) =>
+  const taints = [...set, ...startup.toSetLate, ...startup.toSetAgain, ...startup.removable].map(({ taint }) =>
     formatTaint(taint),
   );
   if (taints.length === 0) return { stored: changes, undone: undefined };
@@ -53,9 +53,14 @@ export function writtenChanges(
 
 function partOf({ set, startup }: TaintChanges, isIn: (taint: Taint) => boolean): TaintChanges {
   const among = <One extends { readonly taint: Taint }>(all: readonly One[]) => all.filter(({ taint }) => isIn(taint));
-  const { late, again, removable, allowing } = startup;
+  const { toSetLate, toSetAgain, removable, needEntry } = startup;
   return {
     set: among(set),
-    startup: { late: among(late), again: among(again), removable: among(removable), allowing: among(allowing) },
+    startup: {
+      toSetLate: among(toSetLate),
+      toSetAgain: among(toSetAgain),
+      removable: among(removable),
+      needEntry: among(needEntry),
+    },
   };
 }

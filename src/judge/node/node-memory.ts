@@ -10,8 +10,8 @@ export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
 /** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
 export interface Conflict {
   readonly taint: Taint;
-  /** The names of the policies that declare it. */
-  readonly policies: readonly string[];
+  /** Of the policies that declare it. */
+  readonly policyNames: readonly string[];
 }
 
 /** What the leader wrote about a taint. `allow`: an entry of the annotation `allow-removal`, which permits the removal. */
@@ -185,8 +185,8 @@ export function conflictsNow(
   const known = [...memory.conflicts].filter(([, { taint }]) => recentChanges(memory, taint, now).length > 0);
   const conflicts = new Map(known);
   for (const { taint, policy } of inConflict) {
-    const policies = conflicts.get(identity(taint))?.policies ?? [];
-    if (!policies.includes(policy)) conflicts.set(identity(taint), { taint, policies: [...policies, policy] });
+    const policyNames = conflicts.get(identity(taint))?.policyNames ?? [];
+    if (!policyNames.includes(policy)) conflicts.set(identity(taint), { taint, policyNames: [...policyNames, policy] });
   }
   // Nearly all Nodes have none, and each would keep a map of its own.
   return conflicts.size === 0 ? NO_CONFLICTS : conflicts;

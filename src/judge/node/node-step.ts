@@ -49,7 +49,7 @@ export interface ConflictingChange {
   readonly taint: Taint;
   /** What the leader leaves. */
   readonly change: 'set' | 'remove' | 'setAgain';
-  readonly policies: readonly string[];
+  readonly policyNames: readonly string[];
 }
 
 /** What the leader has to do for a Node. */
@@ -60,7 +60,7 @@ export interface NodeStep {
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
   readonly conflicting: readonly ConflictingChange[];
   /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
-  readonly ended: readonly Taint[];
+  readonly entriesEnded: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
   /** What is written about taints. */
@@ -92,22 +92,22 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     unstored: stillUnstored(known, node),
   });
   const { due, conflicting, paused, bootInMs } = withoutConflicts(complete, known, isLeftAlone, facts);
-  const { carriedWithEntry, ended, revoked, allowRemoval } = entryChanges(node, known, due, facts);
+  const { carriedWithEntry, entriesEnded, revoked, allowRemoval } = entryChanges(node, known, due, facts);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);
-  const startup = { ...due, allowing: due.allowing.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
+  const startup = { ...due, needEntry: due.needEntry.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
   const memory = {
     ...known,
     conflicts: conflictsNow(known, [...conflictsOf(drift), ...conflicting.flatMap(forEachPolicy)], now),
     carriedWithEntry,
     tracked: startup.tracked,
-    unstored: unstoredIn(node.bootId, startup.unstored),
+    unstored: unstoredIn(node.bootId, startup.stillDue),
   };
   return {
     drift,
     startup,
     conflicting: [...conflicting, ...paused],
-    ended,
+    entriesEnded,
     revoked,
     changes: changesOf(drift, startup).map((one) => ({
       ...one,
@@ -142,20 +142,20 @@ function withoutConflicts(
     return { inConflict, due };
   };
   const { boot } = step;
-  const late = byConflict(step.late);
+  const late = byConflict(step.toSetLate);
   const removable = byConflict(step.removable);
-  const allowing = byConflict(step.allowing);
+  const allowing = byConflict(step.needEntry);
   // What happened in an earlier boot is no conflict.
-  const again = boot ? { inConflict: [], due: step.again } : byConflict(step.again);
+  const again = boot ? { inConflict: [], due: step.toSetAgain } : byConflict(step.toSetAgain);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   return {
     due: {
       ...step,
-      late: late.due,
+      toSetLate: late.due,
       removable: removable.due,
-      allowing: allowing.due,
-      ...(bootInMs === 0 ? { again: again.due } : { boot: undefined, again: [] }),
+      needEntry: allowing.due,
+      ...(bootInMs === 0 ? { toSetAgain: again.due } : { boot: undefined, toSetAgain: [] }),
     },
     conflicting: [
       ...conflictingBy('set', [...late.inConflict, ...again.inConflict]),
@@ -167,7 +167,7 @@ function withoutConflicts(
 }
 
 /** What happens to the entries of the annotation `allow-removal`: see {@link NodeStep} and {@link NodeMemory}. */
-interface EntryChanges extends Pick<NodeStep, 'ended' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
+interface EntryChanges extends Pick<NodeStep, 'entriesEnded' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
   /** The annotation after the step. */
   readonly allowRemoval: string | undefined;
 }
@@ -175,17 +175,21 @@ interface EntryChanges extends Pick<NodeStep, 'ended' | 'revoked'>, Pick<NodeMem
 function entryChanges(
   node: StoredNode,
   known: NodeMemory,
-  { tracked, removable, allowing }: StartupStep,
+  { tracked, removable, needEntry }: StartupStep,
   { policies, now }: StepFacts,
 ): EntryChanges {
   const carriedWithEntry = taintsWithEntry(node, policies, known.carriedWithEntry, now);
-  const ended = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
+  const entriesEnded = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
   const revoked = revokedTaints(node, known, tracked, now);
   const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
-    ended: [...ended, ...revoked, ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
-    more: allowing.map(({ taint }) => taint),
+    entriesEnded: [
+      ...entriesEnded,
+      ...revoked,
+      ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint),
+    ],
+    more: needEntry.map(({ taint }) => taint),
   });
-  return { carriedWithEntry, ended, revoked, allowRemoval };
+  return { carriedWithEntry, entriesEnded, revoked, allowRemoval };
 }
 
 /** When the entry of a taint ends that the node carries, in milliseconds of the monotonic clock. */
@@ -199,8 +203,8 @@ function conflictsOf({ missing }: NodeDrift) {
   );
 }
 
-function forEachPolicy({ taint, policies }: ConflictingChange) {
-  return policies.map((policy) => ({ taint, policy }));
+function forEachPolicy({ taint, policyNames }: ConflictingChange) {
+  return policyNames.map((policy) => ({ taint, policy }));
 }
 
 /** Undefined if the node is as it should be. */
@@ -237,8 +241,8 @@ function nextChangeInMs(
       setsAgain ? settlingMs : undefined,
     ]),
     bootInMs,
-    ...memory.tracked.map(({ unrequiredSince }) =>
-      unrequiredSince === undefined ? undefined : unrequiredSince + POLICY_GONE_MS - now,
+    ...memory.tracked.map(({ undeclaredSince }) =>
+      undeclaredSince === undefined ? undefined : undeclaredSince + POLICY_GONE_MS - now,
     ),
   ].filter((ms): ms is number => ms !== undefined && ms > 0);
   return timers.length === 0 ? undefined : Math.min(...timers);
@@ -247,45 +251,45 @@ function nextChangeInMs(
 /**
  * The memory after the step was written.
  * @param memory what the leader knows of the Node by now
- * @param unstored what the API server has not stored of {@link StartupStep.again}; by default, it has stored all
+ * @param unstored what the API server has not stored of {@link StartupStep.toSetAgain}; by default, it has stored all
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
-  { startup, ended, revoked, changes }: NodeStep,
+  { startup, entriesEnded, revoked, changes }: NodeStep,
   now: number,
   unstored: UnstoredTaints = { bootId: undefined, taints: [] },
 ): NodeMemory {
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
   const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
-  const sent = startup.again.map(({ taint }) => taint);
+  const sent = startup.toSetAgain.map(({ taint }) => taint);
   const after = memoryAfterSending(changed, sent, unstored);
-  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
+  return entriesEnded.length > 0 ? { ...after, entriesEndedAt: now } : after;
 }
 
 /** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
-function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>): StartupRequirement[] {
-  return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
+function rebootTaints({ toSetAgain, waiting }: Pick<StartupStep, 'toSetAgain' | 'waiting'>): StartupRequirement[] {
+  return [...toSetAgain, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
 /** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */
 function changesOf(
   drift: NodeDrift,
-  { late, again, removable, allowing }: StartupStep,
+  { toSetLate, toSetAgain, removable, needEntry }: StartupStep,
 ): Omit<WrittenChange, 'wasAsWritten'>[] {
   const restored = drift.missing.filter(({ blockedBy }) => blockedBy === undefined);
   return [
-    ...allowing.map(({ taint }) => ({ taint, change: 'allow' as const })),
-    ...[...restored, ...late, ...again].map(({ taint }) => ({ taint, change: 'set' as const })),
+    ...needEntry.map(({ taint }) => ({ taint, change: 'allow' as const })),
+    ...[...restored, ...toSetLate, ...toSetAgain].map(({ taint }) => ({ taint, change: 'set' as const })),
     ...removable.map(({ taint }) => ({ taint, change: 'remove' as const })),
   ];
 }
 
 function conflictingBy(
   change: ConflictingChange['change'],
-  inConflict: readonly Pick<ConflictingChange, 'taint' | 'policies'>[],
+  inConflict: readonly Pick<ConflictingChange, 'taint' | 'policyNames'>[],
 ): ConflictingChange[] {
-  return inConflict.map(({ taint, policies }) => ({ taint, change, policies }));
+  return inConflict.map(({ taint, policyNames }) => ({ taint, change, policyNames }));
 }
 
 /**
@@ -325,18 +329,18 @@ function revokedTaints(
 ): readonly Taint[] {
   const isNeeded = (taint: Taint) =>
     tracked.some(
-      ({ requirement, unrequiredSince }) => unrequiredSince !== undefined && sameTaint(requirement.taint, taint),
+      ({ requirement, undeclaredSince }) => undeclaredSince !== undefined && sameTaint(requirement.taint, taint),
     );
   return allowedByLeader(memory, now).filter(
     (taint) => isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) && !isNeeded(taint),
   );
 }
 
-function withStartup(taints: readonly Taint[], { removable, late, again }: StartupStep): readonly Taint[] {
-  if ([...removable, ...late, ...again].length === 0) return taints;
+function withStartup(taints: readonly Taint[], { removable, toSetLate, toSetAgain }: StartupStep): readonly Taint[] {
+  if ([...removable, ...toSetLate, ...toSetAgain].length === 0) return taints;
   const removed = new Set(removable.map(({ taint }) => identity(taint)));
   return withTaints(
     taints.filter((taint) => !removed.has(identity(taint))),
-    [...late, ...again].map(({ taint }) => taint),
+    [...toSetLate, ...toSetAgain].map(({ taint }) => taint),
   );
 }

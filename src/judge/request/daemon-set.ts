@@ -7,7 +7,7 @@ import {
   hasUnknownOperator,
   type Toleration,
 } from '../../kubernetes/toleration.ts';
-import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
+import { type CompiledTolerationPolicy, isOnTrial, type PolicySet } from '../../policy/policy-set.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import {
   type DaemonSetView,
@@ -193,13 +193,13 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
   const uncertain = uncertainAmong(tolerations);
   const missingText = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
-  // Only --audit keeps the policy from adding it.
-  const isTrial = ({ policy: { mode, declaredMode } }: DeclaredToleration) => mode !== declaredMode;
   const warning = (one: DeclaredToleration) =>
-    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missingText(one, subject(one));
+    isOnTrial(one.policy)
+      ? `${source(one)} would add toleration ${subject(one)} (--audit)`
+      : missingText(one, subject(one));
   return allow(
     [
-      ...missing.map((one) => report(one, isTrial(one) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
+      ...missing.map((one) => report(one, isOnTrial(one.policy) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
       ...cut.map(({ required }) => ({
         ...report(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),

@@ -1,7 +1,7 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
-import { obeysEntries } from '../allow-removal.ts';
+import { type CompiledTaintPolicy, isEnforced, isOnTrial } from '../../policy/policy-set.ts';
+import { clearsEntriesAtRegistration } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
@@ -29,8 +29,8 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy obeys it.
-  const allowRemoval = policies.some(obeysEntries) ? undefined : node.allowRemoval;
+  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy clears it.
+  const allowRemoval = policies.some(clearsEntriesAtRegistration) ? undefined : node.allowRemoval;
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
@@ -87,5 +87,5 @@ function bootToRecord(
 /** The outcome for a taint that is still missing after mutation. */
 function outcomeOf({ policy }: DeclaredTaint): Outcome {
   if (isEnforced(policy)) return missingOutcome('Reported');
-  return isEnforcedWithoutAudit(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
+  return isOnTrial(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
 }

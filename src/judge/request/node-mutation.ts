@@ -39,7 +39,7 @@ export function mutateNode({
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
         // A request that adds a taint ends the entry for it.
-        ended: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
+        entriesEnded: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
         more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>

@@ -10,8 +10,8 @@ import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** The taints with these keys are in conflict, and these policies miss them. */
-const conflictsOf = (keys: readonly string[], ...policies: string[]): NodeMemory['conflicts'] =>
-  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policies }]));
+const conflictsOf = (keys: readonly string[], ...policyNames: string[]): NodeMemory['conflicts'] =>
+  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policyNames }]));
 
 function track(managers: readonly string[] = ['nodectl']) {
   const managedFields = managers.map((manager) => ({

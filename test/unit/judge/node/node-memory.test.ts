@@ -24,7 +24,7 @@ const third: Taint = { key: 'third', effect: 'NoSchedule' };
 const LATER = CONFLICT.windowMs;
 const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
 const restored = (...times: number[]) => memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
-const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policies: ['p'] }]]);
+const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policyNames: ['p'] }]]);
 
 it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'a new one', more: {}, is: true },
@@ -165,7 +165,7 @@ it.each<{ why: string; reboots: number[]; now: number; pausedForMs: number }>([
 it('a conflict names each policy once', () => {
   const left = ['p', 'q', 'p'].map((policy) => ({ taint: gpu, policy }));
   const conflicts = conflictsNow({ ...restored(0), conflicts: CONFLICTS }, left, 1);
-  expect([...conflicts.values()]).toEqual([{ taint: gpu, policies: ['p', 'q'] }]);
+  expect([...conflicts.values()]).toEqual([{ taint: gpu, policyNames: ['p', 'q'] }]);
 });
 
 it.each<{ why: string; times: number[]; changesInMs: number | undefined }>([

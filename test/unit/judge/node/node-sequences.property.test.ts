@@ -297,7 +297,7 @@ function reasonsFor(
     }),
     ...begun.map((entry) => {
       const taint = before.taints.find((one) => textOf(one) === entry);
-      const isOurs = step.startup.allowing.some((one) => textOf(one.taint) === entry);
+      const isOurs = step.startup.needEntry.some((one) => textOf(one.taint) === entry);
       return taint && isOurs && says.protectorsOf(taint).length > 0 && canBeAllowed(taint) ? 'allowed' : undefined;
     }),
     ...ended.map((entry) => {
@@ -621,7 +621,7 @@ it('an entry that the leader wrote ends, whatever happens before the write that 
         const now = noticed.cluster.now + POLICY_GONE_MS;
         const { cluster, leader, writes } = lead({ ...noticed.cluster, now }, noticed.leader, 1);
         const allowed = new Map(
-          writes.map(({ before, step }) => [before.name, step.startup.allowing.map(({ taint }) => textOf(taint))]),
+          writes.map(({ before, step }) => [before.name, step.startup.needEntry.map(({ taint }) => textOf(taint))]),
         );
         written += [...allowed.values()].flat().length;
         const keep = (name: string) => (one: Taint) => !(isRemoved && allowed.get(name)?.includes(textOf(one)));

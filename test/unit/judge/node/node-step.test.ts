@@ -61,8 +61,15 @@ it('required taints, startup taints and entries are one write', () => {
   };
   const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
   const { memory } = step(one, policies);
-  const { desired, ended } = step(one, policies, { before: memory, blockers: () => [], now: ALLOW_REMOVAL_LIFE_MS });
-  expect({ desired, ended }).toEqual({ desired: { taints: [other, gpu], allowRemoval: undefined }, ended: [other] });
+  const { desired, entriesEnded } = step(one, policies, {
+    before: memory,
+    blockers: () => [],
+    now: ALLOW_REMOVAL_LIFE_MS,
+  });
+  expect({ desired, entriesEnded }).toEqual({
+    desired: { taints: [other, gpu], allowRemoval: undefined },
+    entriesEnded: [other],
+  });
 });
 
 describe('an entry and its taint that stand together', () => {
@@ -78,7 +85,7 @@ describe('an entry and its taint that stand together', () => {
     });
     expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [gpu], allowRemoval: 'a:NoExecute' },
-      ended: [gpu],
+      entriesEnded: [gpu],
     });
   });
 
@@ -92,7 +99,7 @@ describe('an entry and its taint that stand together', () => {
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS - 1 }).desired).toBeUndefined();
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [NETWORK], allowRemoval: 'a:NoExecute' },
-      ended: [NETWORK],
+      entriesEnded: [NETWORK],
     });
   });
 
@@ -116,7 +123,7 @@ describe('an entry and its taint that stand together', () => {
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule, { key: 'a' }] } };
     const of = node([other, carried], { allowRemoval: entries });
     const { memory } = step(of, policies);
-    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).ended).toEqual(ended);
+    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).entriesEnded).toEqual(ended);
   });
 
   it('count from the first time that this leader has seen both: another one begins anew', () => {
@@ -137,7 +144,7 @@ describe('an entry and its taint that stand together', () => {
       desired: undefined,
       nextInMs: 1,
     });
-    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).ended).toEqual([gpu]);
+    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).entriesEnded).toEqual([gpu]);
   });
 
   it.each<{ why: string; of: StoredNode; policies?: Record<string, TaintPolicySpec> }>([
@@ -176,7 +183,7 @@ describe('a taint that another writer removes again and again', () => {
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
-    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
+    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policyNames: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
@@ -209,10 +216,10 @@ describe('a startup taint that another writer does not leave as it is', () => {
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
+      conflicting: [{ taint: NETWORK, change, policyNames: ['p'] }],
       nextInMs: CONFLICT.windowMs - 5_000,
     });
-    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policyNames: ['p'] }]);
     const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });
@@ -330,7 +337,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     expect(second).toMatchObject({
       desired: { taints: [other], allowRemoval: 'other:NoSchedule' },
       startup: { removable: [{ taint: NETWORK, reason: 'no policy has it on the node any more' }] },
-      ended: [],
+      entriesEnded: [],
     });
   });
 
@@ -391,7 +398,10 @@ describe('a startup taint whose policy ended, and which the domain of another po
       { why: 'another writer was first to remove the taint', more: {}, facts: { taints: [] }, left: [] },
     ])('$why', ({ more, facts, left }) => {
       const { byThisLeader, byAnother } = afterEntry(more, facts);
-      expect(byThisLeader).toMatchObject({ desired: { taints: left, allowRemoval: 'other:NoSchedule' }, ended: [] });
+      expect(byThisLeader).toMatchObject({
+        desired: { taints: left, allowRemoval: 'other:NoSchedule' },
+        entriesEnded: [],
+      });
       // It cannot know that no user wrote the entry.
       if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule,${NETWORK_TEXT}`);
     });
@@ -426,7 +436,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
   it('gets no entry in an annotation that has as many as are read', () => {
     const allowRemoval = Array.from({ length: MAX_ALLOW_REMOVAL_ENTRIES }, (_, n) => `t${n}:NoSchedule`).join(', ');
     const full = later(node([NETWORK], { allowRemoval }));
-    expect(full).toMatchObject({ desired: undefined, startup: { allowing: [] } });
+    expect(full).toMatchObject({ desired: undefined, startup: { needEntry: [] } });
     // Otherwise the leader would find, after another write, that its entry was undone.
     expect(memoryAfterWrite(full.memory, full, POLICY_GONE_MS)).toEqual(full.memory);
   });
@@ -441,7 +451,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change: 'remove', policies: ['network', 'all'] }],
+      conflicting: [{ taint: NETWORK, change: 'remove', policyNames: ['network', 'all'] }],
     });
   });
 

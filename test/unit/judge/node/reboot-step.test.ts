@@ -204,7 +204,7 @@ describe('a boot ID that changes back and forth', () => {
     const { desired, conflicting, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
     expect({ desired, conflicting, nextInMs }).toEqual({
       desired: undefined,
-      conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
+      conflicting: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
       nextInMs: CONFLICT.windowMs - now,
     });
     expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
@@ -213,7 +213,7 @@ describe('a boot ID that changes back and forth', () => {
   it('is reported as well while the node still carries the taint, which stays', () => {
     const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(CONFLICT.limit));
     expect(desired).toBe(undefined);
-    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policies: ['p'] }]);
+    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }]);
     expect(startup.waiting.map(waitingText)).toEqual([
       `startup taint ${TEXT} waits for the leader: it has not recorded the reboot of the node yet`,
     ]);
@@ -317,7 +317,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
 
   it('is set again, and not the one that was stored: a user may have removed that', () => {
     const { startup, memory } = step(recorded, facts, unstored);
-    expect(startup.again.map(({ taint }) => taint)).toEqual([STORAGE]);
+    expect(startup.toSetAgain.map(({ taint }) => taint)).toEqual([STORAGE]);
     expect(memory.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 
@@ -328,7 +328,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
     const later = { ...facts, apiTime: NOW + DAY_MS };
     const ready = step(recorded, { ...later, blockers: () => [] }, unstored);
     expect(ready.memory.unstored).toBe(undefined);
-    expect(step(recorded, later, ready.memory).startup.again).toEqual([]);
+    expect(step(recorded, later, ready.memory).startup.toSetAgain).toEqual([]);
   });
 
   it('stays due while another writer is in conflict with the leader about it', () => {
@@ -337,7 +337,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
       return memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [STORAGE] });
     }, unstored);
     const { startup, conflicting, memory } = step(recorded, facts, thrice);
-    expect(startup.again).toEqual([]);
+    expect(startup.toSetAgain).toEqual([]);
     expect(conflicting).toMatchObject([{ taint: STORAGE, change: 'set' }]);
     expect(memory.unstored?.taints).toEqual([STORAGE]);
   });

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeStatus } from '../../../../src/judge/node-view.ts';
-import {
-  type KnownDaemonSets,
-  type StartupSources,
-  startupBlockers,
-} from '../../../../src/judge/startup/startup-readiness.ts';
+import type { KnownDaemonSets } from '../../../../src/judge/startup/daemon-sets.ts';
+import { type StartupSources, startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
 

@@ -8,7 +8,7 @@ import type { NodeView } from '../node-view.ts';
 const HOSTNAME = 'kubernetes.io/hostname';
 
 /** The policy that requires the present taints of one node. */
-export interface NodePolicy {
+export interface PolicyFromNode {
   /** Undefined if no taint is left for it, or no label selects only this node. */
   readonly policy: TaintPolicy | undefined;
   /** Taints that Kubernetes or an agent sets and removes: a policy would restore them. */
@@ -19,7 +19,7 @@ export interface NodePolicy {
 /**
  * A policy that requires the taints that the node carries. If the Node is deleted, it gets them when it registers again.
  */
-export function policyOfNode({ name, labels, taints }: NodeView): NodePolicy {
+export function policyFromNode({ name, labels, taints }: NodeView): PolicyFromNode {
   const hostname = own(labels, HOSTNAME);
   const [leftOut, lasting] = [true, false].map((isTransient) =>
     taints.filter(({ key }) => isTransientTaintKey(key) === isTransient),
