@@ -103,6 +103,11 @@ export function typeIn({ types }: Entry, version: number = LAST_VERSION): string
   return types.findLast(({ since }) => since <= version)?.type ?? 'any';
 }
 
+/** Whether a value of the type has named fields. */
+export function isStruct(type: string): boolean {
+  return type === 'struct' || type === 'value';
+}
+
 function lifeOf([range = '-', , mark, successor]: readonly string[]): FieldLife {
   return {
     ...versionsOf(range),

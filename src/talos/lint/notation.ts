@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
-import { documentEntry, type Entry, typeIn } from '../fields.ts';
+import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
 import { kindOf } from '../tree.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
@@ -50,10 +50,6 @@ function expectedBelow({ entry, type, version }: Expected, part: string): Expect
   if (/^(\[\]|\{\})/.test(type)) return { entry: entry?.children.get('*') ?? entry, type: type.slice(2), version };
   const below = isStruct(type) ? entry?.children.get(part) : undefined;
   return { entry: below, type: below ? typeIn(below, version) : 'any', version };
-}
-
-function isStruct(type: string): boolean {
-  return type === 'struct' || type === 'value';
 }
 
 function mergeKey({ document, path }: Place, { type, version }: Expected): RuleFinding[] {
