@@ -1,8 +1,8 @@
 import type { Versions } from '../fields.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import { entriesAt, kindOf } from '../tree.ts';
+import { ARGUMENT_SECTIONS, type Component } from './argument-sections.ts';
 import type { Rule } from './finding.ts';
-import { ARGUMENT_SECTIONS, type Component } from './misplaced-flag.ts';
 
 const words = (text: string): readonly string[] => text.split(' ');
 

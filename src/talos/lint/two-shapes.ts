@@ -4,8 +4,8 @@ import { formatPath, type Path } from '../../policy/problem.ts';
 import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { allConflicts, type Conflict, documentLife, holdsIn, isForControlPlanes, namesakeVersions } from '../fields.ts';
 import { booleanAt, kindOf, textAt } from '../tree.ts';
-import { insteadOf } from './field-version.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
+import { insteadOf } from './successors.ts';
 
 export const TWO_SHAPES: Rule = {
   id: 'two-shapes',
