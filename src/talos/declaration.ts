@@ -22,9 +22,13 @@ export const CONTROL_PLANE_TAINT: DeclaredTaint = {
  * contains everything (K8sNodeConfig of Talos' v1alpha1_k8s_bridge.go). A patch implies nothing.
  */
 export function impliedTaint(configuration: MachineConfiguration): DeclaredTaint | undefined {
-  const { role, isPatch, allowSchedulingOnControlPlanes, documents } = configuration;
+  const { role, isPatch, allowSchedulingOnControlPlanes } = configuration;
   if (isPatch || role !== 'controlplane' || allowSchedulingOnControlPlanes?.value) return undefined;
-  return documents.some((document) => kindOf(document) === 'KubeNodeConfig') ? undefined : CONTROL_PLANE_TAINT;
+  return hasKubeNodeConfig(configuration) ? undefined : CONTROL_PLANE_TAINT;
+}
+
+function hasKubeNodeConfig({ documents }: MachineConfiguration): boolean {
+  return documents.some((document) => kindOf(document) === 'KubeNodeConfig');
 }
 
 /** The label by which Talos and kubeadm mark control planes. The taint that keeps workloads off them has the same key. */
@@ -106,8 +110,8 @@ export function ownLabels({ labels }: Declaration): ReadonlyMap<string, string> 
   return new Map(own.map(([key, { value }]) => [key, value]));
 }
 
-function impliesLabel({ role, documents }: MachineConfiguration): boolean {
-  return role === 'controlplane' && !documents.some((document) => kindOf(document) === 'KubeNodeConfig');
+function impliesLabel(configuration: MachineConfiguration): boolean {
+  return configuration.role === 'controlplane' && !hasKubeNodeConfig(configuration);
 }
 
 function roleAt({ documents }: MachineConfiguration): string {

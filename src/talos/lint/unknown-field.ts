@@ -1,5 +1,6 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
+import { lazy } from '../../runtime/lazy.ts';
 import {
   documentEntry,
   documentKinds,
@@ -16,12 +17,9 @@ import { nearest } from './nearest.ts';
 import { successorIn } from './successors.ts';
 import { isCertificateField, type UnknownFact, unknownFacts, unknownReason } from './unknown-facts.ts';
 
-let placesByName: ReadonlyMap<string, readonly Path[]> | undefined;
-
 /** Where `machine` and `cluster` have a field of that name. Empty for common names, which identify nothing. */
 function placesOf(name: string): readonly Path[] {
-  placesByName ??= indexPlaces();
-  const places = placesByName.get(name) ?? [];
+  const places = placesByName().get(name) ?? [];
   const ofKubelet = kubeletSection(name);
   if (places.length === 0 && ofKubelet) return [['machine', 'kubelet', ofKubelet.older, name]];
   return places.length <= MANY ? places : [];
@@ -38,7 +36,7 @@ function kubeletSection(name: string): { readonly older: string; readonly newer:
 /** With more places than this, the name alone does not identify the field. */
 const MANY = 2;
 
-function indexPlaces(): ReadonlyMap<string, readonly Path[]> {
+const placesByName = lazy((): ReadonlyMap<string, readonly Path[]> => {
   const places = new Map<string, Path[]>();
   const walk = (entry: Entry | undefined, path: Path): void => {
     if (entry?.children.has('*')) return;
@@ -50,7 +48,7 @@ function indexPlaces(): ReadonlyMap<string, readonly Path[]> {
   };
   walk(documentEntry(undefined), []);
   return places;
-}
+});
 
 export const UNKNOWN_FIELD: Rule = {
   id: 'unknown-field',
