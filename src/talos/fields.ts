@@ -12,14 +12,6 @@ export interface Versions {
   readonly until: number;
 }
 
-/**
- * Whether it applies to that version. Without a version: whether it applies to all of them.
- * @param from the first version of the subject
- */
-export function holdsIn({ since, until }: Versions, version: number | undefined, from: number): boolean {
-  return version === undefined ? since <= from && until === LAST_VERSION : version >= since && version <= until;
-}
-
 /** The versions of Talos that have a field, or a kind of document. */
 export interface FieldLife extends Versions {
   /** The first version that supports it only for old configurations. */

@@ -3,8 +3,9 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import { type FieldLocation, type FoundTaint, sameDeclaration } from '../declared.ts';
 import { OWNED_TAINTS } from '../live-node.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
-import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION } from '../refused-taints.ts';
+import { isByKubelet, isHandedOver } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';
+import { MULTI_DOCUMENT_VERSION, surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 export const CHANGED_REGISTRATION: Rule = {
@@ -37,7 +38,7 @@ export const OWNED_TAINT: Rule = {
   about:
     'With `--since`, for workers up to Talos 1.13: a taint that `machine.nodeTaints` no longer declares. Where Talos took it over (`talos.dev/owned-taints`), it asks for its removal with every update of the node, and NodeRestriction refuses the whole update.',
   check({ configuration, registered, role, version }) {
-    if (!registered || configuration.isPatch || role !== 'worker' || (version ?? 0) >= MULTI_DOCUMENT_VERSION)
+    if (!registered || configuration.isPatch || role !== 'worker' || surelySince(version, MULTI_DOCUMENT_VERSION))
       return [];
     const isDeclared = (key: string) =>
       configuration.taints.some((taint) => !isByKubelet(taint) && taint.value.key === key);

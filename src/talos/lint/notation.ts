@@ -3,6 +3,7 @@ import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
 import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
 import { kindOf } from '../tree.ts';
+import { surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 // Talos decodes each document by go-yaml, which merges, and then compares the keys of the text with those of its types (CheckUnknownKeys of
@@ -63,8 +64,7 @@ function mergeKey({ document, path }: Place, { type, version }: Expected): RuleF
   if (isStruct(type)) return found('Talos decodes no merge key (<<) in a mapping of fields', instead);
   // Anything may be below these, and an argument decodes itself.
   if (!type.startsWith('{}') || type === '{}any' || (type === '{}arg' && !isAlias)) return [];
-  if (version !== undefined && version >= STRICTER_SINCE)
-    return found(`Talos 1.${version} decodes no merge key (<<) here`, instead);
+  if (surelySince(version, STRICTER_SINCE)) return found(`Talos 1.${version} decodes no merge key (<<) here`, instead);
   return isAlias ? [] : found('Talos decodes a merge key (<<) here only up to 1.13, and only with one alias', instead);
 }
 
@@ -86,7 +86,7 @@ function isTimestamp(value: string): boolean {
 }
 
 function date({ document, path }: Place, value: string, { version }: Expected): RuleFinding[] {
-  if (version === undefined || version < STRICTER_SINCE || document.notation(path) !== 'plain') return [];
+  if (!surelySince(version, STRICTER_SINCE) || document.notation(path) !== 'plain') return [];
   if (!isTimestamp(value)) return [];
   return [
     {

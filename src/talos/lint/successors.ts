@@ -3,6 +3,7 @@ import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
 import { documentEntry, documentLife, type Entry, entryAt } from '../fields.ts';
 import { kindOf } from '../tree.ts';
+import { surelyBefore } from '../versions.ts';
 import { lifeFact } from './field-facts.ts';
 
 /** The kind of document that replaces a field of the older form, in this version or beside these documents. */
@@ -45,7 +46,7 @@ const ROLE = ' (where Talos adds neither label nor taint to a control plane by i
 /** A kind of document, or the path of a field beside this one, with its own replacement. */
 function placeOf(successor: string, at: Path, version: number | undefined): string | undefined {
   if (/^[A-Z]/.test(successor)) {
-    return version !== undefined && version < (documentLife(successor)?.since ?? 0) ? undefined : successor;
+    return surelyBefore(version, documentLife(successor)?.since ?? 0) ? undefined : successor;
   }
   const path = [...at.slice(0, -1), successor];
   const life = entryAt(documentEntry(undefined), path)?.life;
