@@ -1,12 +1,9 @@
-import { locateField } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { valueAt } from '../kubernetes/json.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
-import { kubeletWrongTypes } from './lint/kubelet-configuration.ts';
-import { wrongTypes } from './lint/wrong-type.ts';
-import { type MachineConfiguration, readMachineConfigurations } from './machine-configuration.ts';
+import type { MachineConfiguration } from './machine-configuration.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
 import { kindOf } from './tree.ts';
 
@@ -117,36 +114,4 @@ function impliesLabel(configuration: MachineConfiguration): boolean {
 function roleAt({ documents }: MachineConfiguration): string {
   const path = ['machine', 'type'];
   return documents.find(({ value }) => valueAt(value, path) !== undefined)?.locate(path) ?? '';
-}
-
-/**
- * The declarations of the files, in their order.
- * @throws InputError with all problems of all files
- */
-export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
-  const faults: string[] = [];
-  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): Declaration[] => {
-    try {
-      faults.push(...unreadable(configuration));
-      return [declarationOf(configuration)];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      faults.push(...error.faults);
-      return [];
-    }
-  });
-  if (faults.length > 0) throw new InputError(faults);
-  return declarations;
-}
-
-/** What hides declarations: a value of the wrong type anywhere above them, or in their place. */
-function unreadable(configuration: MachineConfiguration): string[] {
-  const subject = { configuration, version: undefined, patch: undefined };
-  const ofKubelet = kubeletWrongTypes(subject).filter(({ path }) => path.includes('registerWithTaints'));
-  return [
-    ...configuration.malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`),
-    ...[...wrongTypes(subject), ...ofKubelet].map(
-      ({ document, path, reason, fix }) => `${locateField(document, path)}: ${reason}: ${fix}`,
-    ),
-  ];
 }
