@@ -1,5 +1,5 @@
 import type { PolicySelector } from '../policy/selector.ts';
-import type { FoundTaint } from './declared.ts';
+import type { FileTaint } from './file-taints.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import { MULTI_DOCUMENT_VERSION, surelySince } from './versions.ts';
 
@@ -13,7 +13,7 @@ import { MULTI_DOCUMENT_VERSION, surelySince } from './versions.ts';
  * (siderolabs/talos#8193). The caller checks the role.
  * @param version minor version of Talos 1; without one, taints of the older form count as read by an older Talos
  */
-export function refusedTaints({ taints }: MachineConfiguration, version?: number): FoundTaint[] {
+export function refusedTaints({ taints }: MachineConfiguration, version?: number): FileTaint[] {
   const byKubelet = taints.filter(isByKubelet);
   const keys = new Set(byKubelet.map(({ value }) => value.key));
   const hasFlag = byKubelet.some(({ shape }) => shape === 'register-with-taints');
@@ -27,12 +27,12 @@ export function refusedTaints({ taints }: MachineConfiguration, version?: number
 }
 
 /** Whether the kubelet sets the taint when it registers. */
-export function isByKubelet({ shape }: FoundTaint): boolean {
+export function isByKubelet({ shape }: FileTaint): boolean {
   return shape === 'register-with-taints' || shape === 'registerWithTaints';
 }
 
 /** Whether this Talos passes a declared taint to the kubelet, to register with. */
-export function isHandedOver({ shape }: FoundTaint, version?: number): boolean {
+export function isHandedOver({ shape }: FileTaint, version?: number): boolean {
   // An earlier Talos has no KubeNodeConfig.
   return version === undefined ? shape === 'KubeNodeConfig' : surelySince(version, MULTI_DOCUMENT_VERSION);
 }

@@ -7,10 +7,10 @@ import { InputError, listFiles } from '../../files/text-files.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
 import { parseSelector } from '../../policy/selector.ts';
 import { assign } from '../../talos/assignment.ts';
-import type { Declaration } from '../../talos/declaration.ts';
 import { driftOf } from '../../talos/drift.ts';
 import { readDeclarations } from '../../talos/lint/read-declarations.ts';
 import { asLiveNode, type LiveNode } from '../../talos/live-node.ts';
+import type { NodeDeclaration } from '../../talos/node-declaration.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { filenameOption, type OutputFormat, outputOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
@@ -100,11 +100,11 @@ async function readNodes({ kubeconfig, context, nodes: file, selector }: DriftOp
 function namedIn(
   pairs: readonly Pair[],
   sources: readonly string[],
-  declarations: readonly Declaration[],
+  declarations: readonly NodeDeclaration[],
   nodes: readonly LiveNode[],
-): ReadonlyMap<string, Declaration> {
+): ReadonlyMap<string, NodeDeclaration> {
   const faults: string[] = [];
-  const named = new Map<string, Declaration>();
+  const named = new Map<string, NodeDeclaration>();
   for (const { name, file } of pairs) {
     const declaration = declarations[sources.indexOf(file)];
     if (!nodes.some((node) => node.name === name)) faults.push(`--node ${name}=${file}: there is no node ${name}`);

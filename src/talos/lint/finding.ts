@@ -1,4 +1,4 @@
-import type { FieldLocation } from '../declared.ts';
+import type { FieldLocation } from '../field-location.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 
 /**

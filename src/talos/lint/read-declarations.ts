@@ -1,7 +1,7 @@
 import { locateField } from '../../files/documents.ts';
 import { InputError } from '../../files/text-files.ts';
-import { type Declaration, declarationOf } from '../declaration.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../machine-configuration.ts';
+import { declarationOf, type NodeDeclaration } from '../node-declaration.ts';
 import { kubeletWrongTypes } from './kubelet-configuration.ts';
 import { wrongTypes } from './wrong-type.ts';
 
@@ -9,9 +9,9 @@ import { wrongTypes } from './wrong-type.ts';
  * The declarations of the files, in their order.
  * @throws InputError with all problems of all files
  */
-export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
+export async function readDeclarations(files: readonly string[]): Promise<NodeDeclaration[]> {
   const faults: string[] = [];
-  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): Declaration[] => {
+  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): NodeDeclaration[] => {
     try {
       faults.push(...unreadable(configuration));
       return [declarationOf(configuration)];

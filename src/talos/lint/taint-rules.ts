@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { formatTaint, sameTaint } from '../../kubernetes/taint.ts';
-import { CONTROL_PLANE_TAINT } from '../declaration.ts';
-import { type FoundTaint, sameDeclaration } from '../declared.ts';
+import { type FileTaint, sameDeclaration } from '../file-taints.ts';
+import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { isByKubelet, isHandedOver, refusedTaints } from '../refused-taints.ts';
 import { booleanAt, kindOf } from '../tree.ts';
 import { MULTI_DOCUMENT_VERSION, surelyBefore, surelySince } from '../versions.ts';
@@ -25,7 +25,7 @@ export const WORKER_TAINT: Rule = {
 
 const NODE_TAINTS_VERSION = 6;
 
-function keptBack({ document, path }: FoundTaint): RuleFinding {
+function keptBack({ document, path }: FileTaint): RuleFinding {
   return {
     document,
     path,
@@ -35,7 +35,7 @@ function keptBack({ document, path }: FoundTaint): RuleFinding {
   };
 }
 
-function refused({ version }: LintSubject, { document, path, value }: FoundTaint): RuleFinding {
+function refused({ version }: LintSubject, { document, path, value }: FileTaint): RuleFinding {
   const { key, effect } = value;
   const item = [
     `key: ${key}`,
@@ -144,7 +144,7 @@ export const DUPLICATE_TAINT: Rule = {
 };
 
 /** Talos' taint, if the kubelet registers with another taint of that key. */
-function overruledByKubelet(taints: readonly FoundTaint[]): RuleFinding[] {
+function overruledByKubelet(taints: readonly FileTaint[]): RuleFinding[] {
   const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {
     if (isByKubelet(taint)) return [];
@@ -163,7 +163,7 @@ function overruledByKubelet(taints: readonly FoundTaint[]): RuleFinding[] {
   });
 }
 
-function replacedByFlag(taints: readonly FoundTaint[]): RuleFinding[] {
+function replacedByFlag(taints: readonly FileTaint[]): RuleFinding[] {
   const flags = taints.filter(({ shape }) => shape === 'register-with-taints');
   const last = flags.at(-1);
   if (!last) return [];
@@ -184,6 +184,6 @@ function replacedByFlag(taints: readonly FoundTaint[]): RuleFinding[] {
   }));
 }
 
-function samePlace(a: FoundTaint, b: FoundTaint): boolean {
+function samePlace(a: FileTaint, b: FileTaint): boolean {
   return a.document === b.document && a.path.join('\0') === b.path.join('\0');
 }

@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
-import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { allConflicts, type Conflict, documentLife, isForControlPlanes, namesakeVersions } from '../fields.ts';
+import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { booleanAt, kindOf, textAt } from '../tree.ts';
 import { surelyBefore, surelyIn } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
