@@ -15,7 +15,7 @@ import {
   nodesToCall,
 } from '../../doctor/talos/talos-nodes.ts';
 import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
-import { disabledIn } from '../../talos/lint/lint.ts';
+import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import {
   type MachineConfiguration,
   readMachineConfiguration,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { nodeNames } from '../../../src/talos/assignment.ts';
-import { labelsOf } from '../../../src/talos/declaration.ts';
+import { labelsOf } from '../../../src/talos/node-declaration.ts';
 import { declare, read } from './declarations.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';

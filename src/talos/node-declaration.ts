@@ -1,17 +1,14 @@
-import { locateField } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { valueAt } from '../kubernetes/json.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
-import { kubeletWrongTypes } from './lint/kubelet-configuration.ts';
-import { wrongTypes } from './lint/wrong-type.ts';
-import { type MachineConfiguration, readMachineConfigurations } from './machine-configuration.ts';
-import type { DeclaredTaint } from './taint-notation.ts';
+import type { MachineConfiguration } from './machine-configuration.ts';
+import type { TaintFields } from './taint-notation.ts';
 import { kindOf } from './tree.ts';
 
 /** The taint that keeps ordinary pods off control-plane nodes. */
-export const CONTROL_PLANE_TAINT: DeclaredTaint = {
+export const CONTROL_PLANE_TAINT: TaintFields = {
   key: NEW_ROLE,
   value: '',
   effect: 'NoSchedule',
@@ -21,32 +18,36 @@ export const CONTROL_PLANE_TAINT: DeclaredTaint = {
  * The taint that Talos adds itself: to control-plane nodes that do not allow scheduling. Only the older form implies it. A KubeNodeConfig document
  * contains everything (K8sNodeConfig of Talos' v1alpha1_k8s_bridge.go). A patch implies nothing.
  */
-export function impliedTaint(configuration: MachineConfiguration): DeclaredTaint | undefined {
-  const { role, isPatch, allowSchedulingOnControlPlanes, documents } = configuration;
+export function impliedTaint(configuration: MachineConfiguration): TaintFields | undefined {
+  const { role, isPatch, allowSchedulingOnControlPlanes } = configuration;
   if (isPatch || role !== 'controlplane' || allowSchedulingOnControlPlanes?.value) return undefined;
-  return documents.some((document) => kindOf(document) === 'KubeNodeConfig') ? undefined : CONTROL_PLANE_TAINT;
+  return hasKubeNodeConfig(configuration) ? undefined : CONTROL_PLANE_TAINT;
+}
+
+function hasKubeNodeConfig({ documents }: MachineConfiguration): boolean {
+  return documents.some((document) => kindOf(document) === 'KubeNodeConfig');
 }
 
 /** The label by which Talos and kubeadm mark control planes. The taint that keeps workloads off them has the same key. */
 export const CONTROL_PLANE_KEY = CONTROL_PLANE_TAINT.key;
 
 /** A taint, and `file:line:column` of its declaration. */
-export interface PlacedTaint extends Taint {
+export interface NodeTaint extends Taint {
   readonly at: string;
 }
 
 /** A label's value, and the place of its declaration. */
-export interface PlacedLabel {
+export interface NodeLabel {
   readonly value: string;
   readonly at: string;
 }
 
 /** The content of a machine configuration for its nodes, in either form. */
-export interface Declaration {
+export interface NodeDeclaration {
   readonly configuration: MachineConfiguration;
   /** One of each key and effect. */
-  readonly taints: readonly PlacedTaint[];
-  readonly labels: ReadonlyMap<string, PlacedLabel>;
+  readonly taints: readonly NodeTaint[];
+  readonly labels: ReadonlyMap<string, NodeLabel>;
 }
 
 /**
@@ -55,16 +56,16 @@ export interface Declaration {
  * contains both itself, and nothing is added.
  * @throws InputError for one taint, or one label, with two values, with both places
  */
-export function declarationOf(configuration: MachineConfiguration): Declaration {
+export function declarationOf(configuration: MachineConfiguration): NodeDeclaration {
   const faults: string[] = [];
-  const taints = new Map<string, PlacedTaint>();
+  const taints = new Map<string, NodeTaint>();
   for (const { value: taint, document, path } of configuration.taints) {
     const placed = { ...taint, at: document.locate(path) };
     const earlier = taints.get(identity(placed));
     if (earlier === undefined) taints.set(identity(placed), placed);
     else if ((earlier.value ?? '') !== (placed.value ?? '')) faults.push(contradiction(placed, earlier));
   }
-  const labels = new Map<string, PlacedLabel>();
+  const labels = new Map<string, NodeLabel>();
   for (const { value: label, document, path } of configuration.labels) {
     const at = document.locate(path);
     const earlier = labels.get(label.key);
@@ -88,12 +89,12 @@ export function declarationOf(configuration: MachineConfiguration): Declaration 
 }
 
 /** The two places of one taint with two values. */
-export function contradiction(taint: PlacedTaint, other: PlacedTaint): string {
+export function contradiction(taint: NodeTaint, other: NodeTaint): string {
   return `${taint.at}: taint ${formatTaint(taint)} contradicts ${formatTaint(other)} at ${other.at}: a node has only one of the two`;
 }
 
 /** The labels alone, as selectors read them. */
-export function labelsOf({ labels }: Declaration): StringMap {
+export function labelsOf({ labels }: NodeDeclaration): StringMap {
   return Object.fromEntries([...labels].map(([key, { value }]) => [key, value]));
 }
 
@@ -101,48 +102,16 @@ export function labelsOf({ labels }: Declaration): StringMap {
  * The labels that can identify the purpose of a node. Those of Kubernetes describe the machine or its place, which nodes of different pools share,
  * and NodeRestriction does not let a kubelet set most of them.
  */
-export function ownLabels({ labels }: Declaration): ReadonlyMap<string, string> {
+export function ownLabels({ labels }: NodeDeclaration): ReadonlyMap<string, string> {
   const own = [...labels].filter(([key]) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key));
   return new Map(own.map(([key, { value }]) => [key, value]));
 }
 
-function impliesLabel({ role, documents }: MachineConfiguration): boolean {
-  return role === 'controlplane' && !documents.some((document) => kindOf(document) === 'KubeNodeConfig');
+function impliesLabel(configuration: MachineConfiguration): boolean {
+  return configuration.role === 'controlplane' && !hasKubeNodeConfig(configuration);
 }
 
 function roleAt({ documents }: MachineConfiguration): string {
   const path = ['machine', 'type'];
   return documents.find(({ value }) => valueAt(value, path) !== undefined)?.locate(path) ?? '';
-}
-
-/**
- * The declarations of the files, in their order.
- * @throws InputError with all problems of all files
- */
-export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
-  const faults: string[] = [];
-  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): Declaration[] => {
-    try {
-      faults.push(...unreadable(configuration));
-      return [declarationOf(configuration)];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      faults.push(...error.faults);
-      return [];
-    }
-  });
-  if (faults.length > 0) throw new InputError(faults);
-  return declarations;
-}
-
-/** What hides declarations: a value of the wrong type anywhere above them, or in their place. */
-function unreadable(configuration: MachineConfiguration): string[] {
-  const subject = { configuration, version: undefined, patch: undefined };
-  const ofKubelet = kubeletWrongTypes(subject).filter(({ path }) => path.includes('registerWithTaints'));
-  return [
-    ...configuration.malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`),
-    ...[...wrongTypes(subject), ...ofKubelet].map(
-      ({ document, path, reason, fix }) => `${locateField(document, path)}: ${reason}: ${fix}`,
-    ),
-  ];
 }
