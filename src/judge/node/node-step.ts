@@ -247,13 +247,13 @@ function nextChangeInMs(
 /**
  * The memory after the step was written.
  * @param memory what the leader knows of the Node by now
- * @param unstored what the API server has not stored of {@link StartupStep.again}; by default, it has stored all
+ * @param unstored what the API server has not stored of {@link StartupStep.again}
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
   { startup, ended, revoked, changes }: NodeStep,
   now: number,
-  unstored: UnstoredTaints = { bootId: undefined, taints: [] },
+  unstored: UnstoredTaints,
 ): NodeMemory {
   const setAgain = rebootTaints(startup).map(({ taint }) => taint);
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;

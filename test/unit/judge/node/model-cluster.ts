@@ -147,7 +147,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader, maxWrites = Num
       writes.push({ at: now, before, step, sent, stored, cluster: after });
       if (stored === undefined || isUndone(stored, step.desired)) retryAt.set(name, now + RETRY_MS);
       if (stored === undefined) continue;
-      memories.set(name, memoryAfterWrite(step.memory, step, now));
+      memories.set(name, memoryAfterWrite(step.memory, step, now, { bootId: before.bootId, taints: [] }));
       after = withNode(after, stored);
     }
   }

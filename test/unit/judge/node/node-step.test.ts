@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import { CONFLICT, isBlank, memoryAfterChanges, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { memoryAfterWrite, type NodeStep, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -45,6 +45,10 @@ const step = (
     apiTime: 0,
     ...facts,
   });
+
+/** After the write of the step, which the API server has stored completely. */
+const memoryAfter = (written: NodeStep, now: number) =>
+  memoryAfterWrite(written.memory, written, now, { bootId: undefined, taints: [] });
 
 it('a node that carries what it should needs nothing, and leaves no memory', () => {
   const { desired, memory, nextInMs } = step(node([gpu]), REQUIRED);
@@ -204,7 +208,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
     for (let times = 0; times < CONFLICT.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
       expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
-      memory = memoryAfterWrite(found.memory, found, times);
+      memory = memoryAfter(found, times);
     }
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
@@ -265,7 +269,7 @@ describe('what the leader undoes itself is no conflict', () => {
         const one = step(of, policies, { ...(before ? { before } : {}), blockers, now, apiTime: now });
         conflicts.push(...one.conflicting, ...one.memory.conflicts.values());
         isQuiet = one.desired === undefined;
-        before = isQuiet ? one.memory : memoryAfterWrite(one.memory, one, now);
+        before = isQuiet ? one.memory : memoryAfter(one, now);
         of = { ...of, ...one.desired };
       }
       has.push(of.taints.some(({ key }) => key === NETWORK.key));
@@ -290,7 +294,7 @@ it('what another writer undoes is a conflict, also where the leader removes a va
     const of = node(now % 2 === 0 ? [theirs] : []);
     const one = step(of, policies, { ...(before ? { before } : {}), blockers: () => [], now });
     if (one.desired) writes++;
-    before = one.desired ? memoryAfterWrite(one.memory, one, now) : one.memory;
+    before = one.desired ? memoryAfter(one, now) : one.memory;
   }
   expect(writes).toBeLessThanOrEqual(2 * CONFLICT.limit);
   expect([...(before?.conflicts.values() ?? [])]).toMatchObject([{ taint: { key: 'dedicated' } }]);
@@ -325,7 +329,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       taints: [NETWORK, other],
       allowRemoval: `other:NoSchedule,${NETWORK_TEXT}`,
     });
-    const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+    const before = memoryAfter(first, POLICY_GONE_MS);
     const second = later(node([NETWORK, other], { allowRemoval: first.desired?.allowRemoval }), { before });
     expect(second).toMatchObject({
       desired: { taints: [other], allowRemoval: 'other:NoSchedule' },
@@ -339,7 +343,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     { why: 'the policy with the domain has other taints', all: { ...ALL, taints: [{ key: 'other' }] } },
   ])('is removed with its entry also where $why by the second write', ({ all }) => {
     const first = later(node([NETWORK]));
-    const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+    const before = memoryAfter(first, POLICY_GONE_MS);
     const carrying = node([NETWORK], { allowRemoval: first.desired?.allowRemoval });
     expect(step(carrying, { all }, { before, now: POLICY_GONE_MS }).desired).toEqual({
       taints: [],
@@ -356,7 +360,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       { taints = [NETWORK], ...facts }: Partial<StepFacts> & { taints?: readonly Taint[] } = {},
     ) => {
       const first = later(node([NETWORK], { allowRemoval: 'other:NoSchedule' }));
-      const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+      const before = memoryAfter(first, POLICY_GONE_MS);
       const of = node(taints, { allowRemoval: first.desired?.allowRemoval });
       const policies = { all: ALL, ...more };
       return {
@@ -402,7 +406,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
     it('and one that a user writes afterwards stays', () => {
       const { byThisLeader: ending } = afterEntry({ network });
-      const before = memoryAfterWrite(ending.memory, ending, now);
+      const before = memoryAfter(ending, now);
       const annotated = node([NETWORK], { allowRemoval: NETWORK_TEXT });
       expect(step(annotated, { all: ALL, network }, { before, now }).desired).toBeUndefined();
       const ready = step(annotated, { all: ALL, network }, { before, now, blockers: () => [] });
@@ -411,9 +415,9 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
     it('also one that a user writes after the taint was removed', () => {
       const first = later(node([NETWORK]));
-      const allowed = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+      const allowed = memoryAfter(first, POLICY_GONE_MS);
       const second = later(node([NETWORK], { allowRemoval: NETWORK_TEXT }), { before: allowed });
-      const before = memoryAfterWrite(second.memory, second, POLICY_GONE_MS);
+      const before = memoryAfter(second, POLICY_GONE_MS);
       expect(step(node([], { allowRemoval: NETWORK_TEXT }), { network }, { before, now }).desired).toBeUndefined();
     });
 
@@ -428,7 +432,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     const full = later(node([NETWORK], { allowRemoval }));
     expect(full).toMatchObject({ desired: undefined, startup: { allowing: [] } });
     // Otherwise the leader would find, after another write, that its entry was undone.
-    expect(memoryAfterWrite(full.memory, full, POLICY_GONE_MS)).toEqual(full.memory);
+    expect(memoryAfter(full, POLICY_GONE_MS)).toEqual(full.memory);
   });
 
   it('gets no more entries once another writer has deleted some of them', () => {
@@ -437,7 +441,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     for (let n = 0; n < CONFLICT.limit; n++) {
       const one = later(of, { before: memory });
       expect(one.desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
-      memory = memoryAfterWrite(one.memory, one, POLICY_GONE_MS);
+      memory = memoryAfter(one, POLICY_GONE_MS);
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
@@ -511,7 +515,7 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
   const { memory } = step(one, policies);
   const now = ALLOW_REMOVAL_LIFE_MS;
   const written = step(one, policies, { before: memory, blockers: () => [], now });
-  expect(memoryAfterWrite(written.memory, written, now)).toMatchObject({
+  expect(memoryAfter(written, now)).toMatchObject({
     changes: [
       { taint: gpu, change: 'set', at: now },
       { taint: NETWORK, change: 'remove', at: now },
@@ -519,7 +523,7 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
     entriesEndedAt: now,
   });
   const first = step(node([]), REQUIRED);
-  expect(memoryAfterWrite(first.memory, first, 1)).toMatchObject({
+  expect(memoryAfter(first, 1)).toMatchObject({
     changes: [{ taint: gpu, change: 'set', at: 1 }],
     entriesEndedAt: undefined,
     reboots: [],

@@ -233,7 +233,7 @@ describe('a boot ID that changes back and forth', () => {
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
-    expect(memoryAfterWrite(reboots.memory, reboots, now)).toMatchObject({
+    expect(memoryAfterWrite(reboots.memory, reboots, now, { bootId: 'B', taints: [] })).toMatchObject({
       changes: [
         { taint: kept, change: 'remove', at: 0 },
         { taint: TAINT, change: 'set', at: now },
@@ -331,14 +331,25 @@ describe('a taint that the API server has not stored after a reboot', () => {
     expect(step(recorded, later, ready.memory).startup.again).toEqual([]);
   });
 
+  /** Another writer is in conflict with the leader about it. */
+  const thrice = [0, 1, 2].reduce((before) => {
+    const one = step(recorded, facts, before);
+    return memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [STORAGE] });
+  }, unstored);
+
   it('stays due while another writer is in conflict with the leader about it', () => {
-    const thrice = [0, 1, 2].reduce((before) => {
-      const one = step(recorded, facts, before);
-      return memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [STORAGE] });
-    }, unstored);
     const { startup, conflicting, memory } = step(recorded, facts, thrice);
     expect(startup.again).toEqual([]);
     expect(conflicting).toMatchObject([{ taint: STORAGE, change: 'set' }]);
     expect(memory.unstored?.taints).toEqual([STORAGE]);
+  });
+
+  it('stays due after the leader has set another taint, which was stored', () => {
+    const gpu: TaintRule = { key: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
+    const withGpu = { ...facts, policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }, gpu] }) }) };
+    const one = step(recorded, withGpu, thrice);
+    expect(one.desired?.taints).toMatchObject([{ key: 'gpu' }]);
+    const stored = memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [] });
+    expect(stored.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 });
