@@ -1,7 +1,8 @@
 import { equalTaints, identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import type { NodeView, StoredNode } from '../node-view.ts';
-import type { TrackedTaint } from '../startup/startup-step.ts';
+import type { StartupRequirement } from '../startup/startup-requirement.ts';
+import type { StartupStep, TrackedTaint } from '../startup/startup-step.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes } from './taint-times.ts';
 
 /** A taint about which another writer has undone this many writes of the leader within the window is in conflict with it. */
@@ -82,14 +83,76 @@ export function isBlank(memory: NodeMemory): boolean {
   return sizes.every((size) => size === 0) && entriesEndedAt === undefined && unstored === undefined;
 }
 
+/** The parts of a step that the memory keeps. */
+export interface WrittenStep {
+  readonly startup: Pick<StartupStep, 'boot' | 'again' | 'waiting'>;
+  /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
+  readonly ended: readonly Taint[];
+  /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
+  readonly revoked: readonly Taint[];
+  /** What is written about taints. */
+  readonly changes: readonly WrittenChange[];
+}
+
+/**
+ * The memory after the step was written.
+ * @param memory what the leader knows of the Node by now
+ * @param unstored what the API server has not stored of {@link StartupStep.again}
+ */
+export function memoryAfterWrite(
+  memory: NodeMemory,
+  { startup, ended, revoked, changes }: WrittenStep,
+  now: number,
+  unstored: UnstoredTaints,
+): NodeMemory {
+  // A reboot and a deleted entry end the record of earlier changes only, so the changes of this step are added after them.
+  const setAgain = rebootTaints(startup).map(({ taint }) => taint);
+  const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
+  const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
+  const sent = startup.again.map(({ taint }) => taint);
+  const after = memoryAfterSending(changed, sent, unstored);
+  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
+}
+
+/** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
+export function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>): StartupRequirement[] {
+  return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
+}
+
+/**
+ * The memory after the leader has recorded a reboot.
+ * @param taints of `afterReboot: SetAgain`. That the leader removed them in an earlier boot is no conflict: it sets them itself.
+ */
+function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
+  const changes = memory.changes.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
+  return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
+}
+
+/** The memory after the leader has deleted its entries of these taints: a later entry is that of a user. */
+function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint[]): NodeMemory {
+  const isRevoked = ({ taint, change }: TaintChange) =>
+    change === 'allow' && taints.some((one) => sameTaint(one, taint));
+  return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };
+}
+
 /** The memory after the leader has written these changes. Several policies may be the reason for one. */
-export function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
+function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
   const notUndone = new Set(
     written.filter(({ wasAsWritten }) => wasAsWritten).map(({ taint }) => lastChange(memory, taint, now)),
   );
   const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
   const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
   return { ...memory, changes: [...kept, ...added.values()] };
+}
+
+/** The memory after a write of these taints, of which the API server has not stored some. Those of an earlier write stay. */
+function memoryAfterSending(
+  memory: NodeMemory,
+  sent: readonly Taint[],
+  { bootId, taints }: UnstoredTaints,
+): NodeMemory {
+  const earlier = unstoredOf(memory, bootId).filter((taint) => !sent.some((one) => sameTaint(one, taint)));
+  return { ...memory, unstored: unstoredIn(bootId, [...earlier, ...taints]) };
 }
 
 /** Whether the taint of a Node is as the leader last wrote it: no other writer has undone that. False without such a write. */
@@ -105,15 +168,6 @@ export function isAsWritten(
   if (last.change === 'remove') return carried === undefined;
   if (carried === undefined || !equalTaints(carried, last.taint)) return false;
   return last.change === 'set' || isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), last.taint);
-}
-
-/**
- * The memory after the leader has recorded a reboot.
- * @param taints of `afterReboot: SetAgain`. That the leader removed them in an earlier boot is no conflict: it sets them itself.
- */
-export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
-  const changes = memory.changes.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
-  return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
 }
 
 /** How many milliseconds ago the leader recorded the last reboot of the Node. Undefined if it has recorded none. */
@@ -134,16 +188,6 @@ function unstoredOf({ unstored }: NodeMemory, bootId: string | undefined): reado
   return unstored === undefined || unstored.bootId !== bootId ? [] : unstored.taints;
 }
 
-/** The memory after a write of these taints, of which the API server has not stored some. Those of an earlier write stay. */
-export function memoryAfterSending(
-  memory: NodeMemory,
-  sent: readonly Taint[],
-  { bootId, taints }: UnstoredTaints,
-): NodeMemory {
-  const earlier = unstoredOf(memory, bootId).filter((taint) => !sent.some((one) => sameTaint(one, taint)));
-  return { ...memory, unstored: unstoredIn(bootId, [...earlier, ...taints]) };
-}
-
 export function unstoredIn(bootId: string | undefined, taints: readonly Taint[]): UnstoredTaints | undefined {
   return taints.length === 0 ? undefined : { bootId, taints };
 }
@@ -159,13 +203,6 @@ export function allowedByLeader(memory: NodeMemory, now: number): readonly Taint
   return memory.changes.flatMap((one) =>
     one.change === 'allow' && one === lastChange(memory, one.taint, now) ? one.taint : [],
   );
-}
-
-/** The memory after the leader has deleted its entries of these taints: a later entry is that of a user. */
-export function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint[]): NodeMemory {
-  const isRevoked = ({ taint, change }: TaintChange) =>
-    change === 'allow' && taints.some((one) => sameTaint(one, taint));
-  return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };
 }
 
 /** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader last wrote it. */

@@ -12,7 +12,6 @@ import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
 import { type BootChange, settlesInMs, withOwnReboot } from '../startup/reboot.ts';
-import type { StartupRequirement } from '../startup/startup-requirement.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import {
   allowedByLeader,
@@ -21,17 +20,14 @@ import {
   isAsWritten,
   isInConflict,
   lastRebootMsAgo,
-  memoryAfterChanges,
-  memoryAfterReboot,
-  memoryAfterRevocation,
-  memoryAfterSending,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
+  rebootTaints,
   stillUnstored,
-  type UnstoredTaints,
   unstoredIn,
   type WrittenChange,
+  type WrittenStep,
 } from './node-memory.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 
@@ -53,18 +49,12 @@ export interface ConflictingChange {
 }
 
 /** What the leader has to do for a Node. */
-export interface NodeStep {
+export interface NodeStep extends WrittenStep {
   readonly drift: NodeDrift;
   /** Without what another writer undoes repeatedly. */
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
   readonly conflicting: readonly ConflictingChange[];
-  /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
-  readonly ended: readonly Taint[];
-  /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
-  readonly revoked: readonly Taint[];
-  /** What is written about taints. */
-  readonly changes: readonly WrittenChange[];
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
   /** What the leader knows after the step, if it writes nothing. */
@@ -166,8 +156,8 @@ function withoutConflicts(
   };
 }
 
-/** What happens to the entries of the annotation `allow-removal`: see {@link NodeStep} and {@link NodeMemory}. */
-interface EntryChanges extends Pick<NodeStep, 'ended' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
+/** What happens to the entries of the annotation `allow-removal`: see {@link WrittenStep} and {@link NodeMemory}. */
+interface EntryChanges extends Pick<WrittenStep, 'ended' | 'revoked'>, Pick<NodeMemory, 'carriedWithEntry'> {
   /** The annotation after the step. */
   readonly allowRemoval: string | undefined;
 }
@@ -242,30 +232,6 @@ function nextChangeInMs(
     ),
   ].filter((ms): ms is number => ms !== undefined && ms > 0);
   return timers.length === 0 ? undefined : Math.min(...timers);
-}
-
-/**
- * The memory after the step was written.
- * @param memory what the leader knows of the Node by now
- * @param unstored what the API server has not stored of {@link StartupStep.again}
- */
-export function memoryAfterWrite(
-  memory: NodeMemory,
-  { startup, ended, revoked, changes }: NodeStep,
-  now: number,
-  unstored: UnstoredTaints,
-): NodeMemory {
-  const setAgain = rebootTaints(startup).map(({ taint }) => taint);
-  const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
-  const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
-  const sent = startup.again.map(({ taint }) => taint);
-  const after = memoryAfterSending(changed, sent, unstored);
-  return ended.length > 0 ? { ...after, entriesEndedAt: now } : after;
-}
-
-/** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
-function rebootTaints({ again, waiting }: Pick<StartupStep, 'again' | 'waiting'>): StartupRequirement[] {
-  return [...again, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
 /** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */

@@ -1,5 +1,5 @@
-import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
+import { memoryAfterWrite, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';

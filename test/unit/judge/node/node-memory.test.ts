@@ -6,19 +6,18 @@ import {
   conflictsNow,
   isAsWritten,
   isBlank,
-  memoryAfterChanges,
-  memoryAfterReboot,
-  memoryAfterRevocation,
-  memoryAfterSending,
+  memoryAfterWrite,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
   stillUnstored,
   type TaintChange,
+  type WrittenStep,
 } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
+import { ALL_STORED, memoryAfterChanges, memoryAfterReboot, setAgain, writtenStep } from './memories.ts';
 
 const third: Taint = { key: 'third', effect: 'NoSchedule' };
 const LATER = CONFLICT.windowMs;
@@ -108,8 +107,12 @@ it('a deleted entry is no change any more, and what was written about other tain
     { taint: other, change: 'allow', at: 2 },
   ] as const;
   const before = memory({ changes: [allowed, set, allowedOther] });
-  expect(memoryAfterRevocation(before, [gpu, cpu]).changes).toEqual([set, allowedOther]);
-  expect(memoryAfterRevocation(before, []).changes).toEqual(before.changes);
+  const changesAfter = (revoked: Taint[], changes: WrittenStep['changes'] = []) =>
+    memoryAfterWrite(before, writtenStep({ revoked, changes }), 3, ALL_STORED).changes;
+  expect(changesAfter([gpu, cpu])).toEqual([set, allowedOther]);
+  expect(changesAfter([])).toEqual(before.changes);
+  const allowedAgain = { taint: gpu, change: 'allow', wasAsWritten: false } as const;
+  expect(changesAfter([gpu], [allowedAgain])).toEqual([set, allowedOther, { taint: gpu, change: 'allow', at: 3 }]);
 });
 
 describe('the taints that the API server has not stored after a reboot', () => {
@@ -135,7 +138,8 @@ describe('the taints that the API server has not stored after a reboot', () => {
     { why: 'all are', sent: [gpu, other], bootId: 'B', taints: [], after: undefined },
     { why: 'it is another boot', sent: [gpu], bootId: 'C', taints: [gpu], after: { bootId: 'C', taints: [gpu] } },
   ])('are known after a write: $why', ({ sent, bootId, taints, after }) => {
-    expect(memoryAfterSending(unstored, sent, { bootId, taints }).unstored).toEqual(after);
+    const startup = { boot: undefined, again: sent.map(setAgain), waiting: [] };
+    expect(memoryAfterWrite(unstored, writtenStep({ startup }), 0, { bootId, taints }).unstored).toEqual(after);
   });
 });
 
@@ -143,12 +147,12 @@ it('a reboot ends the record of the taints that it sets again, and is forgotten 
   const before = memory({
     changes: [
       { taint: gpu, change: 'remove', at: 0 },
-      { taint: other, change: 'remove', at: 0 },
+      { taint: other, change: 'remove', at: 1 },
     ],
     reboots: [0, 1],
   });
   expect(memoryAfterReboot(before, [gpu, { ...gpu, key: 'a' }], LATER)).toMatchObject({
-    changes: [{ taint: other, change: 'remove', at: 0 }],
+    changes: [{ taint: other, change: 'remove', at: 1 }],
     reboots: [1, LATER],
   });
 });

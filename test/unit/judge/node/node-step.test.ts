@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { CONFLICT, isBlank, memoryAfterChanges, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, type NodeStep, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { CONFLICT, isBlank, memoryAfterWrite, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { type NodeStep, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -10,6 +10,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
+import { memoryAfterChanges } from './memories.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CONFLICT, memoryAfterChanges, memoryAfterReboot, newMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { CONFLICT, memoryAfterWrite, newMemory } from '../../../../src/judge/node/node-memory.ts';
+import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -10,6 +10,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet, storedTaintPolicies } from '../../policy/policies.ts';
 import { judgeNode } from '../request/judge-node.ts';
+import { ALL_STORED, memoryAfterChanges, memoryAfterReboot } from './memories.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -233,7 +234,7 @@ describe('a boot ID that changes back and forth', () => {
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
-    expect(memoryAfterWrite(reboots.memory, reboots, now, { bootId: 'B', taints: [] })).toMatchObject({
+    expect(memoryAfterWrite(reboots.memory, reboots, now, ALL_STORED)).toMatchObject({
       changes: [
         { taint: kept, change: 'remove', at: 0 },
         { taint: TAINT, change: 'set', at: now },
@@ -323,7 +324,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
 
   it('is forgotten once it is stored, or as soon as it would not have to wait', () => {
     const second = step(recorded, facts, unstored);
-    const stored = memoryAfterWrite(second.memory, second, 0, { bootId: 'B', taints: [] });
+    const stored = memoryAfterWrite(second.memory, second, 0, ALL_STORED);
     expect(stored.unstored).toBe(undefined);
     const later = { ...facts, apiTime: NOW + DAY_MS };
     const ready = step(recorded, { ...later, blockers: () => [] }, unstored);
@@ -349,7 +350,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
     const withGpu = { ...facts, policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }, gpu] }) }) };
     const one = step(recorded, withGpu, thrice);
     expect(one.desired?.taints).toMatchObject([{ key: 'gpu' }]);
-    const stored = memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [] });
+    const stored = memoryAfterWrite(one.memory, one, 0, ALL_STORED);
     expect(stored.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 });
