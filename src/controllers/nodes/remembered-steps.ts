@@ -67,7 +67,7 @@ export function rememberedSteps({
         }),
       );
       if (!asksForTurn) forgetBoot(name);
-      keep(name, step.memory);
+      keep(name, step.memoryIfUnwritten);
       return step;
     },
     observe(change) {

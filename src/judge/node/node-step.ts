@@ -37,7 +37,7 @@ export interface NodeStep extends WrittenStep {
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
   /** What the leader knows after the step, if it writes nothing. */
-  readonly memory: NodeMemory;
+  readonly memoryIfUnwritten: NodeMemory;
   /** In how many milliseconds the step changes without an event. Undefined for never. */
   readonly nextInMs: number | undefined;
 }
@@ -51,21 +51,21 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const { policies, now, apiTime } = facts;
   const { uid = '' } = node;
   const known = before?.uid === uid ? before : newMemory(uid);
-  const isLeftAlone = (taint: Taint) => isInConflict(known, taint, now) && !isAsWritten(known, node, taint, now);
+  const isUndoneByOther = (taint: Taint) => isInConflict(known, taint, now) && !isAsWritten(known, node, taint, now);
   const rebooted = withOwnReboot(node, lastRebootMsAgo(known, now), apiTime);
 
-  const drift = nodeDrift(node, policies, isLeftAlone);
+  const drift = nodeDrift(node, policies, isUndoneByOther);
   const complete = startupStep(rebooted, policies, {
     ...facts,
     tracked: known.tracked,
     unstored: stillUnstored(known, node),
   });
-  const { due, conflicting, paused, bootInMs } = withoutConflicts(complete, known, isLeftAlone, facts);
+  const { due, conflicting, paused, bootInMs } = withoutConflicts(complete, known, isUndoneByOther, facts);
   const { carriedWithEntry, ended, revoked, allowRemoval } = entryChanges(node, known, due, policies, now);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);
   const startup = { ...due, allowing: due.allowing.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
-  const memory = {
+  const memoryIfUnwritten = {
     ...known,
     conflicts: conflictsNow(known, [...conflictsOf(drift), ...conflicting.flatMap(forEachPolicy)], now),
     carriedWithEntry,
@@ -83,8 +83,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
       wasAsWritten: isAsWritten(known, node, one.taint, now),
     })),
     desired: desiredNode(node, drift, startup, allowRemoval),
-    memory,
-    nextInMs: nextChangeInMs(memory, startup, { now, bootInMs, settlingMs: settlesInMs(rebooted, apiTime) }),
+    memoryIfUnwritten,
+    nextInMs: nextChangeInMs(memoryIfUnwritten, startup, { now, bootInMs, settlingMs: settlesInMs(rebooted, apiTime) }),
   };
 }
 

@@ -31,12 +31,12 @@ export interface DueStep {
 export function withoutConflicts(
   step: StartupStep,
   known: NodeMemory,
-  isLeftAlone: (taint: Taint) => boolean,
+  isUndoneByOther: (taint: Taint) => boolean,
   { now, bootDueInMs = () => 0 }: Pick<StartupFacts, 'now'> & BootDelay,
 ): DueStep {
   const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) => {
     const { inConflict = [], due = [] } = Object.groupBy(all, ({ taint }) =>
-      isLeftAlone(taint) ? 'inConflict' : 'due',
+      isUndoneByOther(taint) ? 'inConflict' : 'due',
     );
     return { inConflict, due };
   };

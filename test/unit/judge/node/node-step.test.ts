@@ -49,10 +49,10 @@ const step = (
 
 /** After the write of the step, which the API server has stored completely. */
 const memoryAfter = (written: NodeStep, now: number) =>
-  memoryAfterWrite(written.memory, written, now, { bootId: undefined, taints: [] });
+  memoryAfterWrite(written.memoryIfUnwritten, written, now, { bootId: undefined, taints: [] });
 
 it('a node that carries what it should needs nothing, and leaves no memory', () => {
-  const { desired, memory, nextInMs } = step(node([gpu]), REQUIRED);
+  const { desired, memoryIfUnwritten: memory, nextInMs } = step(node([gpu]), REQUIRED);
   expect({ desired, nextInMs, isBlank: isBlank(memory) }).toEqual({
     desired: undefined,
     nextInMs: undefined,
@@ -65,7 +65,7 @@ it('required taints, startup taints and entries are one write', () => {
     p: { mode: 'Restore', taints: [ALWAYS, STARTUP, { key: 'other' }] },
   };
   const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
-  const { memory } = step(one, policies);
+  const { memoryIfUnwritten: memory } = step(one, policies);
   const { desired, ended } = step(one, policies, { before: memory, blockers: () => [], now: ALLOW_REMOVAL_LIFE_MS });
   expect({ desired, ended }).toEqual({ desired: { taints: [other, gpu], allowRemoval: undefined }, ended: [other] });
 });
@@ -76,7 +76,7 @@ describe('an entry and its taint that stand together', () => {
   it('end after an hour: the leader deletes the entry, and keeps the others', () => {
     const first = step(both, PROTECTED, { now: 1_000 });
     expect(first).toMatchObject({ desired: undefined, nextInMs: ALLOW_REMOVAL_LIFE_MS });
-    const before = first.memory;
+    const before = first.memoryIfUnwritten;
     expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
       desired: undefined,
       nextInMs: 1,
@@ -93,7 +93,7 @@ describe('an entry and its taint that stand together', () => {
   ])('end after an hour also for a startup taint: $why', ({ rule }) => {
     const waiting = node([NETWORK], { allowRemoval: 'a:NoExecute, example.com/network:NoSchedule' });
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule] } };
-    const before = step(waiting, policies).memory;
+    const before = step(waiting, policies).memoryIfUnwritten;
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS - 1 }).desired).toBeUndefined();
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [NETWORK], allowRemoval: 'a:NoExecute' },
@@ -120,14 +120,14 @@ describe('an entry and its taint that stand together', () => {
   ])('end after an hour with any value, if the policy names none: $why', ({ rule, entries, carried, ended }) => {
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule, { key: 'a' }] } };
     const of = node([other, carried], { allowRemoval: entries });
-    const { memory } = step(of, policies);
+    const { memoryIfUnwritten: memory } = step(of, policies);
     expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).ended).toEqual(ended);
   });
 
   it('count from the first time that this leader has seen both: another one begins anew', () => {
-    const { memory } = step(both, PROTECTED, { now: 0 });
+    const { memoryIfUnwritten: memory } = step(both, PROTECTED, { now: 0 });
     const apart = step(node([], { allowRemoval: GPU }), PROTECTED, { before: memory, now: 1_000 });
-    const again = step(both, PROTECTED, { before: apart.memory, now: 2_000 });
+    const again = step(both, PROTECTED, { before: apart.memoryIfUnwritten, now: 2_000 });
     expect(again.nextInMs).toBe(ALLOW_REMOVAL_LIFE_MS);
     expect(step(both, PROTECTED, { now: ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
   });
@@ -135,7 +135,7 @@ describe('an entry and its taint that stand together', () => {
   it('end at most once in an hour: a GitOps tool may put the entry back', () => {
     const endedAt = 5_000;
     const before: NodeMemory = {
-      ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memory,
+      ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memoryIfUnwritten,
       entriesEndedAt: endedAt,
     };
     expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
@@ -161,7 +161,7 @@ describe('an entry and its taint that stand together', () => {
       policies: { p: { mode: 'Restore', taints: [{ ...STARTUP, value: 'y' }] } },
     },
   ])('never end where $why', ({ of, policies = PROTECTED }) => {
-    const { memory, nextInMs } = step(of, policies);
+    const { memoryIfUnwritten: memory, nextInMs } = step(of, policies);
     expect(nextInMs).toBeUndefined();
     expect(step(of, policies, { before: memory, now: 10 * ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
   });
@@ -169,30 +169,35 @@ describe('an entry and its taint that stand together', () => {
 
 describe('a taint that another writer removes again and again', () => {
   const conflicting = (times: number, everyMs = 1_000) => {
-    let memory = step(node([]), REQUIRED).memory;
+    let memory = step(node([]), REQUIRED).memoryIfUnwritten;
     for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, n * everyMs);
     return memory;
   };
 
   it(`is set ${CONFLICT.limit} times within the window, and then left alone and reported`, () => {
     for (let times = 0; times < CONFLICT.limit; times++) {
-      const { desired, memory } = step(node([]), REQUIRED, { before: conflicting(times), now: 5_000 });
+      const { desired, memoryIfUnwritten: memory } = step(node([]), REQUIRED, {
+        before: conflicting(times),
+        now: 5_000,
+      });
       expect({ taints: desired?.taints, conflicts: memory.conflicts.size }).toEqual({ taints: [gpu], conflicts: 0 });
     }
     const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
-    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
+    expect([...found.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
-    const before = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 }).memory;
+    const before = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 }).memoryIfUnwritten;
     const waits = step(node([]), REQUIRED, { before, now: 6_000 });
     expect(waits.nextInMs).toBe(CONFLICT.windowMs - 6_000);
     const again = step(node([]), REQUIRED, { before, now: CONFLICT.windowMs });
     expect(again.desired?.taints).toEqual([gpu]);
-    expect(again.memory.conflicts.size).toBe(1);
+    expect(again.memoryIfUnwritten.conflicts.size).toBe(1);
     const last = (CONFLICT.limit - 1) * 1_000;
-    expect(step(node([gpu]), REQUIRED, { before, now: CONFLICT.windowMs + last }).memory.conflicts.size).toBe(0);
+    expect(
+      step(node([gpu]), REQUIRED, { before, now: CONFLICT.windowMs + last }).memoryIfUnwritten.conflicts.size,
+    ).toBe(0);
   });
 });
 
@@ -205,7 +210,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
     { change: 'remove', before: [notReady, NETWORK], after: [notReady], isReady: true },
   ])('is left alone after three times, and changed again later: $change', ({ change, before, after, isReady }) => {
     const blockers = () => (isReady ? [] : [unmet('it waits')]);
-    let { memory } = step(node([]), {});
+    let { memoryIfUnwritten: memory } = step(node([]), {});
     for (let times = 0; times < CONFLICT.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
       expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
@@ -217,8 +222,8 @@ describe('a startup taint that another writer does not leave as it is', () => {
       conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
       nextInMs: CONFLICT.windowMs - 5_000,
     });
-    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
-    const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
+    expect([...left.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    const again = { before: left.memoryIfUnwritten, blockers, now: CONFLICT.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });
 });
@@ -268,9 +273,9 @@ describe('what the leader undoes itself is no conflict', () => {
       for (let isQuiet = false; !isQuiet; ) {
         const blockers = () => (isReady ? [] : [unmet('it waits')]);
         const one = step(of, policies, { ...(before ? { before } : {}), blockers, now, apiTime: now });
-        conflicts.push(...one.conflicting, ...one.memory.conflicts.values());
+        conflicts.push(...one.conflicting, ...one.memoryIfUnwritten.conflicts.values());
         isQuiet = one.desired === undefined;
-        before = isQuiet ? one.memory : memoryAfter(one, now);
+        before = isQuiet ? one.memoryIfUnwritten : memoryAfter(one, now);
         of = { ...of, ...one.desired };
       }
       has.push(of.taints.some(({ key }) => key === NETWORK.key));
@@ -295,7 +300,7 @@ it('what another writer undoes is a conflict, also where the leader removes a va
     const of = node(now % 2 === 0 ? [theirs] : []);
     const one = step(of, policies, { ...(before ? { before } : {}), blockers: () => [], now });
     if (one.desired) writes++;
-    before = one.desired ? memoryAfter(one, now) : one.memory;
+    before = one.desired ? memoryAfter(one, now) : one.memoryIfUnwritten;
   }
   expect(writes).toBeLessThanOrEqual(2 * CONFLICT.limit);
   expect([...(before?.conflicts.values() ?? [])]).toMatchObject([{ taint: { key: 'dedicated' } }]);
@@ -319,9 +324,9 @@ describe('a startup taint whose policy ended, and which the domain of another po
     } = {},
   ) => {
     const policies = { all, ...more };
-    const first = step(of, policies, { before: waiting.memory, now: 0 });
+    const first = step(of, policies, { before: waiting.memoryIfUnwritten, now: 0 });
     expect(first.desired).toBeUndefined();
-    return step(of, policies, { before: before ?? first.memory, now: POLICY_GONE_MS });
+    return step(of, policies, { before: before ?? first.memoryIfUnwritten, now: POLICY_GONE_MS });
   };
 
   it('is removed in two writes: an entry of allow-removal permits it, and ends with it', () => {
@@ -433,12 +438,12 @@ describe('a startup taint whose policy ended, and which the domain of another po
     const full = later(node([NETWORK], { allowRemoval }));
     expect(full).toMatchObject({ desired: undefined, startup: { allowing: [] } });
     // Otherwise the leader would find, after another write, that its entry was undone.
-    expect(memoryAfter(full, POLICY_GONE_MS)).toEqual(full.memory);
+    expect(memoryAfter(full, POLICY_GONE_MS)).toEqual(full.memoryIfUnwritten);
   });
 
   it('gets no more entries once another writer has deleted some of them', () => {
     const of = node([NETWORK]);
-    let { memory } = later(of);
+    let { memoryIfUnwritten: memory } = later(of);
     for (let n = 0; n < CONFLICT.limit; n++) {
       const one = later(of, { before: memory });
       expect(one.desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
@@ -480,21 +485,21 @@ describe('a startup taint whose policy ended, and which the domain of another po
 });
 
 it('the memory of an earlier Node of that name does not count', () => {
-  let { memory } = step(node([]), REQUIRED);
+  let { memoryIfUnwritten: memory } = step(node([]), REQUIRED);
   for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
-  expect(next.memory.uid).toBe('u2');
+  expect(next.memoryIfUnwritten.uid).toBe('u2');
 });
 
 it('the startup taint of a deleted policy is removed after ten seconds', () => {
-  const { memory } = step(node([NETWORK]), { p: { mode: 'Restore', taints: [STARTUP] } });
+  const { memoryIfUnwritten: memory } = step(node([NETWORK]), { p: { mode: 'Restore', taints: [STARTUP] } });
   expect(isBlank(memory)).toBe(false);
   const waits = step(node([NETWORK]), {}, { before: memory, now: 1_000 });
   expect(waits).toMatchObject({ desired: undefined, nextInMs: POLICY_GONE_MS });
-  const left = step(node([NETWORK]), {}, { before: waits.memory, now: 2_000 });
+  const left = step(node([NETWORK]), {}, { before: waits.memoryIfUnwritten, now: 2_000 });
   expect(left).toMatchObject({ desired: undefined, nextInMs: POLICY_GONE_MS - 1_000 });
-  const gone = step(node([NETWORK]), {}, { before: left.memory, now: 1_000 + POLICY_GONE_MS });
+  const gone = step(node([NETWORK]), {}, { before: left.memoryIfUnwritten, now: 1_000 + POLICY_GONE_MS });
   expect(gone.desired).toMatchObject({ taints: [] });
 });
 
@@ -513,7 +518,7 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
     q: { mode: 'Restore', taints: [{ ...ALWAYS, effect: 'NoExecute' }] },
   };
   const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
-  const { memory } = step(one, policies);
+  const { memoryIfUnwritten: memory } = step(one, policies);
   const now = ALLOW_REMOVAL_LIFE_MS;
   const written = step(one, policies, { before: memory, blockers: () => [], now });
   expect(memoryAfter(written, now)).toMatchObject({

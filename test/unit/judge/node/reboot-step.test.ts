@@ -234,7 +234,7 @@ describe('a boot ID that changes back and forth', () => {
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
-    expect(memoryAfterWrite(reboots.memory, reboots, now, ALL_STORED)).toMatchObject({
+    expect(memoryAfterWrite(reboots.memoryIfUnwritten, reboots, now, ALL_STORED)).toMatchObject({
       changes: [
         { taint: kept, change: 'remove', at: 0 },
         { taint: TAINT, change: 'set', at: now },
@@ -314,32 +314,32 @@ describe('a taint that the API server has not stored after a reboot', () => {
   /** The boot of the node is recorded, and the node lacks both taints. */
   const recorded = node({ startupBoot: { bootId: 'B', setAt: NOW } });
   const first = step(node(), facts);
-  const unstored = memoryAfterWrite(first.memory, first, 0, { bootId: 'B', taints: [STORAGE] });
+  const unstored = memoryAfterWrite(first.memoryIfUnwritten, first, 0, { bootId: 'B', taints: [STORAGE] });
 
   it('is set again, and not the one that was stored: a user may have removed that', () => {
-    const { startup, memory } = step(recorded, facts, unstored);
+    const { startup, memoryIfUnwritten: memory } = step(recorded, facts, unstored);
     expect(startup.again.map(({ taint }) => taint)).toEqual([STORAGE]);
     expect(memory.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 
   it('is forgotten once it is stored, or as soon as it would not have to wait', () => {
     const second = step(recorded, facts, unstored);
-    const stored = memoryAfterWrite(second.memory, second, 0, ALL_STORED);
+    const stored = memoryAfterWrite(second.memoryIfUnwritten, second, 0, ALL_STORED);
     expect(stored.unstored).toBe(undefined);
     const later = { ...facts, apiTime: NOW + DAY_MS };
     const ready = step(recorded, { ...later, blockers: () => [] }, unstored);
-    expect(ready.memory.unstored).toBe(undefined);
-    expect(step(recorded, later, ready.memory).startup.again).toEqual([]);
+    expect(ready.memoryIfUnwritten.unstored).toBe(undefined);
+    expect(step(recorded, later, ready.memoryIfUnwritten).startup.again).toEqual([]);
   });
 
   /** Another writer is in conflict with the leader about it. */
   const thrice = [0, 1, 2].reduce((before) => {
     const one = step(recorded, facts, before);
-    return memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [STORAGE] });
+    return memoryAfterWrite(one.memoryIfUnwritten, one, 0, { bootId: 'B', taints: [STORAGE] });
   }, unstored);
 
   it('stays due while another writer is in conflict with the leader about it', () => {
-    const { startup, conflicting, memory } = step(recorded, facts, thrice);
+    const { startup, conflicting, memoryIfUnwritten: memory } = step(recorded, facts, thrice);
     expect(startup.again).toEqual([]);
     expect(conflicting).toMatchObject([{ taint: STORAGE, change: 'set' }]);
     expect(memory.unstored?.taints).toEqual([STORAGE]);
@@ -350,7 +350,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
     const withGpu = { ...facts, policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }, gpu] }) }) };
     const one = step(recorded, withGpu, thrice);
     expect(one.desired?.taints).toMatchObject([{ key: 'gpu' }]);
-    const stored = memoryAfterWrite(one.memory, one, 0, ALL_STORED);
+    const stored = memoryAfterWrite(one.memoryIfUnwritten, one, 0, ALL_STORED);
     expect(stored.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 });
