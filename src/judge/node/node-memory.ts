@@ -5,8 +5,11 @@ import type { StartupRequirement } from '../startup/startup-requirement.ts';
 import type { StartupStep, TrackedTaint } from '../startup/startup-step.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes } from './taint-times.ts';
 
-/** A taint about which another writer has undone this many writes of the leader within the window is in conflict with it. */
-export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
+/**
+ * A taint is in conflict if another writer has undone this many writes of the leader about it within the window. The leader also records at most this
+ * many reboots of a Node within the window.
+ */
+export const UNDO_BUDGET = { limit: 3, windowMs: 600_000 } as const;
 
 /** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
 export interface Conflict {
@@ -194,8 +197,8 @@ export function unstoredIn(bootId: string | undefined, taints: readonly Taint[])
 
 /** For how many milliseconds reboots of the Node change nothing, because there were too many: its boot ID changes back and forth. 0 if they do. */
 export function rebootsPausedForMs({ reboots }: NodeMemory, now: number): number {
-  const first = reboots.at(-CONFLICT.limit);
-  return first === undefined ? 0 : Math.max(0, first + CONFLICT.windowMs - now);
+  const first = reboots.at(-UNDO_BUDGET.limit);
+  return first === undefined ? 0 : Math.max(0, first + UNDO_BUDGET.windowMs - now);
 }
 
 /** The taints for which this leader has written an entry of the annotation `allow-removal`, and nothing since. */
@@ -207,7 +210,7 @@ export function allowedByLeader(memory: NodeMemory, now: number): readonly Taint
 
 /** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader last wrote it. */
 export function isInConflict(memory: NodeMemory, taint: Taint, now: number): boolean {
-  return recentChanges(memory, taint, now).length >= CONFLICT.limit;
+  return recentChanges(memory, taint, now).length >= UNDO_BUDGET.limit;
 }
 
 /**
@@ -232,7 +235,7 @@ export function conflictsNow(
 /** In how many milliseconds a taint in conflict may be changed again, or its conflict ends. Undefined where nothing was changed lately. */
 export function conflictChangesInMs(memory: NodeMemory, taint: Taint, now: number): number | undefined {
   const [first] = recentChanges(memory, taint, now);
-  return first === undefined ? undefined : first.at + CONFLICT.windowMs - now;
+  return first === undefined ? undefined : first.at + UNDO_BUDGET.windowMs - now;
 }
 
 function recentChanges({ changes }: NodeMemory, taint: Taint, now: number): readonly TaintChange[] {
@@ -244,5 +247,5 @@ function lastChange(memory: NodeMemory, taint: Taint, now: number): TaintChange 
 }
 
 function isRecent(time: number, now: number): boolean {
-  return now - time < CONFLICT.windowMs;
+  return now - time < UNDO_BUDGET.windowMs;
 }

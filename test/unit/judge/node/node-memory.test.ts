@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   allowedByLeader,
-  CONFLICT,
   conflictChangesInMs,
   conflictsNow,
   isAsWritten,
@@ -12,6 +11,7 @@ import {
   rebootsPausedForMs,
   stillUnstored,
   type TaintChange,
+  UNDO_BUDGET,
   type WrittenStep,
 } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
@@ -20,7 +20,7 @@ import { cpu, gpu, other } from '../request/node-updates.ts';
 import { ALL_STORED, memoryAfterChanges, memoryAfterReboot, setAgain, writtenStep } from './memories.ts';
 
 const third: Taint = { key: 'third', effect: 'NoSchedule' };
-const LATER = CONFLICT.windowMs;
+const LATER = UNDO_BUDGET.windowMs;
 const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
 const restored = (...times: number[]) => memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
 const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policies: ['p'] }]]);
@@ -159,7 +159,7 @@ it('a reboot ends the record of the taints that it sets again, and is forgotten 
 
 it.each<{ why: string; reboots: number[]; now: number; pausedForMs: number }>([
   { why: 'fewer than three', reboots: [0, 1], now: 2, pausedForMs: 0 },
-  { why: 'three', reboots: [0, 1, 2], now: 10, pausedForMs: CONFLICT.windowMs - 10 },
+  { why: 'three', reboots: [0, 1, 2], now: 10, pausedForMs: UNDO_BUDGET.windowMs - 10 },
   { why: 'three, one of them before the window', reboots: [0, 1, 2], now: LATER, pausedForMs: 0 },
   { why: 'three, long ago', reboots: [0, 1, 2], now: 10 * LATER, pausedForMs: 0 },
 ])('reboots are paused after three in the window: $why', ({ reboots, now, pausedForMs }) => {
@@ -174,7 +174,7 @@ it('a conflict names each policy once', () => {
 
 it.each<{ why: string; times: number[]; changesInMs: number | undefined }>([
   { why: 'nothing was changed', times: [], changesInMs: undefined },
-  { why: 'the first change leaves the window', times: [5, 7], changesInMs: CONFLICT.windowMs - 5 },
+  { why: 'the first change leaves the window', times: [5, 7], changesInMs: UNDO_BUDGET.windowMs - 5 },
 ])('when a conflict changes: $why', ({ times, changesInMs }) => {
   expect(conflictChangesInMs(restored(...times), gpu, 10)).toBe(changesInMs);
 });

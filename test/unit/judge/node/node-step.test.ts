@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { CONFLICT, isBlank, memoryAfterWrite, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { isBlank, memoryAfterWrite, type NodeMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
 import { type NodeStep, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -174,29 +174,29 @@ describe('a taint that another writer removes again and again', () => {
     return memory;
   };
 
-  it(`is set ${CONFLICT.limit} times within the window, and then left alone and reported`, () => {
-    for (let times = 0; times < CONFLICT.limit; times++) {
+  it(`is set ${UNDO_BUDGET.limit} times within the window, and then left alone and reported`, () => {
+    for (let times = 0; times < UNDO_BUDGET.limit; times++) {
       const { desired, memoryIfUnwritten: memory } = step(node([]), REQUIRED, {
         before: conflicting(times),
         now: 5_000,
       });
       expect({ taints: desired?.taints, conflicts: memory.conflicts.size }).toEqual({ taints: [gpu], conflicts: 0 });
     }
-    const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
+    const found = step(node([]), REQUIRED, { before: conflicting(UNDO_BUDGET.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
     expect([...found.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
-    const before = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 }).memoryIfUnwritten;
+    const before = step(node([]), REQUIRED, { before: conflicting(UNDO_BUDGET.limit), now: 5_000 }).memoryIfUnwritten;
     const waits = step(node([]), REQUIRED, { before, now: 6_000 });
-    expect(waits.nextInMs).toBe(CONFLICT.windowMs - 6_000);
-    const again = step(node([]), REQUIRED, { before, now: CONFLICT.windowMs });
+    expect(waits.nextInMs).toBe(UNDO_BUDGET.windowMs - 6_000);
+    const again = step(node([]), REQUIRED, { before, now: UNDO_BUDGET.windowMs });
     expect(again.desired?.taints).toEqual([gpu]);
     expect(again.memoryIfUnwritten.conflicts.size).toBe(1);
-    const last = (CONFLICT.limit - 1) * 1_000;
+    const last = (UNDO_BUDGET.limit - 1) * 1_000;
     expect(
-      step(node([gpu]), REQUIRED, { before, now: CONFLICT.windowMs + last }).memoryIfUnwritten.conflicts.size,
+      step(node([gpu]), REQUIRED, { before, now: UNDO_BUDGET.windowMs + last }).memoryIfUnwritten.conflicts.size,
     ).toBe(0);
   });
 });
@@ -211,7 +211,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
   ])('is left alone after three times, and changed again later: $change', ({ change, before, after, isReady }) => {
     const blockers = () => (isReady ? [] : [unmet('it waits')]);
     let { memoryIfUnwritten: memory } = step(node([]), {});
-    for (let times = 0; times < CONFLICT.limit; times++) {
+    for (let times = 0; times < UNDO_BUDGET.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
       expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
       memory = memoryAfter(found, times);
@@ -220,10 +220,10 @@ describe('a startup taint that another writer does not leave as it is', () => {
     expect(left).toMatchObject({
       desired: undefined,
       conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
-      nextInMs: CONFLICT.windowMs - 5_000,
+      nextInMs: UNDO_BUDGET.windowMs - 5_000,
     });
     expect([...left.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
-    const again = { before: left.memoryIfUnwritten, blockers, now: CONFLICT.windowMs };
+    const again = { before: left.memoryIfUnwritten, blockers, now: UNDO_BUDGET.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });
 });
@@ -302,7 +302,7 @@ it('what another writer undoes is a conflict, also where the leader removes a va
     if (one.desired) writes++;
     before = one.desired ? memoryAfter(one, now) : one.memoryIfUnwritten;
   }
-  expect(writes).toBeLessThanOrEqual(2 * CONFLICT.limit);
+  expect(writes).toBeLessThanOrEqual(2 * UNDO_BUDGET.limit);
   expect([...(before?.conflicts.values() ?? [])]).toMatchObject([{ taint: { key: 'dedicated' } }]);
 });
 
@@ -428,7 +428,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     });
 
     it('is not the one that the leader wrote long ago', () => {
-      const { byThisLeader } = afterEntry({ network }, { now: POLICY_GONE_MS + CONFLICT.windowMs });
+      const { byThisLeader } = afterEntry({ network }, { now: POLICY_GONE_MS + UNDO_BUDGET.windowMs });
       expect(byThisLeader.desired).toBeUndefined();
     });
   });
@@ -444,7 +444,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
   it('gets no more entries once another writer has deleted some of them', () => {
     const of = node([NETWORK]);
     let { memoryIfUnwritten: memory } = later(of);
-    for (let n = 0; n < CONFLICT.limit; n++) {
+    for (let n = 0; n < UNDO_BUDGET.limit; n++) {
       const one = later(of, { before: memory });
       expect(one.desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
       memory = memoryAfter(one, POLICY_GONE_MS);
@@ -486,7 +486,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
 it('the memory of an earlier Node of that name does not count', () => {
   let { memoryIfUnwritten: memory } = step(node([]), REQUIRED);
-  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
+  for (let n = 0; n < UNDO_BUDGET.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
   expect(next.memoryIfUnwritten.uid).toBe('u2');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CONFLICT, memoryAfterWrite, newMemory } from '../../../../src/judge/node/node-memory.ts';
+import { memoryAfterWrite, newMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
@@ -201,18 +201,18 @@ describe('a boot ID that changes back and forth', () => {
   const now = 10_000;
 
   it('sets the taint as often as the limit on conflicts allows, and says so', () => {
-    expect(written(node(), { now }, times(CONFLICT.limit - 1))).toBe(SET_AGAIN);
-    const { desired, conflicting, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
+    expect(written(node(), { now }, times(UNDO_BUDGET.limit - 1))).toBe(SET_AGAIN);
+    const { desired, conflicting, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
     expect({ desired, conflicting, nextInMs }).toEqual({
       desired: undefined,
       conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
-      nextInMs: CONFLICT.windowMs - now,
+      nextInMs: UNDO_BUDGET.windowMs - now,
     });
-    expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
+    expect(written(node(), { now: UNDO_BUDGET.windowMs }, times(UNDO_BUDGET.limit))).toBe(SET_AGAIN);
   });
 
   it('is reported as well while the node still carries the taint, which stays', () => {
-    const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(CONFLICT.limit));
+    const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(UNDO_BUDGET.limit));
     expect(desired).toBe(undefined);
     expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policies: ['p'] }]);
     expect(startup.waiting.map(waitingText)).toEqual([
@@ -221,8 +221,8 @@ describe('a boot ID that changes back and forth', () => {
   });
 
   it.each<{ why: string; of: Partial<StoredNode>; count: number }>([
-    { why: 'the boot is set fewer times', of: {}, count: CONFLICT.limit - 1 },
-    { why: 'the boot is recorded', of: { startupBoot: { bootId: 'B' }, taints: [TAINT] }, count: CONFLICT.limit },
+    { why: 'the boot is set fewer times', of: {}, count: UNDO_BUDGET.limit - 1 },
+    { why: 'the boot is recorded', of: { startupBoot: { bootId: 'B' }, taints: [TAINT] }, count: UNDO_BUDGET.limit },
   ])('is not reported where $why', ({ of, count }) => {
     expect(step(node(of), { now, blockers: () => WAITS }, times(count)).conflicting).toEqual([]);
   });
