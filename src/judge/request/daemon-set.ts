@@ -17,6 +17,7 @@ import {
 } from '../daemon-set-view.ts';
 import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import { addedWarning, wouldAddWarning } from './added-warnings.ts';
 import { type DeclaredToleration, declaredTolerations } from './declared-tolerations.ts';
 import { cutShortBy, missingAmong, type Need } from './needed-tolerations.ts';
 import { type RunningTemplate, removedFromEnd } from './removed-from-end.ts';
@@ -78,7 +79,7 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
     additions.map((one) => report(one, missingOutcome('Added'))),
     additions.flatMap((one) => [
-      `${source(one)} added toleration ${subject(one)}`,
+      addedWarning(source(one), `toleration ${subject(one)}`),
       ...unsupportedOperatorWarnings(uncertain, one),
     ]),
   );
@@ -133,7 +134,7 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
   // Only --audit keeps the policy from adding it.
   const isTrial = ({ policy: { mode, declaredMode } }: DeclaredToleration) => mode !== declaredMode;
   const warning = (one: DeclaredToleration) =>
-    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missingText(one, subject(one));
+    isTrial(one) ? wouldAddWarning(source(one), `toleration ${subject(one)}`) : missingText(one, subject(one));
   return allow(
     [
       ...missing.map((one) => report(one, isTrial(one) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),

@@ -6,6 +6,7 @@ import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isDeclaredTaint, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, removalOutcome } from '../outcomes.ts';
+import { addedWarning } from './added-warnings.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
 import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
@@ -61,7 +62,9 @@ export function mutateNode({
     ],
     [
       ...restored.map(({ taint, by }) => `${policyNames(by)} restored taint ${formatTaint(taint)}`),
-      ...setOnSelection.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+      ...setOnSelection.map(({ taint, policy }) =>
+        addedWarning(`TaintPolicy ${policy.name}`, `taint ${formatTaint(taint)}`),
+      ),
     ],
   );
 }
