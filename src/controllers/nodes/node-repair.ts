@@ -183,7 +183,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
     );
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
-  await problems.setConflicts(name, step.memory.conflicts);
+  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordConflicting(entry, step.conflicting);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;

@@ -2,8 +2,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
-import { isBlank, isInConflict, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
-import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
+import { isBlank, isInConflict, memoryAfterWrite, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
+import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { turnQueue } from '../../runtime/turn-queue.ts';
 import type { PerNode } from './per-node.ts';
@@ -67,7 +67,7 @@ export function rememberedSteps({
         }),
       );
       if (!asksForTurn) forgetBoot(name);
-      keep(name, step.memory);
+      keep(name, step.memoryIfUnwritten);
       return step;
     },
     observe(change) {
