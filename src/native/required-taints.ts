@@ -1,4 +1,13 @@
-import { cel, choose, type Expression, FALSE, LIST_COST, MAP_COST, reference } from '../cel/expression.ts';
+import {
+  cel,
+  choose,
+  type Expression,
+  FALSE,
+  LIST_COST,
+  MAP_COST,
+  reference,
+  type Variable,
+} from '../cel/expression.ts';
 import { EMPTY, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
@@ -27,13 +36,13 @@ export function requiredUnless(
 }
 
 /**
- * The taints of the variable `required` that fulfil the condition. In the condition, a taint has the name `required`.
- * @param count how many taints the variable has
+ * The taints of the list that fulfil the condition. In the condition, a taint has the name `required`.
+ * @param count how many taints the list has
  */
-export function requiredThat(condition: Expression, count: number): Expression {
+export function requiredThat(list: Variable, condition: Expression, count: number): Expression {
   return overItems(
     'filter',
-    reference('required'),
+    reference(list.name),
     'required',
     condition,
     (size) => count * (condition.cost(size) + KEPT_ITEM_COST),

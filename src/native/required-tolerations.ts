@@ -105,7 +105,7 @@ export interface ItemForm {
 }
 
 /** `lacking`: the needed tolerations that the DaemonSet lacks. */
-export function lackingLists(needs: readonly ConditionalNeed[], { write, read }: ItemForm): NamedLists {
+export function lackingLists(needs: readonly ConditionalNeed[], { write, read }: ItemForm): Variable[] {
   const items = needs.flatMap((need) => {
     const ranges = need.ranges.filter(({ range }) => alwaysTolerated(range) !== 'in every pod');
     if (ranges.length === 0) return [];
@@ -166,12 +166,6 @@ function listWhere(condition: Expression, items: readonly Expression[]): Express
 const RANGES_AT_ONCE = 96;
 const LENGTH_AT_ONCE = 30_000;
 
-/** Lists in CEL, each with a name. */
-export interface NamedLists {
-  readonly variables: readonly Variable[];
-  readonly names: readonly string[];
-}
-
 /** An item of a list that is divided if it is too long. */
 export interface WeighedItem extends ConditionalItem {
   /** The number of ranges. */
@@ -183,7 +177,7 @@ export function dividedLists<T extends WeighedItem>(
   prefix: string,
   items: readonly T[],
   write: (items: readonly T[]) => Expression,
-): NamedLists {
+): Variable[] {
   const chunks: { items: T[]; ranges: number; length: number }[] = [];
   for (const weighed of items) {
     const { length } = weighed.item.text;
@@ -196,14 +190,17 @@ export function dividedLists<T extends WeighedItem>(
       chunks.push({ items: [weighed], ranges: weighed.ranges, length });
     }
   }
-  const variables = chunks.map(({ items: some }, index) => ({
+  return chunks.map(({ items: some }, index) => ({
     name: chunks.length === 1 ? prefix : `${prefix}${index + 1}`,
     definition: write(some),
   }));
-  return { variables, names: variables.map(({ name }) => name) };
 }
 
 /** All items of the lists, at least one: a list in CEL. */
-export function joined(names: readonly string[]): Expression {
-  return composed(names.map(reference), LIST_COST * names.length, (texts) => texts.join(' + '));
+export function joined(lists: readonly Variable[]): Expression {
+  return composed(
+    lists.map(({ name }) => reference(name)),
+    LIST_COST * lists.length,
+    (texts) => texts.join(' + '),
+  );
 }
