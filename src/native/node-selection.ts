@@ -9,6 +9,7 @@ import { IDENTITY, lacksRequired, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
+import { declaredThat, declaredUnless } from './declared-taints.ts';
 import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
 import {
@@ -22,7 +23,6 @@ import {
   updateVariables,
 } from './node-variables.ts';
 import { puttingTaints } from './put-taints.ts';
-import { requiredThat, requiredUnless } from './required-taints.ts';
 
 /** The name of `required`, a map, as {@link IDENTITY} names a taint. */
 const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;
@@ -71,14 +71,14 @@ export function selection(context: AmongPolicies): Assembled[] {
   };
   const required: Variable = {
     name: 'required',
-    definition: requiredUnless(taints, (one) => isRequiredOtherwise(one, others)),
+    definition: declaredUnless(taints, (one) => isRequiredOtherwise(one, others)),
   };
   const isMissing = all([
     lacksRequired(TAINTS_AFTER.name),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
     cel((size) => REQUIRED_ID.cost(size) + size + 2)`!((${REQUIRED_ID}) in ${protectedIds})`,
   ]);
-  const beginning: Variable = { name: 'beginning', definition: requiredThat(required, isMissing, taints.length) };
+  const beginning: Variable = { name: 'beginning', definition: declaredThat(required, isMissing, taints.length) };
   const put = puttingTaints(TAINTS_AFTER, beginning);
   return mutating({
     name: nativeName(name, 'select'),

@@ -13,23 +13,23 @@ import { declaredLiteral } from '../cel-rules/taints.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
 
 /** The taints, as a list of maps. */
-export function listOfRequired(taints: readonly EnsuredTaint[]): Expression {
+export function listOfDeclared(taints: readonly EnsuredTaint[]): Expression {
   return cel(LIST_COST + taints.length * MAP_COST)`${listOf(taints.map(declaredLiteral))}`;
 }
 
 /** The taints, as a list of maps, except those for which the condition is true. */
-export function requiredUnless(
+export function declaredUnless(
   taints: readonly EnsuredTaint[],
   isLeftOut: (taint: EnsuredTaint) => Expression,
 ): Expression {
   const groups = Map.groupBy(
-    taints.map((required) => ({ required, leftOut: isLeftOut(required) })),
+    taints.map((declared) => ({ declared, leftOut: isLeftOut(declared) })),
     ({ leftOut }) => leftOut.text,
   );
   const lists = [...groups.values()]
     .map((alike) => {
       const [{ leftOut } = { leftOut: FALSE }] = alike;
-      return choose(leftOut, EMPTY, listOfRequired(alike.map(({ required }) => required)));
+      return choose(leftOut, EMPTY, listOfDeclared(alike.map(({ declared }) => declared)));
     })
     .filter((list) => list !== EMPTY);
   return lists.length === 0 ? EMPTY : together(lists);
@@ -39,7 +39,7 @@ export function requiredUnless(
  * The taints of the list that fulfil the condition. In the condition, a taint has the name `required`.
  * @param count how many taints the list has
  */
-export function requiredThat(list: Variable, condition: Expression, count: number): Expression {
+export function declaredThat(list: Variable, condition: Expression, count: number): Expression {
   return overItems(
     'filter',
     reference(list.name),
