@@ -1,3 +1,4 @@
+import { conditionalList, dividedLists, joined, type WeighedItem } from '../cel/conditional-lists.ts';
 import {
   all,
   any,
@@ -22,16 +23,7 @@ import {
 import { resultKey } from '../judge/outcomes.ts';
 import { alwaysTolerated, formatSeconds, formatToleration, rangesOf } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
-import {
-  type ConditionalNeed,
-  conditionalList,
-  dividedLists,
-  joined,
-  lackingLists,
-  needsAmong,
-  type RequiredTolerations,
-  type WeighedItem,
-} from './required-tolerations.ts';
+import { type ConditionalNeed, lackingLists, needsAmong, type RequiredTolerations } from './required-tolerations.ts';
 
 /** A messageExpression may return at most 5 KiB, and a key has up to 317 characters. */
 const SHOWN = 8;
@@ -106,7 +98,7 @@ function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
     ranges.flatMap(({ range, unless }) => {
       const item = secondsLiteral(range, required.toleration, { text: formatSeconds(required.toleration) });
       const condition = all([required.condition, not(unless)]);
-      return item === undefined ? [] : [{ condition, item: cel(0)`${item}`, ranges: SECONDS_WEIGHT }];
+      return item === undefined ? [] : [{ condition, item: cel(0)`${item}`, weight: SECONDS_WEIGHT }];
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { conditionalList, joined } from '../cel/conditional-lists.ts';
 import { all, cel, choose, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY } from '../cel/lists.ts';
 import {
@@ -17,14 +18,7 @@ import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
 import type { NativeLimit, NativeTranslation, ResourceRule, Target } from './native-policy.ts';
-import {
-  conditionalList,
-  joined,
-  lackingLists,
-  needsAmong,
-  type RequiredTolerations,
-  requiredWith,
-} from './required-tolerations.ts';
+import { lackingLists, needsAmong, type RequiredTolerations, requiredWith } from './required-tolerations.ts';
 import { lacksAny, missingReport } from './toleration-report.ts';
 
 const DAEMON_SETS: readonly ResourceRule[] = [
