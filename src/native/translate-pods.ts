@@ -1,5 +1,6 @@
 import { concatenated, type Expression, literal, TRUE, type Variable } from '../cel/expression.ts';
 import { type RestrictedKey, restrictedKeys, TOLERATE } from '../judge/request/pod-authorization.ts';
+import { NAMESPACE_NAME_LABEL } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isNamespaceName } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationRestriction, RestrictionMode } from '../policy/toleration-restriction.ts';
@@ -62,7 +63,7 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
     ...(names.length > 0
       ? {
           namespaceSelector: {
-            matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: names }],
+            matchExpressions: [{ key: NAMESPACE_NAME_LABEL, operator: 'NotIn', values: names }],
           },
         }
       : {}),
