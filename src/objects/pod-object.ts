@@ -2,7 +2,7 @@ import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { Path } from '../policy/problem.ts';
-import type { SchedulingView } from '../scheduling/coverage.ts';
+import type { PodScheduling } from '../scheduling/coverage.ts';
 import { asObject, asPod, requirementsOf, writtenDirectories } from './pod-schema.ts';
 
 /**
@@ -127,7 +127,7 @@ export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolea
 export function viewPodScheduling(
   value: unknown,
   path: Path,
-): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+): PodScheduling {
   return requirementsOf(asPod(value, path).spec);
 }
 
