@@ -123,9 +123,3 @@ function compilePlaces(replica: PlacedReplica): (node: SpreadNode) => boolean {
   const coverageOn = compilePodCoverage(replica);
   return (node) => node.ready && coverageOn(node).runs;
 }
-
-/** Whether no registry can have an image of this name: a node runs it only if a user loaded it. */
-export function isNowhere(image: string): boolean {
-  const [host = ''] = image.split('/');
-  return /(^|\.)(invalid|localhost)(:\d+)?$/.test(host);
-}
