@@ -1,16 +1,8 @@
-import {
-  cel,
-  choose,
-  type Expression,
-  FALSE,
-  LIST_COST,
-  MAP_COST,
-  reference,
-  type Variable,
-} from '../cel/expression.ts';
+import { cel, choose, type Expression, LIST_COST, MAP_COST, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 
 /** The taints, as a list of maps. */
 export function listOfDeclared(taints: readonly EnsuredTaint[]): Expression {
@@ -22,13 +14,13 @@ export function declaredUnless(
   taints: readonly EnsuredTaint[],
   isLeftOut: (taint: EnsuredTaint) => Expression,
 ): Expression {
-  const groups = Map.groupBy(
+  const groups = groupsBy(
     taints.map((declared) => ({ declared, leftOut: isLeftOut(declared) })),
     ({ leftOut }) => leftOut.text,
   );
-  const lists = [...groups.values()]
+  const lists = groups
     .map((alike) => {
-      const [{ leftOut } = { leftOut: FALSE }] = alike;
+      const [{ leftOut }] = alike;
       return choose(leftOut, EMPTY, listOfDeclared(alike.map(({ declared }) => declared)));
     })
     .filter((list) => list !== EMPTY);

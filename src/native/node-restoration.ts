@@ -19,6 +19,7 @@ import {
 import { readsAllowRemoval } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
@@ -102,16 +103,15 @@ function removedForGood(
 ): Expression {
   const others = among.filter((other) => other.name !== policy.name && isEnforced(other));
   const { before, after } = conditionsOf(policy).selects;
-  const groups = Map.groupBy(
+  const groups = groupsBy(
     policy.required.map((required) => ({ required, begins: beginsToBeRequired(required, others) })),
     ({ begins }) => begins.text,
   );
-  const lists = [...groups.values()].flatMap((alike) => {
-    const [first] = alike;
-    if (!first) return [];
+  const lists = groups.flatMap((alike) => {
+    const [{ begins }] = alike;
     const required = alike.map((one) => one.required);
     const missing = those(removed.name, all([condition, isRequiredAndMissing(required, ids)]));
-    return missing === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), missing, EMPTY)];
+    return missing === EMPTY ? [] : [choose(all([before, after, not(begins)]), missing, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);
 }

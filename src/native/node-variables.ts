@@ -29,6 +29,7 @@ import {
 import { MAX_ALLOW_REMOVAL_ENTRIES, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 
 /** The number of parts into which the annotation is divided: the last one has the rest, and names no taint. */
 export const MAX_ENTRIES = MAX_ALLOW_REMOVAL_ENTRIES;
@@ -131,13 +132,12 @@ export interface PolicyGroup {
 }
 
 export function policyGroups(policies: readonly CompiledTaintPolicy[]): PolicyGroup[] {
-  const groups = Map.groupBy(policies, (policy) => {
+  const groups = groupsBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
     return JSON.stringify([policy.mode, policy.allowsRemovalByAnnotation, nodes, exempt]);
   });
-  return [...groups.values()].flatMap((alike, index) => {
+  return groups.map((alike, index) => {
     const [first] = alike;
-    if (!first) return [];
     const binds = all([selectsBeforeOrAfter(first), conditionsOf(first).notExempt]);
     // Evaluated once, and not for each taint. The name is for the reader, and the number distinguishes equal names.
     const name = `binds${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;

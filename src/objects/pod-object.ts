@@ -124,10 +124,7 @@ export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolea
  * Where a single pod may run.
  * @throws MalformedObjectError
  */
-export function viewPodScheduling(
-  value: unknown,
-  path: Path,
-): PodScheduling {
+export function viewPodScheduling(value: unknown, path: Path): PodScheduling {
   return requirementsOf(asPod(value, path).spec);
 }
 
