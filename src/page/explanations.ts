@@ -5,7 +5,7 @@ import { explainNode, formatNode, type NodeFacts } from '../explain/explain-node
 import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { ClusterObjects, PageSources } from './state-feed.ts';
+import type { ClusterObjects, PageSources } from './page-sources.ts';
 
 /**
  * The explanation of a node or a DaemonSet, as `taintkeeper explain` makes it: the JSON of `GET /api/explain/node/NAME` and

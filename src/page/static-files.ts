@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { VERSION } from '../version.ts';
+import { etagOf } from './etag.ts';
 
 /** The page's files by their names, as texts. */
 export type PageFiles = Readonly<Record<string, string>>;
@@ -50,9 +50,4 @@ export function staticFiles(files: PageFiles): StaticFile[] {
       body: Buffer.from(text),
     };
   });
-}
-
-/** A strong entity tag (RFC 9110, section 8.8.3) of a text. */
-export function etagOf(text: string): string {
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }

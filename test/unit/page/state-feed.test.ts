@@ -4,8 +4,9 @@ import type { ServableCertificates } from '../../../src/certs/certificate-direct
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { ClusterState } from '../../../src/controllers/cluster-state.ts';
+import type { PageSources } from '../../../src/page/page-sources.ts';
 import { certificateState } from '../../../src/page/replica-states.ts';
-import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
+import { createStateFeed } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
 import { policySet } from '../policy/policies.ts';
 import { pageSources } from './page-sources.ts';
