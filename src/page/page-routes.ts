@@ -159,7 +159,7 @@ export async function openPage(decisions: DecisionLog, sources: PageSources): Pr
   const explain = createExplanations(sources);
   return {
     files: await readPageFiles(),
-    feed: createStateFeed(sources, { refusals: decisions.refusals }),
+    feed: createStateFeed(sources, { denials: decisions.denials }),
     decisions,
     explain,
     now: sources.now,

@@ -33,13 +33,13 @@ export interface StateFeedOptions {
   readonly maxAgeMs?: number;
   readonly pauseMs?: number;
   /** The denied requests of components in the last hour. */
-  readonly refusals?: DecisionLog['refusals'];
+  readonly denials?: DecisionLog['denials'];
 }
 
 /** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
-  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, refusals = () => [] }: StateFeedOptions = {},
+  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, denials = () => [] }: StateFeedOptions = {},
 ): StateFeed {
   let latest: StateText | undefined;
   let computedAt = Number.NEGATIVE_INFINITY;
@@ -71,7 +71,7 @@ export function createStateFeed(
       policies: sources.policies(),
     } satisfies ReplicaView;
     const now = sources.now();
-    const problems = pageProblems(rest, leaderView, refusals(now.getTime()));
+    const problems = pageProblems(rest, leaderView, denials(now.getTime()));
     const text = appendMembers(JSON.stringify({ ...rest, problems }), leaderView?.members);
     const etag = etagOf(text);
     if (etag !== latest?.etag) latest = { etag, body: appendMembers(text, `"at":${JSON.stringify(now)}`) };

@@ -23,7 +23,7 @@ export async function servePage(
   await app.register(
     pageRoutes({
       files: await readPageFiles(),
-      feed: createStateFeed(sources, { refusals: decisions.refusals }),
+      feed: createStateFeed(sources, { denials: decisions.denials }),
       decisions,
       explain: createExplanations(sources),
       now: at ? () => at : sources.now,

@@ -40,12 +40,12 @@ it('uses the clock of its sources, also for the certificate, whatever the clock 
   vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() + 91 * 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());
   const asked: number[] = [];
-  const refusals = (at: number) => {
+  const denials = (at: number) => {
     asked.push(at);
     return [];
   };
   const sources = pageSources({ now: () => now, certificate: () => certificateState(certificates, now) });
-  const state = await stateOf(createStateFeed(sources, { ...AT_ONCE, refusals }));
+  const state = await stateOf(createStateFeed(sources, { ...AT_ONCE, denials }));
   expect(JSON.stringify(state.problems)).not.toContain('certificate');
   expect(state.at).toBe(now.toISOString());
   expect(asked).toEqual([now.getTime()]);

@@ -1,13 +1,13 @@
 import { atMost, shellWord } from '../kubernetes/text.ts';
-import type { Refusals } from './decision-log.ts';
+import type { DenialsOfComponent } from './decision-log.ts';
 import { count, nodeAt, problemsOfCauses, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
 
 /**
  * Requests of components that policies deny. If there are too many components, each origin of reviews has equally many of them: a pod that forges reviews
  * displaces only its own.
  */
-export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView['mode']): UnrankedProblem[] {
-  const byCount = refusals.toSorted((a, b) => b.count - a.count);
+export function denialProblems(denials: readonly DenialsOfComponent[], mode: ReplicaView['mode']): UnrankedProblem[] {
+  const byCount = denials.toSorted((a, b) => b.count - a.count);
   const ranked = new Map<string, number>();
   const components = byCount.map((ofComponent) => {
     const { origins } = ofComponent;
@@ -18,7 +18,7 @@ export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView
   });
   return problemsOfCauses(
     components.toSorted((a, b) => a.rank - b.rank),
-    ({ ofComponent }) => refusalProblem(ofComponent, mode),
+    ({ ofComponent }) => denialProblem(ofComponent, mode),
     (further) => ({
       harm: 'ComponentsDenied',
       text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
@@ -30,8 +30,8 @@ export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView
 /** How many origins a problem names. */
 const MAX_ORIGINS = 3;
 
-function refusalProblem(
-  { user, count: times, policies, objects, origins }: Refusals,
+function denialProblem(
+  { user, count: times, policies, objects, origins }: DenialsOfComponent,
   mode: ReplicaView['mode'],
 ): UnrankedProblem {
   const [policy] = policies;
