@@ -4,7 +4,7 @@ import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { explainTooMany } from './coverage-problems.ts';
-import type { Fix, Place } from './state.ts';
+import type { Fix, Place, PolicyState } from './state.ts';
 import {
   count,
   DOCTOR,
@@ -68,12 +68,8 @@ export function policyProblems(
 }
 
 /** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
-function missingBy(
-  policy: ReplicaView['policies'][number],
-  place: Place,
-  leaderView: LeaderView | undefined,
-): UnrankedProblem[] {
-  const { kind, name, mode, spec, violating = 0, matched = 0, violators } = policy;
+function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | undefined): UnrankedProblem[] {
+  const { kind, name, mode, violating = 0, matched = 0, violators } = policy;
   if (violating === 0 || kind === 'TolerationRestriction') return [];
   const harm = mode === 'Audit' ? 'Reported' : 'Missing';
   const problem = { harm, count: violating, place, nameAt: (one: string) => violatorAt(kind, one) } as const;
@@ -104,7 +100,7 @@ function missingBy(
           count: unlisted,
           text: `TolerationPolicy ${name}: tolerations are missing on ${number(unlisted)} of ${count(matched, 'DaemonSet')}`,
           names: withNames(others),
-          fix: mode === 'Mutate' ? addTolerations(name, withNames(others), tooMany, spec) : undefined,
+          fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), tooMany) : undefined,
         },
       ];
     }
@@ -132,10 +128,9 @@ function violatorAt(kind: PolicyKind, name: string): Place | undefined {
  * @param tooMany those with so many tolerations that no policy adds any
  */
 function addTolerations(
-  policy: string,
+  { name: policy, patchesExisting }: PolicyState,
   daemonSets: readonly string[],
   tooMany: ReadonlySet<string>,
-  spec: string,
 ): Fix | undefined {
   const [first, second] = daemonSets.filter((one) => !tooMany.has(one));
   const [any = ''] = daemonSets;
@@ -144,7 +139,7 @@ function addTolerations(
     const [namespace = '', name = ''] = first.split('/');
     return { command: rolloutCommandFor({ namespace, name }), note: 'Adds them, and replaces its pods.' };
   }
-  if (/^existing: Patch$/m.test(spec)) return DOCTOR;
+  if (patchesExisting) return DOCTOR;
   return {
     command: `kubectl patch tolerationpolicy ${shellWord(policy)} --type merge --patch '{"spec":{"existing":"Patch"}}'`,
     note: 'Adds them to one DaemonSet after the other, and replaces its pods. It needs the right patchDaemonSets.',

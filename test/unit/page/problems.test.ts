@@ -429,12 +429,12 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
   ]);
 });
 
-it.each([
-  { violators: ['ns/a'], spec: '', command: 'kubectl rollout restart -n ns daemonset a' },
-  { violators: ['ns/a', 'ns/b'], spec: '', command: expect.stringContaining('"existing":"Patch"') },
-  { violators: ['ns/a', 'ns/b'], spec: 'mode: Mutate\nexisting: Patch\n', command: 'taintkeeper doctor' },
-])('has a command for DaemonSets that no taint keeps off: $violators $spec', ({ violators, spec, command }) => {
-  const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', spec } as const;
+it.each<{ violators: string[]; patches?: { patchesExisting: true }; command: unknown }>([
+  { violators: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
+  { violators: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
+  { violators: ['ns/a', 'ns/b'], patches: { patchesExisting: true }, command: 'taintkeeper doctor' },
+])('has a command for DaemonSets that no taint keeps off: $violators $patches', ({ violators, patches, command }) => {
+  const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', ...patches } as const;
   const [found] = problemsOf({ policies: [{ ...policy, violating: violators.length, violators }] });
   expect(found?.fix?.command).toEqual(command);
   expect(found?.names).toEqual(violators.map((text) => ({ text, place: { tab: 'coverage', object: text } })));
