@@ -44,7 +44,11 @@ export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Fac
   return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
-const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = { missing: 'failed', asked: 'ok', own: 'quiet' };
+const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = {
+  missing: 'failed',
+  required: 'ok',
+  own: 'quiet',
+};
 
 const YES: StateCell = { text: 'yes', level: 'ok' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
@@ -98,7 +102,7 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
   switch (state) {
     case 'own':
       return 'no policy requires it';
-    case 'asked':
+    case 'required':
     case 'missing':
       return `required by ${namedBy(by)}`;
   }

@@ -46,7 +46,7 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
 }
 
 function daemonSetData({ gaps, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
-  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(notRequired), ...by(writtenBy) };
+  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), notRequired: texts(notRequired), ...by(writtenBy) };
 }
 
 function podData({ gaps, waiting, ...rest }: PodExplanation): object {
