@@ -2,17 +2,11 @@ import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { Level, Section, StateCell } from './display.ts';
+import type { Facts } from './explained-facts.ts';
 import type { InForce, PoliciesOnDaemon, TolerationOnDaemon } from './policies-on-daemon.ts';
-import {
-  type Facts,
-  type Level,
-  namedBy,
-  type PolicyProblem,
-  policyTable,
-  problemsOf,
-  type Section,
-  type StateCell,
-} from './sections.ts';
+import { type PolicyProblem, problemsOf } from './policy-problems.ts';
+import { namedBy, policyTable } from './sections.ts';
 
 /** What the explanations of a DaemonSet and of a pod have in common, as data. */
 export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'policies'> {

@@ -1,7 +1,7 @@
+import type { Cell, FormattedExplanation, Section, Step } from '../../explain/display.ts';
 import { type DaemonSetExplanation, formatDaemonSet } from '../../explain/explain-daemon-set.ts';
 import { formatNode, type NodeExplanation } from '../../explain/explain-node.ts';
 import { formatPod, type PodExplanation } from '../../explain/explain-pod.ts';
-import type { Cell, FormattedExplanation, Section, Step } from '../../explain/sections.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
