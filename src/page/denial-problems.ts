@@ -1,6 +1,9 @@
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import type { DenialsOfComponent } from './decision-log.ts';
-import { count, nodeAt, problemsOfCauses, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
+import { groupedCount } from './grouped-numbers.ts';
+import { nodeAt } from './places.ts';
+import type { ReplicaView } from './state-views.ts';
+import { problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 /**
  * Requests of components that policies deny. If there are too many components, each origin of reviews has equally many of them: a pod that forges reviews
@@ -21,7 +24,7 @@ export function denialProblems(denials: readonly DenialsOfComponent[], mode: Rep
     ({ ofComponent }) => denialProblem(ofComponent, mode),
     (further) => ({
       harm: 'ComponentsDenied',
-      text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
+      text: `Requests of ${groupedCount(further.length, 'more component')} were denied in the last hour`,
       place: { tab: 'decisions', filters: { show: 'denied' } },
     }),
   );
@@ -38,7 +41,7 @@ function denialProblem(
   return {
     harm: 'ComponentsDenied',
     count: times,
-    text: `${count(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
+    text: `${groupedCount(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
     place: { tab: 'decisions', filters: { q: user, show: 'denied' } },
     names: objects,
     ...(mode === 'cluster' ? { nameAt: nodeAt } : {}),

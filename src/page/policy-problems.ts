@@ -4,17 +4,12 @@ import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { explainTooMany } from './coverage-problems.ts';
+import { DOCTOR } from './doctor-fix.ts';
+import { groupedCount, groupedNumber } from './grouped-numbers.ts';
+import { daemonSetAt, nodeAt } from './places.ts';
 import type { Fix, Place, PolicyState } from './state.ts';
-import {
-  count,
-  DOCTOR,
-  daemonSetAt,
-  type LeaderView,
-  nodeAt,
-  number,
-  type ReplicaView,
-  type UnrankedProblem,
-} from './unranked-problem.ts';
+import type { LeaderView, ReplicaView } from './state-views.ts';
+import type { UnrankedProblem } from './unranked-problem.ts';
 
 /** What the policies say of themselves, and of objects that are not known here. */
 export function policyProblems(
@@ -83,7 +78,7 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
         : [
             {
               ...problem,
-              text: `TaintPolicy ${name}: taints are missing on ${number(violating)} of ${count(matched, 'node')}`,
+              text: `TaintPolicy ${name}: taints are missing on ${groupedNumber(violating)} of ${groupedCount(matched, 'node')}`,
               names: withNames(violators),
             },
           ];
@@ -98,7 +93,7 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
         {
           ...problem,
           count: unlisted,
-          text: `TolerationPolicy ${name}: tolerations are missing on ${number(unlisted)} of ${count(matched, 'DaemonSet')}`,
+          text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(unlisted)} of ${groupedCount(matched, 'DaemonSet')}`,
           names: withNames(others),
           fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), tooMany) : undefined,
         },
@@ -108,7 +103,7 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
       return [
         {
           ...problem,
-          text: `RecoveryPolicy ${name}: ${count(violating, 'pod')} of DaemonSets ${violating === 1 ? 'is' : 'are'} stuck`,
+          text: `RecoveryPolicy ${name}: ${groupedCount(violating, 'pod')} of DaemonSets ${violating === 1 ? 'is' : 'are'} stuck`,
           names: withNames(violators),
           fix: first === undefined ? undefined : { command: `taintkeeper explain pod ${shellWord(first)}`, note: '' },
         },

@@ -6,7 +6,8 @@ import { installationProblems, leaderProblems } from './installation-problems.ts
 import { nodeProblems } from './node-problems.ts';
 import { policyProblems } from './policy-problems.ts';
 import type { PageProblem } from './state.ts';
-import type { LeaderView, ReplicaView, UnrankedProblem } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView } from './state-views.ts';
+import type { UnrankedProblem } from './unranked-problem.ts';
 
 /** How many nodes or DaemonSets a problem names. */
 const MAX_NAMED = 3;

@@ -7,7 +7,7 @@ import { etagOf } from './etag.ts';
 import { nodeMap } from './node-map.ts';
 import type { LeaderSources, PageSources } from './page-sources.ts';
 import { pageProblems } from './problems.ts';
-import type { LeaderView, ReplicaView } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView } from './state-views.ts';
 
 /** The state, serialized. */
 export interface StateText {
