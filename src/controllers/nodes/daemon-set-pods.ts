@@ -12,6 +12,7 @@ import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { type DaemonSets, isNews } from '../cluster-watches.ts';
 import { type Run, startController } from '../controller.ts';
+import type { PerNode } from './per-node.ts';
 import { foundIn, watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */
@@ -110,6 +111,7 @@ export function watchNewDaemonSetPods(
   run: Run,
   client: ApiClient,
   daemonSets: Pick<DaemonSets, 'get'>,
+  kept: PerNode,
   onChange: (node?: string) => void,
 ): NewDaemonSetPods {
   const watches = podWatches(run, client, NEW_RESOURCE, daemonSets, onChange);
@@ -117,6 +119,7 @@ export function watchNewDaemonSetPods(
   const missingSince = new Map<string, number>();
   /** The nodes whose missing pods may have been missed. */
   const doubted = new Set<string>();
+  kept.onForget(end);
   const checks = startController(run, 'startup-missing-pods', doubtMissing);
   return {
     on({ name, createdAt = 0 }, awaited) {

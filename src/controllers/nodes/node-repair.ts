@@ -142,8 +142,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   function forget(name: string): void {
-    steps.forgetBoot(name);
-    startup.forget(name);
     if (kept.forget(name)) changes.next();
   }
 }

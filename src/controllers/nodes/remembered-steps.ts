@@ -33,8 +33,6 @@ export interface RememberedSteps {
   written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
   /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
-  /** The node waits for no turn any more. */
-  forgetBoot(node: string): void;
 }
 
 export function rememberedSteps({
@@ -49,6 +47,7 @@ export function rememberedSteps({
   const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
   const rebooting = new Set<string>();
+  kept.onForget(forgetBoot);
 
   return {
     evaluate({ name, value: node }) {
@@ -85,7 +84,6 @@ export function rememberedSteps({
       const memory = memories.get(node);
       return memory !== undefined && isInConflict(memory, taint, performance.now());
     },
-    forgetBoot,
   };
 
   function keep(node: string, memory: NodeMemory): void {
@@ -93,6 +91,7 @@ export function rememberedSteps({
     else memories.set(node, memory);
   }
 
+  /** The node waits for no turn any more. */
   function forgetBoot(node: string): void {
     rebooting.delete(node);
     bootTurns.leave(node);

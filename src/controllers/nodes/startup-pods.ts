@@ -13,6 +13,7 @@ import {
   watchNewDaemonSetPods,
 } from './daemon-set-pods.ts';
 import { watchInTurn } from './own-watch-turns.ts';
+import type { PerNode } from './per-node.ts';
 
 /** The pods on a node, for one step of it. */
 export interface PodsOnNode {
@@ -29,8 +30,6 @@ export interface PodsOnNode {
 export interface StartupPods {
   /** Begins a step of the node. Each taint reads pods, and the watches of the node are chosen for all of them together. */
   on(node: PodsOf): PodsOnNode;
-  /** The Node was deleted. */
-  forget(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
   /** Watches the new pods of these DaemonSets, which nodes will wait for. */
@@ -54,12 +53,14 @@ export function watchStartupPods(
   run: Run,
   client: ApiClient,
   daemonSets: Pick<DaemonSets, 'get'>,
+  kept: PerNode,
   onChange: (node?: string) => void,
 ): StartupPods {
-  const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
+  const created = watchNewDaemonSetPods(run, client, daemonSets, kept, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
   const own = watchInTurn<DaemonPodOnNode>(run, {
     client,
+    kept,
     resource: 'startup-pods',
     path: '/api/v1/pods',
     fieldSelector: (node) => `spec.nodeName=${node}`,
@@ -70,6 +71,7 @@ export function watchStartupPods(
 
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
+  kept.onForget(noteDeletion);
 
   return {
     on(node) {
@@ -89,17 +91,6 @@ export function watchStartupPods(
           else own.leave(name);
         },
       };
-    },
-    forget(node) {
-      end(node);
-      const now = performance.now();
-      for (const [name, at] of deletions) {
-        if (now - at < EARLIER_PODS_MS) break;
-        deletions.delete(name);
-      }
-      // At the end, although there may be an earlier one.
-      deletions.delete(node);
-      deletions.set(node, now);
     },
     retain: shared.retain,
     watchNew: created.watch,
@@ -129,6 +120,17 @@ export function watchStartupPods(
     const found = shared.on(node, awaited);
     if (found !== undefined) own.share(node.name);
     return found;
+  }
+
+  function noteDeletion(node: string): void {
+    const now = performance.now();
+    for (const [name, at] of deletions) {
+      if (now - at < EARLIER_PODS_MS) break;
+      deletions.delete(name);
+    }
+    // At the end, although there may be an earlier one.
+    deletions.delete(node);
+    deletions.set(node, now);
   }
 
   function wasDeletedLately(node: string): boolean {

@@ -57,8 +57,6 @@ export interface StartupWaits extends Controller {
   duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
   /** Notes what the node waits for now, and records taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
-  /** Ends what is read for the node alone: it was deleted. */
-  forget(node: string): void;
   /** Records changes that were written. */
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
@@ -78,14 +76,15 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const waitingNodes = trackWaitingNodes(kept, record, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
+  kept.onForget((node) => asking.delete(node));
   let replicas: readonly ReplicaPod[] = [];
   const refusals = trackRefusals(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
-  const pods = watchStartupPods(run, client, daemonSets, (node) => {
+  const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
     if (node === undefined) checkAsking();
     else if (asking.has(node)) check(node);
   });
-  const csiNodes = watchCsiNodes(run, client, (node) => {
+  const csiNodes = watchCsiNodes(run, client, kept, (node) => {
     if (asking.has(node)) check(node);
   });
   daemonSets.synced.then(
@@ -143,11 +142,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       return result;
     },
     observe: waitingNodes.observe,
-    forget(node) {
-      asking.delete(node);
-      pods.forget(node);
-      csiNodes.end(node);
-    },
     recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
     setRefusal: (node, changes, refusal) => refusals.set(node, policiesOf(changes), refusal),
     clearRefusal: refusals.clear,

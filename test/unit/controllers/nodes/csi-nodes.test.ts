@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { watchCsiNodes } from '../../../../src/controllers/nodes/csi-nodes.ts';
+import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
 import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
 import { watchedObjects } from './watched-objects.ts';
 
@@ -13,7 +14,7 @@ const view = (name: string, ...drivers: string[]) => ({ value: { owner: `${name}
 function start() {
   const api = watchedObjects();
   const onChange = vi.fn<(node: string) => void>();
-  return { api, onChange, csiNodes: watchCsiNodes(api.run, api.client, onChange) };
+  return { api, onChange, csiNodes: watchCsiNodes(api.run, api.client, perNode(), onChange) };
 }
 
 const names = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
