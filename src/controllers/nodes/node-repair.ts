@@ -19,8 +19,8 @@ import { perNode } from './per-node.ts';
 import type { Refusal } from './refusals.ts';
 import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { policiesOf } from './startup-changes.ts';
-import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
+import { policiesOf } from './startup/startup-changes.ts';
+import { type StartupWaits, startStartupWaits } from './startup/startup-waits.ts';
 import { type TaintChanges, taintChangesOf, writtenChanges } from './written-changes.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */

@@ -7,7 +7,7 @@ import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node
 import type { Taint } from '../../kubernetes/taint.ts';
 import { turnQueue } from '../../runtime/turn-queue.ts';
 import type { PerNode } from './per-node.ts';
-import type { StartupWaits } from './startup-waits.ts';
+import type { StartupWaits } from './startup/startup-waits.ts';
 
 /** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
 const BOOT_WRITES_MS = 200;

@@ -2,7 +2,7 @@ import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import type { Refusal } from './refusals.ts';
-import type { StartupChanges } from './startup-changes.ts';
+import type { StartupChanges } from './startup/startup-changes.ts';
 
 /** The changes of taints that one write makes. */
 export interface TaintChanges {

@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
-import { watchNewDaemonSetPods } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
-import { watchInTurn } from '../../../../src/controllers/nodes/own-watch-turns.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
 import { rememberedSteps } from '../../../../src/controllers/nodes/remembered-steps.ts';
-import { startStartupWaits } from '../../../../src/controllers/nodes/startup-waits.ts';
-import { MAX_SINGLE_WATCHES, watchByNode } from '../../../../src/controllers/nodes/watches-by-node.ts';
+import { watchNewDaemonSetPods } from '../../../../src/controllers/nodes/startup/daemon-set-pods.ts';
+import { watchInTurn } from '../../../../src/controllers/nodes/startup/own-watch-turns.ts';
+import { startStartupWaits } from '../../../../src/controllers/nodes/startup/startup-waits.ts';
+import { MAX_SINGLE_WATCHES, watchByNode } from '../../../../src/controllers/nodes/startup/watches-by-node.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { policySet } from '../../policy/policies.ts';

@@ -1,18 +1,18 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { namespacedPath } from '../../cluster/client/object-path.ts';
-import { viewPodReadiness } from '../../cluster/nodes/node-pods.ts';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
-import type { WatchOptions } from '../../cluster/watch/watch-options.ts';
-import type { StoredNode } from '../../judge/node-view.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
-import { formatSelector } from '../../kubernetes/selector-overlap.ts';
-import type { PodObject } from '../../objects/pod-object.ts';
-import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
-import { type DaemonSets, isNews } from '../cluster-watches.ts';
-import { type Run, startController } from '../controller.ts';
-import type { PerNode } from './per-node.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { namespacedPath } from '../../../cluster/client/object-path.ts';
+import { viewPodReadiness } from '../../../cluster/nodes/node-pods.ts';
+import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet } from '../../../cluster/watch/cluster-objects.ts';
+import type { WatchOptions } from '../../../cluster/watch/watch-options.ts';
+import type { StoredNode } from '../../../judge/node-view.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
+import { formatSelector } from '../../../kubernetes/selector-overlap.ts';
+import type { PodObject } from '../../../objects/pod-object.ts';
+import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
+import { type DaemonSets, isNews } from '../../cluster-watches.ts';
+import { type Run, startController } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
 import { foundIn, watchGroup } from './watch-group.ts';
 
 /** A pod of a DaemonSet, as far as it is kept. */

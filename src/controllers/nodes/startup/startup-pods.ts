@@ -1,10 +1,11 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { viewPodReadiness } from '../../cluster/nodes/node-pods.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
-import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
-import type { DaemonSets } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { viewPodReadiness } from '../../../cluster/nodes/node-pods.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
+import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
+import type { DaemonSets } from '../../cluster-watches.ts';
+import type { Run } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
 import {
   type DaemonSetPods,
   type NewDaemonSetPods,
@@ -13,7 +14,6 @@ import {
   watchNewDaemonSetPods,
 } from './daemon-set-pods.ts';
 import { watchInTurn } from './own-watch-turns.ts';
-import type { PerNode } from './per-node.ts';
 
 /** The pods on a node, for one step of it. */
 export interface PodsOnNode {

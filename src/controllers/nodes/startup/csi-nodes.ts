@@ -1,10 +1,10 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
-import { viewCsiNode } from '../../objects/csi-node-object.ts';
-import { isNews } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
-import type { PerNode } from './per-node.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { CsiNodeView } from '../../../judge/startup/csi-drivers.ts';
+import { viewCsiNode } from '../../../objects/csi-node-object.ts';
+import { isNews } from '../../cluster-watches.ts';
+import type { Run } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 import { watchByNode } from './watches-by-node.ts';
 

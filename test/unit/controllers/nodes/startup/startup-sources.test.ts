@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { watchCluster } from '../../../../src/controllers/cluster-watches.ts';
-import { sourcesOf } from '../../../../src/controllers/nodes/startup-sources.ts';
-import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
-import { rule } from '../../judge/node-drifts.ts';
-import { nodeEntry } from './node-entries.ts';
-import { startRepair } from './repaired-nodes.ts';
-import { type WatchedObject, watchedObjects } from './watched-objects.ts';
+import { watchCluster } from '../../../../../src/controllers/cluster-watches.ts';
+import { sourcesOf } from '../../../../../src/controllers/nodes/startup/startup-sources.ts';
+import type { ReadyWhen } from '../../../../../src/policy/ready-when.ts';
+import { rule } from '../../../judge/node-drifts.ts';
+import { nodeEntry } from '../node-entries.ts';
+import { startRepair } from '../repaired-nodes.ts';
+import { type WatchedObject, watchedObjects } from '../watched-objects.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const NAMED: ReadyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };

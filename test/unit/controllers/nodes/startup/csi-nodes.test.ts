@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { watchCsiNodes } from '../../../../src/controllers/nodes/csi-nodes.ts';
-import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
-import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
-import { watchedObjects } from './watched-objects.ts';
+import { perNode } from '../../../../../src/controllers/nodes/per-node.ts';
+import { watchCsiNodes } from '../../../../../src/controllers/nodes/startup/csi-nodes.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../../src/controllers/nodes/startup/watches-by-node.ts';
+import { watchedObjects } from '../watched-objects.ts';
 
 const PATH = '/apis/storage.k8s.io/v1/csinodes';
 const csiNode = (name: string, ...drivers: string[]) => ({

@@ -1,8 +1,8 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { watchResource } from '../../cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions } from '../../cluster/watch/watch-options.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { Run } from '../controller.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { watchResource } from '../../../cluster/watch/watch-cache.ts';
+import type { WatchCache, WatchOptions } from '../../../cluster/watch/watch-options.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { Run } from '../../controller.ts';
 
 export interface GroupedWatch<T> {
   readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced' | 'isRefused' | 'size'>;

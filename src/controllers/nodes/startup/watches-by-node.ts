@@ -1,9 +1,9 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import { isDnsSubdomain } from '../../kubernetes/names.ts';
-import { isNews } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
-import type { PerNode } from './per-node.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import { isDnsSubdomain } from '../../../kubernetes/names.ts';
+import { isNews } from '../../cluster-watches.ts';
+import type { Run } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /**

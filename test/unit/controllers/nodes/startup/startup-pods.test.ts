@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../../../src/cluster/watch/cluster-objects.ts';
-import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
-import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
-import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
-import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
-import { stopClock } from '../../stopped-clock.ts';
-import { watchedObjects } from './watched-objects.ts';
+import type { Entry } from '../../../../../src/cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet } from '../../../../../src/cluster/watch/cluster-objects.ts';
+import { perNode } from '../../../../../src/controllers/nodes/per-node.ts';
+import { MAX_SHARED_PODS } from '../../../../../src/controllers/nodes/startup/daemon-set-pods.ts';
+import { watchStartupPods } from '../../../../../src/controllers/nodes/startup/startup-pods.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../../src/controllers/nodes/startup/watches-by-node.ts';
+import { stopClock } from '../../../stopped-clock.ts';
+import { watchedObjects } from '../watched-objects.ts';
 
 const CNI = { namespace: 'kube-system', name: 'cni' };
 /** As many as can have watches of their own. */

@@ -1,5 +1,5 @@
-import type { Found } from '../../judge/startup/blocker.ts';
-import { type Run, startController } from '../controller.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import { type Run, startController } from '../../controller.ts';
 import { type WatchesByNode, type WatchesByNodeOptions, watchByNode } from './watches-by-node.ts';
 
 /** For how long a node keeps its own watch while others are queued, in milliseconds, once its objects were read. Some nodes are never ready. */
