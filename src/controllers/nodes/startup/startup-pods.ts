@@ -6,14 +6,10 @@ import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { DaemonSets } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
 import type { PerNode } from '../per-node.ts';
-import {
-  type DaemonSetPods,
-  type NewDaemonSetPods,
-  type PodsOf,
-  watchDaemonSetPods,
-  watchNewDaemonSetPods,
-} from './daemon-set-pods.ts';
+import { type DaemonSetPods, watchDaemonSetPods } from './daemon-set-pods.ts';
+import { type NewDaemonSetPods, watchNewDaemonSetPods } from './new-daemon-set-pods.ts';
 import { watchInTurn } from './own-watch-turns.ts';
+import type { PodsOf } from './pod-watches.ts';
 
 /** The pods on a node, for one step of it. */
 export interface PodsOnNode {

@@ -3,7 +3,7 @@ import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
 import { rememberedSteps } from '../../../../src/controllers/nodes/remembered-steps.ts';
-import { watchNewDaemonSetPods } from '../../../../src/controllers/nodes/startup/daemon-set-pods.ts';
+import { watchNewDaemonSetPods } from '../../../../src/controllers/nodes/startup/new-daemon-set-pods.ts';
 import { watchInTurn } from '../../../../src/controllers/nodes/startup/own-watch-turns.ts';
 import { startStartupWaits } from '../../../../src/controllers/nodes/startup/startup-waits.ts';
 import { MAX_SINGLE_WATCHES, watchByNode } from '../../../../src/controllers/nodes/startup/watches-by-node.ts';
