@@ -110,7 +110,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
   function check(entry: NodeEntry, add: (node: string) => void): void {
     const { name } = entry;
-    const step = steps.evaluate(entry);
+    const step = steps.takeStep(entry);
     // What was recorded may have ended, also by a repair in progress.
     if (needsWorker(step) || hasProblems(name, parts) || queue.isInProgress(name)) add(name);
     else if (step.nextInMs !== undefined) queue.add(name, step.nextInMs);
@@ -165,7 +165,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   // The watch nearly always shows the newer version before.
   if (outdatedForMs !== undefined) return outdatedForMs;
   // The Node may have changed since it was queued.
-  const step = steps.evaluate(entry);
+  const step = steps.takeStep(entry);
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {

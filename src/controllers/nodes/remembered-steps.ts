@@ -25,9 +25,12 @@ export interface RememberedStepsOptions {
 
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
 export interface RememberedSteps {
-  /** What the Node needs now. Keeps what the leader knows of it after the step, and queues the node for the turn of its boot if it needs one. */
-  evaluate(entry: Entry<ClusterNode>): NodeStep;
-  /** Call it with each change, before {@link evaluate}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
+  /**
+   * What the Node needs now. Keeps what the leader knows of it after the step, begins and ends its watches, and queues the node for the turn of its boot if
+   * it needs one.
+   */
+  takeStep(entry: Entry<ClusterNode>): NodeStep;
+  /** Call it with each change, before {@link takeStep}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
   /** @param unstored the taints that are set again after a reboot, and that the API server did not store */
   written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
@@ -50,7 +53,7 @@ export function rememberedSteps({
   kept.onForget(forgetBoot);
 
   return {
-    evaluate({ name, value: node }) {
+    takeStep({ name, value: node }) {
       let asksForTurn = false;
       const step = startup.duringStep(node, (blockers) =>
         nodeStep(node, memories.get(name), {

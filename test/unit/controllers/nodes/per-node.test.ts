@@ -134,7 +134,7 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     });
     const { client, run } = api;
     const steps = rememberedSteps({ client, policies, startup, kept, onTurn: () => {}, signal: run.signal });
-    for (const node of ['n1', 'n2']) steps.evaluate(nodeEntry(node, [TAINT]));
+    for (const node of ['n1', 'n2']) steps.takeStep(nodeEntry(node, [TAINT]));
     kept.forget('n1');
     check.mockClear();
     rights.changes.next();
@@ -163,7 +163,7 @@ describe('after one call, nothing of a deleted Node is left:', () => {
       const bare = nodeEntry(name);
       return { ...bare, value: { ...bare.value, bootId, startupBoot: { bootId: 'A' } } };
     };
-    const boot = (name: string) => steps.evaluate(entry(name, 'B'));
+    const boot = (name: string) => steps.takeStep(entry(name, 'B'));
     for (const name of ['n1', 'n2'])
       steps.observe({ type: 'modified', entry: entry(name, 'B'), previous: entry(name, 'A') });
     // It has the turn.
