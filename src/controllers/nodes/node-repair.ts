@@ -16,11 +16,11 @@ import type { Reports } from '../reports.ts';
 import { type NodeEvents, trackNodeEvents } from './node-events.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { perNode } from './per-node.ts';
-import type { Refusal } from './refusals.ts';
 import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
 import { policiesOf } from './startup/startup-changes.ts';
 import { type StartupWaits, startStartupWaits } from './startup/startup-waits.ts';
+import type { WriteFault } from './write-faults.ts';
 import { type TaintChanges, taintChangesOf, writtenChanges } from './written-changes.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
@@ -169,13 +169,13 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
-    // In a conflict, the refusal may name the webhook that undoes the writes.
+    // In a conflict, the message of the fault may name the webhook that undoes the writes.
     const inConflict = step.drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
-    problems.clearRefusal(
+    problems.clearWriteFault(
       name,
       inConflict.map(({ policy }) => policy.name),
     );
-    startup.clearRefusal(
+    startup.clearWriteFault(
       name,
       step.conflicting.flatMap(({ policies }) => policies),
     );
@@ -199,7 +199,7 @@ async function write(
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
   const written = await writer.write(entry, desired).catch((error) => {
-    if (isFinal(error)) setRefusal(name, changes, { kind: 'Refused', error }, parts);
+    if (isFinal(error)) setWriteFault(name, changes, { kind: 'Refused', error }, parts);
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
@@ -209,16 +209,16 @@ async function write(
   nodeEvents.recordWritten(entry, { set: stored.set, ended });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
-  setRefusal(name, undone, undone.refusal, parts);
+  setWriteFault(name, undone, undone.fault, parts);
   return 'Undone';
 }
 
-function setRefusal(
+function setWriteFault(
   name: string,
   { set, startup: changes }: TaintChanges,
-  refusal: Refusal,
+  fault: WriteFault,
   { problems, startup }: Parts,
 ): void {
-  problems.setRefusal(name, set, refusal);
-  if (policiesOf(changes).length > 0) startup.setRefusal(name, changes, refusal);
+  problems.setWriteFault(name, set, fault);
+  if (policiesOf(changes).length > 0) startup.setWriteFault(name, changes, fault);
 }

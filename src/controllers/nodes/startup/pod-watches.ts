@@ -118,7 +118,7 @@ export function podWatches(
 
 /** What several watches have, if each of them has been read. */
 export function allFound(found: readonly Found<readonly DaemonPodOnNode[]>[]): Found<readonly DaemonPodOnNode[]> {
-  if (found.includes('Refused')) return 'Refused';
+  if (found.includes('NotPermitted')) return 'NotPermitted';
   const read = found.filter((one) => typeof one !== 'string');
   return read.length === found.length ? { value: read.flatMap(({ value }) => value) } : 'Unread';
 }

@@ -35,6 +35,6 @@ export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights
   function ifPermitted<T>(right: OptionalRight, read: () => Found<T>): Found<T> {
     const isPermitted = rights.permits(right);
     if (isPermitted) return read();
-    return isPermitted === false ? 'Refused' : 'Unread';
+    return isPermitted === false ? 'NotPermitted' : 'Unread';
   }
 }

@@ -18,7 +18,7 @@ import type { Rights } from '../../optional-rights.ts';
 import { problemsOf, type ReportedProblem } from '../../reports.ts';
 import type { PerNode } from '../per-node.ts';
 import { recordOnNode } from '../record-on-node.ts';
-import { type Refusal, trackRefusals } from '../refusals.ts';
+import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
 import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
@@ -60,9 +60,9 @@ export interface StartupWaits extends Controller {
   /** Records changes that were written. */
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
-  setRefusal(node: string, changes: StartupChanges, refusal: Refusal): void;
+  setWriteFault(node: string, changes: StartupChanges, fault: WriteFault): void;
   /** @param inConflict the policies whose startup taints are left to another writer */
-  clearRefusal(node: string, inConflict: readonly string[]): void;
+  clearWriteFault(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   problems(): readonly ReportedProblem[];
@@ -78,7 +78,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const asking = new Set<string>();
   kept.onForget((node) => asking.delete(node));
   let replicas: readonly ReplicaPod[] = [];
-  const refusals = trackRefusals(kept, onChange);
+  const writeFaults = trackWriteFaults(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
     if (node === undefined) checkAsking();
@@ -143,8 +143,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     },
     observe: waitingNodes.observe,
     recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
-    setRefusal: (node, changes, refusal) => refusals.set(node, policiesOf(changes), refusal),
-    clearRefusal: refusals.clear,
+    setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
+    clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
@@ -186,7 +186,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = problemsOf(
-      refusals.concerns((message) => shorten(message, MAX_NODE_TEXT)),
+      writeFaults.concerns((message) => shorten(message, MAX_NODE_TEXT)),
       'StartupTaintRefused',
       (texts) => `startup taints cannot be changed: ${texts.join('; ')}`,
     );

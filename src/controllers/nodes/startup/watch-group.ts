@@ -11,7 +11,7 @@ export interface GroupedWatch<T> {
 /** What is read of watched objects, or why it cannot be read. */
 export function foundIn<T>(objects: Pick<WatchCache<unknown>, 'isSynced' | 'isRefused'>, read: () => T): Found<T> {
   if (objects.isSynced()) return { value: read() };
-  return objects.isRefused() ? 'Refused' : 'Unread';
+  return objects.isRefused() ? 'NotPermitted' : 'Unread';
 }
 
 export interface GroupedWatchOptions<T>

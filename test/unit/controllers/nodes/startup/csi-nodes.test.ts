@@ -45,7 +45,7 @@ describe('the CSINode of a node', () => {
     api.refuse(403);
     expect(csiNodes.on('n1')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toHaveLength(1);
-    expect(csiNodes.on('n1')).toBe('Refused');
+    expect(csiNodes.on('n1')).toBe('NotPermitted');
     api.refuse(undefined);
     await expect.poll(() => csiNodes.on('n1')).toEqual(view('n1', 'ebs'));
     await csiNodes.stop();
@@ -58,7 +58,7 @@ describe('the CSINode of a node', () => {
     api.refuse(403);
     expect(csiNodes.on('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls.flat()).toContain('late');
-    expect(csiNodes.on('late')).toBe('Refused');
+    expect(csiNodes.on('late')).toBe('NotPermitted');
     await csiNodes.stop();
   });
 

@@ -430,7 +430,7 @@ describe('the pods of nodes that wait', () => {
     api.refuse(403);
     expect(readyOn('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);
-    expect(readyOn('late')).toBe('Refused');
+    expect(readyOn('late')).toBe('NotPermitted');
     api.refuse(undefined);
     await expect.poll(() => readyOn('late')).toEqual([]);
     await pods.stop();

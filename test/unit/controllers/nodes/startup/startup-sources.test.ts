@@ -25,7 +25,7 @@ async function start(status: number | undefined) {
 }
 
 it.each([
-  { why: 'the right to list them is missing', status: 403, found: 'Refused' },
+  { why: 'the right to list them is missing', status: 403, found: 'NotPermitted' },
   { why: 'the API server is not able to', status: 503, found: 'Unread' },
 ])(
   'DaemonSets that cannot be listed are $found, where $why, and are read once that is possible',
