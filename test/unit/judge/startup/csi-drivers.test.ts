@@ -56,7 +56,7 @@ it.each<{ why: string; found: Found<CsiNodeView | undefined>; blocker?: string; 
   {
     why: 'it may not be read',
     found: 'NotPermitted',
-    blocker: `Refused CSI driver ${EBS}: taintkeeper has no permission to read the CSINodes`,
+    blocker: `NotPermitted CSI driver ${EBS}: taintkeeper has no permission to read the CSINodes`,
   },
 ])('a CSI driver on a node where $why', ({ found, blocker }) => {
   const blockers = csiDriverBlockers([{ name: EBS }], UID, found);
