@@ -153,7 +153,7 @@ function startControllers(
   const { stuckPods } = started(
     startPodRecovery(run, { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports }),
   );
-  started(startPoolReview(run, { client, policies, nodes, synced: nodes.synced, rights, recordEvent, reports }));
+  started(startPoolReview(run, { client, policies, nodes, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
   started(
