@@ -184,7 +184,7 @@ function checkUnreached(
   if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
   const fix =
     kind === 'refused' || kind === 'silent'
-      ? 'see the console of the machine, and check that no firewall on the way closes port 50000'
+      ? `see the console of the machine, and check that no firewall on the way closes port ${port}`
       : undefined;
   return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
 }
