@@ -99,15 +99,6 @@ export interface Check<F = Facts> {
   run(facts: F): Finding | readonly Finding[];
 }
 
-/** A result of a check that does not depend on others. */
-export function result(area: Area, name: string, state: CheckState, evidence: string, remedy?: string): CheckResult {
-  return { area, name, state, evidence, ...(remedy === undefined ? {} : { remedy }) };
-}
-
-export function problem(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
-  return result(area, name, 'problem', evidence, remedy);
-}
-
 export function finding(state: CheckState, evidence: string, remedy?: string): Finding {
   return { state, evidence, ...(remedy === undefined ? {} : { remedy }) };
 }

@@ -4,7 +4,7 @@ import { signerOf } from '../../certs/chain.ts';
 import { issuerOf } from '../../certs/distinguished-name.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, problem, result } from '../check.ts';
+import type { CheckResult } from '../check.ts';
 import { type ConnectionFault, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { TalosAnswers } from './ask-apid.ts';
 import type { ApidAddress, ApidAnswer, DialledApi } from './dial-apid.ts';
@@ -42,17 +42,14 @@ export function checkTalosApi(
         passingNothing(api, answers) ??
         checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
     ),
-    ...(context.otherAuth
-      ? [
-          result(
-            'configuration',
-            'version',
-            'skipped',
-            `the version of Talos is not asked for with ${context.otherAuth}: talosctl version`,
-          ),
-        ]
-      : []),
+    ...versionNotAsked(context),
   ];
+}
+
+function versionNotAsked({ otherAuth }: TalosContext): CheckResult[] {
+  if (otherAuth === undefined) return [];
+  const evidence = `the version of Talos is not asked for with ${otherAuth}: talosctl version`;
+  return [{ area: 'configuration', name: 'version', state: 'skipped', evidence }];
 }
 
 /** An address that was dialled, and whether it can be called. */
@@ -107,12 +104,14 @@ function isAt({ host, port }: ApidAddress): (other: ApidAddress) => boolean {
 /** The result for an endpoint that is a worker. The node itself may be healthy, but talosctl cannot reach another node through it. */
 function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult | undefined {
   if (!workers.some(isAt(api))) return undefined;
-  return problem(
-    'configuration',
-    hostPort(api.host, api.port),
-    'this endpoint is a worker, which passes no calls on to other nodes (no request forwarding), and talosctl sends every call through an endpoint',
-    'talosctl config endpoint IP, with the addresses of control planes',
-  );
+  return {
+    area: 'configuration',
+    name: hostPort(api.host, api.port),
+    state: 'problem',
+    evidence:
+      'this endpoint is a worker, which passes no calls on to other nodes (no request forwarding), and talosctl sends every call through an endpoint',
+    remedy: 'talosctl config endpoint IP, with the addresses of control planes',
+  };
 }
 
 /** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
@@ -121,18 +120,18 @@ function passedOn({ host, port, answer }: DialledApi, { nodes }: TalosAnswers): 
   if (!called || answer.outcome === 'greeted') return undefined;
   const { message } = answer.fault;
   return called.version.ok
-    ? result(
-        'network',
-        hostPort(host, port),
-        'ok',
-        `it answers through ${called.at.host}, though not to this machine (${message})`,
-      )
-    : result(
-        'network',
-        hostPort(host, port),
-        'skipped',
-        `this machine does not reach it either (${message}): see ${host}`,
-      );
+    ? {
+        area: 'network',
+        name: hostPort(host, port),
+        state: 'ok',
+        evidence: `it answers through ${called.at.host}, though not to this machine (${message})`,
+      }
+    : {
+        area: 'network',
+        name: hostPort(host, port),
+        state: 'skipped',
+        evidence: `this machine does not reach it either (${message}): see ${host}`,
+      };
 }
 
 const NETWORK: Readonly<Record<FaultKind, string>> = {
@@ -166,12 +165,12 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
   const fault = checkValidity(check, host, leaf, given) ?? checkName(check, host, leaf);
   if (fault) return fault;
   if (refusal !== undefined) return refusedClient(check, refusal, context, given);
-  return result(
-    'network',
-    check,
-    'ok',
-    `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
-  );
+  return {
+    area: 'network',
+    name: check,
+    state: 'ok',
+    evidence: `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
+  };
 }
 
 function checkUnreached(
@@ -182,18 +181,27 @@ function checkUnreached(
   given: Circumstances,
 ): CheckResult {
   if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
-  const fix =
-    kind === 'refused' || kind === 'silent'
-      ? `see the console of the machine, and check that no firewall on the way closes port ${port}`
-      : undefined;
-  return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
+  const evidence = `port ${port} ${NETWORK[kind]} (${message})`;
+  if (kind !== 'refused' && kind !== 'silent') return { area: 'network', name: check, state: 'problem', evidence };
+  const remedy = `see the console of the machine, and check that no firewall on the way closes port ${port}`;
+  return { area: 'network', name: check, state: 'problem', evidence, remedy };
 }
 
 /** The result for a context that has no CA, as those with other authentication than certificates. */
 function withoutCa(check: string, { name, otherAuth }: TalosContext): CheckResult {
   return otherAuth
-    ? result('network', check, 'ok', `it answers; context ${name} has no CA to compare its certificate with`)
-    : result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
+    ? {
+        area: 'network',
+        name: check,
+        state: 'ok',
+        evidence: `it answers; context ${name} has no CA to compare its certificate with`,
+      }
+    : {
+        area: 'certificate',
+        name: check,
+        state: 'skipped',
+        evidence: 'there is no CA to compare its certificate with: see talosconfig',
+      };
 }
 
 /** The result for a server whose certificate is not of the CA of the context. */
@@ -205,36 +213,41 @@ function checkUnknownIssuer(
   { saysMaintenance }: Circumstances,
 ): CheckResult {
   if (saysMaintenance) {
-    return problem(
-      'configuration',
-      check,
-      'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
-      firstConfiguration(host, 'FILE'),
-    );
+    return {
+      area: 'configuration',
+      name: check,
+      state: 'problem',
+      evidence:
+        'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
+      remedy: firstConfiguration(host, 'FILE'),
+    };
   }
   const other = `its certificate is of another CA (issuer ${issuerOf(answer.leaf)}) than the talosconfig's (${describeCa(context.ca ?? '')})`;
   if (!acceptsUnknownClients(answer, context)) {
-    return problem(
-      'certificate',
-      check,
-      `${other}: the talosconfig is of another cluster, or older than the machine`,
-      chooseOrRenew(context),
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'problem',
+      evidence: `${other}: the talosconfig is of another cluster, or older than the machine`,
+      remedy: chooseOrRenew(context),
+    };
   }
   if (isMixed(context)) {
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      'it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate',
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'skipped',
+      evidence:
+        'it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate',
+    };
   }
-  return problem(
-    'certificate',
-    check,
-    `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
-    'see the console of the machine',
-  );
+  return {
+    area: 'certificate',
+    name: check,
+    state: 'problem',
+    evidence: `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
+    remedy: 'see the console of the machine',
+  };
 }
 
 /** The problem of a certificate that is not valid now, which says that a clock is wrong. Undefined if it is valid. */
@@ -254,20 +267,22 @@ function checkValidity(
   const whose = isOurs
     ? `this machine's clock is ${ours}: ${clock.proof}`
     : `the node's clock is ${theirs}, or this machine's is ${ours}`;
-  return problem(
-    'certificate',
-    check,
-    `clocks: its certificate is ${invalid}: ${whose}`,
-    isOurs ? SET_CLOCK : `talosctl time --nodes ${host}, from where it works`,
-  );
+  return {
+    area: 'certificate',
+    name: check,
+    state: 'problem',
+    evidence: `clocks: its certificate is ${invalid}: ${whose}`,
+    remedy: isOurs ? SET_CLOCK : `talosctl time --nodes ${host}, from where it works`,
+  };
 }
 
 function checkName(check: string, host: string, leaf: X509Certificate): CheckResult | undefined {
   if (uncoveredNames(leaf, [host]).length === 0) return undefined;
-  return problem(
-    'configuration',
-    check,
-    `its certificate is not for ${host}, but for ${namesText(leaf)}`,
-    `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
-  );
+  return {
+    area: 'configuration',
+    name: check,
+    state: 'problem',
+    evidence: `its certificate is not for ${host}, but for ${namesText(leaf)}`,
+    remedy: `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
+  };
 }

@@ -4,7 +4,7 @@ import { organizationsOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { inspectPair } from '../../certs/inspect.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, problem, result } from '../check.ts';
+import type { CheckResult } from '../check.ts';
 import { SET_CLOCK } from './own-clock.ts';
 
 const SOON_MS = 30 * 86_400_000;
@@ -14,36 +14,33 @@ export function checkContext(
   { name, ca, proxy, endpoints, otherAuth }: TalosContext,
   isDialled: boolean,
 ): CheckResult[] {
-  const results = [
-    ...(isDialled
-      ? []
-      : [
-          problem(
-            'configuration',
-            'talosconfig',
-            `context ${name} has no endpoints`,
-            'talosctl config endpoint IP, with the addresses of control planes',
-          ),
-        ]),
-    ...(proxy === undefined
-      ? []
-      : [
-          result(
-            'network',
-            'proxy',
-            'note',
-            `context ${name} uses proxy ${proxy}; this command dialled the addresses without it`,
-          ),
-        ]),
-    ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
-      ? []
-      : [problem('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
-  ];
+  const results: CheckResult[] = [];
+  if (!isDialled)
+    results.push({
+      area: 'configuration',
+      name: 'talosconfig',
+      state: 'problem',
+      evidence: `context ${name} has no endpoints`,
+      remedy: 'talosctl config endpoint IP, with the addresses of control planes',
+    });
+  if (proxy !== undefined)
+    results.push({
+      area: 'network',
+      name: 'proxy',
+      state: 'note',
+      evidence: `context ${name} uses proxy ${proxy}; this command dialled the addresses without it`,
+    });
+  if (otherAuth === undefined && (ca === undefined || parseCertificates(ca).length === 0))
+    results.push({
+      area: 'certificate',
+      name: 'talosconfig',
+      state: 'problem',
+      evidence: `context ${name} has no CA that can be read`,
+      remedy: ANEW,
+    });
   if (results.some(({ state }) => state === 'problem')) return results;
-  return [
-    result('configuration', 'talosconfig', 'ok', `context ${name}, ${count(endpoints.length, 'endpoint')}`),
-    ...results,
-  ];
+  const evidence = `context ${name}, ${count(endpoints.length, 'endpoint')}`;
+  return [{ area: 'configuration', name: 'talosconfig', state: 'ok', evidence }, ...results];
 }
 
 /** How to replace an unusable talosconfig. The name and the endpoint of the cluster may be any. */
@@ -86,37 +83,57 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
   const check = 'client certificate';
   if (crt === undefined || key === undefined) {
     if (otherAuth)
-      return result('certificate', check, 'skipped', `context ${name} uses ${otherAuth} and no certificate`);
-    return problem('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
+      return {
+        area: 'certificate',
+        name: check,
+        state: 'skipped',
+        evidence: `context ${name} uses ${otherAuth} and no certificate`,
+      };
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'problem',
+      evidence: `context ${name} has no client certificate that can be read`,
+      remedy: ANEW,
+    };
   }
   const inspection = inspectPair({ cert: crt, key });
-  if (!inspection.ok) return problem('certificate', check, inspection.reason, ANEW);
+  if (!inspection.ok)
+    return { area: 'certificate', name: check, state: 'problem', evidence: inspection.reason, remedy: ANEW };
   const { certificate } = inspection;
   if (now < certificate.validFromDate) {
     const since = certificate.validFromDate.toISOString();
-    return problem('certificate', check, `it is not valid before ${since}: this machine's clock is behind`, SET_CLOCK);
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'problem',
+      evidence: `it is not valid before ${since}: this machine's clock is behind`,
+      remedy: SET_CLOCK,
+    };
   }
   const until = certificate.validToDate.toISOString();
-  if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
+  if (now >= certificate.validToDate)
+    return { area: 'certificate', name: check, state: 'problem', evidence: `it expired at ${until}`, remedy: ANEW };
   if (isMixed({ ca, crt })) {
-    return problem(
-      'certificate',
-      check,
-      'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
-      ANEW,
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'problem',
+      evidence: 'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+      remedy: ANEW,
+    };
   }
   const roles = organizationsOf(certificate).join(', ') || 'no role';
   if (certificate.validToDate.getTime() - now.getTime() < SOON_MS) {
-    return result(
-      'certificate',
-      check,
-      'note',
-      `it expires at ${until} (${roles})`,
-      'while it is valid: talosctl config new --roles os:admin NEW-FILE',
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'note',
+      evidence: `it expires at ${until} (${roles})`,
+      remedy: 'while it is valid: talosctl config new --roles os:admin NEW-FILE',
+    };
   }
-  return result('certificate', check, 'ok', `valid until ${until} (${roles})`);
+  return { area: 'certificate', name: check, state: 'ok', evidence: `valid until ${until} (${roles})` };
 }
 
 /** Explains why Talos' API refuses the client certificate. @param said the message of TLS */
@@ -127,33 +144,40 @@ export function refusedClient(
   { clientIsValid, now }: { readonly clientIsValid: boolean; readonly now: Date },
 ): CheckResult {
   if (!clientIsValid)
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      `it refuses the client certificate (${said}): see client certificate`,
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'skipped',
+      evidence: `it refuses the client certificate (${said}): see client certificate`,
+    };
   if (crt === undefined)
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'skipped',
+      evidence: `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
+    };
   const [certificate] = parseCertificates(crt);
   if (/expired/.test(said)) {
     const until = certificate?.validToDate.toISOString();
-    return problem(
-      'certificate',
-      check,
-      `clocks: it treats the client certificate as expired, although that is valid until ${until}: the node's clock is ahead`,
-      'set machine.time.servers, and check that the node reaches them',
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'problem',
+      evidence: `clocks: it treats the client certificate as expired, although that is valid until ${until}: the node's clock is ahead`,
+      remedy: 'set machine.time.servers, and check that the node reaches them',
+    };
   }
   const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
   const hint =
     ageMs < 86_400_000
       ? ': its clock is behind, because the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
-  return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
+  return {
+    area: 'certificate',
+    name: check,
+    state: 'problem',
+    evidence: `it refuses the client certificate (${said})${hint}`,
+    remedy: ANEW,
+  };
 }
