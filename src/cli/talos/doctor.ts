@@ -6,14 +6,12 @@ import { inspectPair } from '../../certs/inspect.ts';
 import type { CheckResult } from '../../doctor/check.ts';
 import { diagnose } from '../../doctor/diagnosis.ts';
 import type { askTalos, Called, TalosAnswers } from '../../doctor/talos/ask-apid.ts';
+import { judgeClient } from '../../doctor/talos/client-certificate.ts';
 import { type DialledApi, dialApid } from '../../doctor/talos/dial-apid.ts';
-import { callableApis, checkTalosApi } from '../../doctor/talos/talos-api.ts';
-import {
-  checkTalosNodes,
-  type DesiredConfiguration,
-  endpointsToCall,
-  nodesToCall,
-} from '../../doctor/talos/talos-nodes.ts';
+import { judgeApi } from '../../doctor/talos/judged-api.ts';
+import { callableApis, endpointsToCall, nodesToCall } from '../../doctor/talos/nodes-to-call.ts';
+import { checkTalosApi } from '../../doctor/talos/talos-api.ts';
+import { checkTalosNodes, type DesiredConfiguration } from '../../doctor/talos/talos-nodes.ts';
 import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/lint.ts';
 import {
@@ -110,13 +108,15 @@ async function examine(
     }),
   );
   const now = new Date();
-  const callable = callableApis(context, dialled, now);
+  const client = judgeClient(context, now);
+  const judged = dialled.map((api) => judgeApi(api, context, now));
+  const callable = callableApis(context, client, judged);
   const called = nodesToCall(context, named, callable);
   const endpoints = endpointsToCall(context, callable);
   const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers =
     called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
-  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers.nodes, desired)];
+  return [...checkTalosApi(context, client, judged, answers, now), ...checkTalosNodes(answers.nodes, desired)];
 }
 
 const NO_ANSWERS: TalosAnswers = { nodes: [], workers: [] };

@@ -6,6 +6,7 @@ import type { TalosContext } from '../../talos/talosconfig.ts';
 import type { CheckResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { DialledApi } from './dial-apid.ts';
+import { SET_CLOCK } from './remedies.ts';
 
 /** That the clock of this machine is wrong, and what shows it. */
 export interface OwnClock {
@@ -16,9 +17,6 @@ export interface OwnClock {
   /** Whether that node's own certificate is not valid by this clock. Otherwise only the client certificate is not. */
   readonly isSeenAtNode: boolean;
 }
-
-/** How to set the clock of this machine. */
-export const SET_CLOCK = 'set the clock: timedatectl set-ntp true';
 
 /**
  * Whether the certificates show that this machine's clock is wrong. Talos renews the certificate of a machine every day, so one that has expired says

@@ -4,60 +4,10 @@ import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
-import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import type { CheckResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
-import type { CalledNode, CallFault, NodeAnswer } from './ask-apid.ts';
-import type { ApidAddress } from './dial-apid.ts';
-import type { CallableApi } from './talos-api.ts';
-import { firstConfiguration } from './talosconfig-checks.ts';
-
-/**
- * Selects the nodes to call, and the address of each: the nodes that were named, else those of the talosconfig, else all that were
- * dialled. A node that cannot be called directly is called through an endpoint, as talosctl does. Other nodes are left out.
- * @param named on the command line
- */
-export function nodesToCall(
-  context: TalosContext,
-  named: readonly string[],
-  callable: readonly CallableApi[],
-): CalledNode[] {
-  const names = named.length > 0 ? named : context.nodes;
-  const direct = ({ host, port, mayBeInMaintenance }: CallableApi): CalledNode => {
-    return { name: host, at: { host, port }, otherwise: [], isForwarded: false, mayBeInMaintenance };
-  };
-  if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
-  const [endpoint, ...otherwise] =
-    context.endpoints.length > 0 ? endpointsToCall(context, callable) : callable.filter(passesOn);
-  return names.map(parseEndpoint).flatMap(({ host, port }) => {
-    const api = callable.find((each) => each.host === host && each.port === port);
-    if (api?.isCallable) return [direct(api)];
-    // A machine that answers wrongly is not called through another one. Endpoints pass calls on to apid's own port only.
-    if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
-    return [
-      {
-        name: host,
-        at: endpoint,
-        otherwise,
-        isForwarded: true,
-        mayBeInMaintenance: false,
-      } as const,
-    ];
-  });
-}
-
-/** Selects the endpoints that can be called: talosctl sends every call through one of them. */
-export function endpointsToCall({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
-  return endpoints.map(parseEndpoint).filter(({ host, port }) => {
-    const api = callable.find((each) => each.host === host && each.port === port);
-    return api !== undefined && passesOn(api);
-  });
-}
-
-/** Whether it may pass calls on. A worker does not, which only a call shows. */
-function passesOn({ isCallable, mayBeInMaintenance }: CallableApi): boolean {
-  return isCallable && !mayBeInMaintenance;
-}
+import type { CallFault, NodeAnswer } from './ask-apid.ts';
+import { firstConfiguration } from './remedies.ts';
 
 /** A configuration to apply. */
 export interface DesiredConfiguration {
