@@ -6,7 +6,8 @@ import type { MachineConfiguration } from '../../talos/machine-configuration.ts'
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
 import type { CheckResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
-import type { CallFault, NodeAnswer } from './ask-apid.ts';
+import type { NodeAnswer } from './ask-apid.ts';
+import type { CallFault } from './called.ts';
 import { firstConfiguration } from './remedies.ts';
 
 /** A configuration to apply. */
