@@ -1,7 +1,7 @@
 import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
-import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { all } from '../facts/reading.ts';
 import { patchService } from '../service-patch.ts';
 
@@ -51,7 +51,7 @@ function endpoints(facts: Facts): Finding {
       `Service ${name} leads to port ${astray.endpoint?.port} of ${astray.name}, which listens on ${ports.join(' and ')}`,
       patchService(installation, [
         { op: 'test', path: `/spec/ports/${index}/port`, value: port },
-        { op: 'replace', path: `/spec/ports/${index}/targetPort`, value: WEBHOOK_PORT },
+        { op: 'replace', path: `/spec/ports/${index}/targetPort`, value: WEBHOOK_PORT_NAME },
       ]),
     );
   }

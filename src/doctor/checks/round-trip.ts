@@ -2,7 +2,7 @@ import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
-import { WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { ingressTo } from '../facts/network-policy.ts';
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
 import { describeGroups } from '../served.ts';
@@ -102,7 +102,7 @@ function wayRemedy(replica: ReplicaFacts, facts: Facts): string {
   const { networkPolicies, installation } = facts;
   const policies =
     pod && networkPolicies.ok
-      ? ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT }, networkPolicies.value)
+      ? ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT_NAME }, networkPolicies.value)
       : undefined;
   if (policies && policies.access !== 'open') {
     return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
