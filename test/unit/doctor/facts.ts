@@ -276,10 +276,10 @@ export function othersWebhook(more: Partial<RegisteredWebhook> = {}): Registered
 }
 
 /** The policy that protects the annotation allow-removal, and its binding, with the defaults of the API server. */
-export function storedProtection(): [policy: { readonly spec: object }, binding: { readonly spec: object }] {
+export function storedProtection(): Record<'policy' | 'binding', { readonly spec: object }> {
   const [policy, binding] = nodeMetadataManifests();
   if (policy === undefined || binding === undefined) throw new Error('there is a policy and a binding');
   const { matchConstraints, ...spec } = policy.spec as { readonly matchConstraints: object };
   const everything = { objectSelector: {}, namespaceSelector: {}, matchPolicy: 'Equivalent' };
-  return [{ spec: { ...spec, matchConstraints: { ...matchConstraints, ...everything } } }, binding];
+  return { policy: { spec: { ...spec, matchConstraints: { ...matchConstraints, ...everything } } }, binding };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkNodePools } from '../../../src/doctor/checks/node-pools.ts';
-import type { NodePoolFacts } from '../../../src/doctor/facts/cluster-facts.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
+import type { NodePoolFacts } from '../../../src/doctor/facts/node-pool-facts.ts';
 import { known } from '../../../src/doctor/facts/reading.ts';
 import type { NodePool } from '../../../src/node-pools/node-pool.ts';
 import { viewKarpenterPool } from '../../../src/objects/node-pool-object.ts';
