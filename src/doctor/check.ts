@@ -1,5 +1,5 @@
 import type { Facts } from './facts/facts.ts';
-import { all, type Reading } from './facts/reading.ts';
+import { allRead, type Reading } from './facts/reading.ts';
 
 /** Where a problem can be, the cause first: a missing installation has no certificate, and without trust the API server makes no call. */
 export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
@@ -127,7 +127,7 @@ export function needs<T extends object>(
   check: (values: T) => Finding | readonly Finding[],
   { essential = false } = {},
 ): readonly Finding[] {
-  const read = all<T>(facts);
+  const read = allRead<T>(facts);
   if (read.ok) return [check(read.value)].flat();
   return [essential ? essentialSkip(read.why) : finding('skipped', read.why)];
 }

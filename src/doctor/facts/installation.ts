@@ -8,7 +8,7 @@ import { own, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSource } from './certificate-source.ts';
-import { known, READ_TIMEOUT_MS, type Reading, read, readObject } from './reading.ts';
+import { READ_TIMEOUT_MS, type Reading, read, readingOf, readObject } from './reading.ts';
 import { argument } from './serve-arguments.ts';
 
 /** What the user said about the installation, by options. */
@@ -149,7 +149,7 @@ async function labelled<T>(
   if (all.ok) return all;
   const parts = await Promise.all(namespaces.map((namespace) => listed(namespacedPath(group, namespace, resource))));
   const seen = parts.flatMap((part) => (part.ok ? part.value : []));
-  return seen.length > 0 ? known(seen) : all;
+  return seen.length > 0 ? readingOf(seen) : all;
 }
 
 /** A user who may not list Services, such as taintkeeper itself, may still get one by its name. */
@@ -166,7 +166,7 @@ async function servicesIn(
     ),
   );
   const seen = objects.flatMap((one) => (one.ok && one.value ? [one.value] : []));
-  return seen.length > 0 ? known(seen) : services;
+  return seen.length > 0 ? readingOf(seen) : services;
 }
 
 function viewInstallation({ metadata, spec }: Deployment): Installation {

@@ -7,7 +7,7 @@ import { openOrAborted } from '../../runtime/abort.ts';
 import type { Check as ReadinessCheck } from '../../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';
 import type { ListedReplica } from './listed-replicas.ts';
-import { known, type Reading, read, unknown, unreadable } from './reading.ts';
+import { failedReading, type Reading, read, readingOf, unreadable } from './reading.ts';
 import type { Recognise } from './recognition.ts';
 
 /** A replica that accepts no connection within this time counts as not directly reachable, which is normal outside the cluster. */
@@ -116,31 +116,31 @@ async function reachFromApiServer(
   { pod, port }: ListedReplica,
   { client, namespace }: ProbeOptions,
 ): Promise<Reading<Reached>> {
-  if (pod === undefined) return unknown('it is not known to be a pod');
+  if (pod === undefined) return failedReading('it is not known to be a pod');
   const review = selfCheckReview();
   const path = `/api/v1/namespaces/${namespace}/pods/https:${pod.name}:${port}/proxy/validate`;
   try {
     const answer = await client.request('POST', path, { body: JSON.parse(review.body), timeoutMs: TIMEOUT_MS });
     const refusal = review.refusal(200, answer);
-    return known(refusal === undefined ? { outcome: 'answered' } : failed(refusal));
+    return readingOf(refusal === undefined ? { outcome: 'answered' } : failed(refusal));
   } catch (error) {
     if (isForbidden(error)) return unreadable(error);
     // The replica answered. It accepts known clients only.
     if (error instanceof ApiError && review.refusal(error.status, undefined) === undefined) {
-      return known({ outcome: 'answered' });
+      return readingOf({ outcome: 'answered' });
     }
-    return known(failed(lastPart((error as Error).message)));
+    return readingOf(failed(lastPart((error as Error).message)));
   }
 }
 
 async function readReadiness({ pod }: ListedReplica, { client, namespace }: ProbeOptions): Promise<Reading<Readiness>> {
   const port = pod?.ports.get('admin');
-  if (pod === undefined || port === undefined) return unknown('its admin port is not known');
+  if (pod === undefined || port === undefined) return failedReading('its admin port is not known');
   const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/checks`;
   try {
     const checks = await client.request<readonly ReadinessCheck[]>('GET', path, { timeoutMs: TIMEOUT_MS });
     const failures = checks.filter(({ state }) => state === 'failed');
-    return known({ isReady: failures.length === 0, failures });
+    return readingOf({ isReady: failures.length === 0, failures });
   } catch (error) {
     return unreadable(error);
   }

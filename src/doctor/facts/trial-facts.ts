@@ -2,7 +2,7 @@ import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { whoAmI } from '../../cluster/rights/access-review.ts';
 import { type ApiServer, askApiServers } from './api-servers.ts';
-import { all, known, type Reading, read } from './reading.ts';
+import { allRead, type Reading, read, readingOf } from './reading.ts';
 import { type Admission, sendTrial } from './send-trial.ts';
 import { findTrial, type NodeLike, type Trial } from './trial.ts';
 
@@ -12,10 +12,10 @@ export async function trialFor(
   namespace: string,
   cluster: { readonly policies: Reading<readonly PolicyObject[]>; readonly nodes: Reading<readonly NodeLike[]> },
 ): Promise<Reading<Trial | undefined>> {
-  const material = all({ ...cluster, requester: await read(() => whoAmI(client)) });
+  const material = allRead({ ...cluster, requester: await read(() => whoAmI(client)) });
   if (!material.ok) return material;
   const { policies, nodes, requester } = material.value;
-  return known(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));
+  return readingOf(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));
 }
 
 export interface TrialFacts {
@@ -27,7 +27,7 @@ export interface TrialFacts {
 
 export async function tryAdmission(client: UserClient, trial: Reading<Trial | undefined>): Promise<TrialFacts> {
   if (!trial.ok) return { admission: trial, apiServers: trial };
-  if (!trial.value) return { admission: known({ outcome: 'nothing to try' }), apiServers: known([]) };
+  if (!trial.value) return { admission: readingOf({ outcome: 'nothing to try' }), apiServers: readingOf([]) };
   const [admission, apiServers] = await Promise.all([
     sendTrial(client, trial.value),
     askApiServers(client, trial.value),

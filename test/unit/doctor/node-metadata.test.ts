@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkNodeMetadata } from '../../../src/doctor/checks/node-metadata.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { healthyFacts, storedProtection } from './facts.ts';
 
 const { policy, binding } = storedProtection();
@@ -12,7 +12,7 @@ const exempting = {
 
 describe('the protection of nodes from writers of nodes/status', () => {
   it('is well where policy and binding are as they are shipped', () => {
-    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known({ policy, binding }) }))).toMatchObject([
+    expect(checkNodeMetadata(healthyFacts({ metadataProtection: readingOf({ policy, binding }) }))).toMatchObject([
       { state: 'ok' },
     ]);
   });
@@ -44,7 +44,7 @@ describe('the protection of nodes from writers of nodes/status', () => {
       says: 'Binding taintkeeper-node-metadata was changed',
     },
   ])('is problem where $what', ({ found, says }) => {
-    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known(found) }))).toMatchObject([
+    expect(checkNodeMetadata(healthyFacts({ metadataProtection: readingOf(found) }))).toMatchObject([
       { state: 'problem', evidence: expect.stringContaining(says) },
     ]);
   });
