@@ -8,6 +8,7 @@ import type { Facts } from '../facts/facts.ts';
 import { LABEL } from '../facts/installation.ts';
 import type { PodView, StartFailure } from '../facts/pod-view.ts';
 import type { Readiness, ReplicaFacts } from '../facts/replica-facts.ts';
+import { isExternal } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { deploymentOf } from '../restart.ts';
 
@@ -20,8 +21,7 @@ export function checkReplicas(
   const { pods, service, installation, replicas } = facts;
   const { namespace } = installation;
   if (!pods.ok) return finding('skipped', pods.why);
-  const type = service.ok ? service.value?.spec?.type : undefined;
-  if (type === 'ExternalName') {
+  if (service.ok && isExternal(service.value)) {
     return finding('skipped', 'the Service points outside the cluster: its pods are not known');
   }
   if (service.ok && service.value === undefined) return finding('skipped', 'see Service');

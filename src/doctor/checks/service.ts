@@ -4,7 +4,7 @@ import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
-import type { ServicePort } from '../facts/service-facts.ts';
+import { isExternal, type ServicePort } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { patchService } from '../service-patch.ts';
 
@@ -35,9 +35,9 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
       `check that installation: taintkeeper doctor --namespace ${shellWord(namespace)}`,
     );
   }
-  const { type = 'ClusterIP', clusterIP, externalName, ports = [] } = service.value.spec ?? {};
+  const { clusterIP, externalName, ports = [] } = service.value.spec ?? {};
   const port = calledPort(facts);
-  if (type === 'ExternalName') {
+  if (isExternal(service.value)) {
     return finding('ok', `${where} leads to ${externalName}, port ${port}`);
   }
   if (!clusterIP || clusterIP === 'None') {

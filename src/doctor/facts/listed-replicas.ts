@@ -2,7 +2,7 @@ import { type EndpointSlice, isReadyEndpoint, podOf } from '../../cluster/instal
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
-import type { ServiceFacts, ServiceObject } from './service-facts.ts';
+import { isExternal, type ServiceFacts, type ServiceObject } from './service-facts.ts';
 
 /** A replica, as its pod and the EndpointSlices describe it. */
 export interface ListedReplica {
@@ -36,8 +36,8 @@ export function listedReplicas(facts: ServiceFacts): ListedReplica[] {
   const service = facts.service.ok ? facts.service.value : undefined;
   const pods = facts.pods.ok ? facts.pods.value : [];
   const port = calledPort(facts);
-  if (service?.spec?.type === 'ExternalName') {
-    const address = service.spec.externalName ?? '';
+  if (isExternal(service)) {
+    const address = service?.spec?.externalName ?? '';
     const endpoint = { port, isReady: true };
     return [{ name: address, podName: undefined, addresses: [address], port, endpoint, pod: undefined }];
   }
