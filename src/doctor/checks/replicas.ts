@@ -1,3 +1,4 @@
+import { OWN_LABEL } from '../../cluster/installation/own-names.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { NETWORK_UNAVAILABLE_KEY } from '../../kubernetes/well-known-taints.ts';
@@ -5,7 +6,6 @@ import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-sp
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
-import { LABEL } from '../facts/installation.ts';
 import type { PodView, StartFailure } from '../facts/pod-view.ts';
 import type { Readiness, ReplicaFacts } from '../facts/replica-facts.ts';
 import { isExternal } from '../facts/service-facts.ts';
@@ -147,7 +147,7 @@ function whyNone(evidence: string, { installation, search }: Pick<Facts, 'instal
   }
   if (deployment) {
     const told = `${evidence}, though Deployment ${namespace}/${deployment.name} has ${deployment.replicas} replicas`;
-    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
+    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${OWN_LABEL}`);
   }
   if (search.blind === undefined) {
     return finding('problem', `${evidence}, and there is no Deployment`, reinstall(installation));
