@@ -14,7 +14,7 @@ export interface CoverageInput {
   readonly refused: readonly RefusedDaemonSet[];
   /** Why files could not be read. */
   readonly unread: readonly string[];
-  /** The TolerationPolicies in force, if requested. None for files. */
+  /** The TolerationPolicies in force, if requested. */
   readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
   /** Workloads other than DaemonSets, if requested. */
   readonly workloads: readonly Workload[];

@@ -48,7 +48,7 @@ export async function readCoverage(
   reading: ClusterReading,
 ): Promise<CoverageInput> {
   const { namespace = [] } = options;
-  if (files.length > 0) return selectFrom(await readFiles(files, namespace), options, 'files');
+  if (files.length > 0) return selectFrom(await readFiles(files, namespace, reading.policies), options, 'files');
   const input = await atCluster(options, (client) =>
     withProgress('reading the cluster', readCluster(client, namespace, reading)),
   );
