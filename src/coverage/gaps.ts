@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
 import { taintsAlone } from './taints-alone.ts';
 
 /**

@@ -3,7 +3,7 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
-import { NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
 import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off is transient on all of them, or on none. */

@@ -10,7 +10,8 @@ import { fixGaps, type LeftGap } from './gap-policies.ts';
 import { findGaps } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
-import { NO_STARTUP_RULES, type StartupDeadlock, type StartupRules, startupDeadlocks } from './startup-deadlock.ts';
+import { type StartupDeadlock, startupDeadlocks } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
 import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
 import type { FixableDaemonSet } from './workload.ts';
 

@@ -3,7 +3,7 @@ import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
-import { type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { type StartupRules, startupRulesOf } from '../coverage/startup-rules.ts';
 import { type TaintsAlone, taintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';

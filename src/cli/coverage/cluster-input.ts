@@ -4,7 +4,7 @@ import { type DaemonPodOwner, readPlacement } from '../../cluster/nodes/daemon-p
 import { listNodes } from '../../cluster/nodes/nodes.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policies/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';

@@ -1,4 +1,4 @@
-import type { StartupRules } from '../../coverage/startup-deadlock.ts';
+import type { StartupRules } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import type { CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';

@@ -1,4 +1,4 @@
-import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';

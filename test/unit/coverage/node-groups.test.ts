@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eachNode, groupNodes } from '../../../src/coverage/node-groups.ts';
-import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from '../../../src/coverage/startup-deadlock.ts';
+import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from '../../../src/coverage/startup-rules.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import {
   type Coverage,
