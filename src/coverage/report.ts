@@ -6,7 +6,7 @@ import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
-import { fixGaps, type LeftGap } from './gap-policies.ts';
+import { fixGaps, type LeftGap } from './gap-fix.ts';
 import { findGaps } from './gaps.ts';
 import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';

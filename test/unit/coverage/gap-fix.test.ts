@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CoverageFix, fixGaps } from '../../../src/coverage/gap-policies.ts';
+import { type CoverageFix, fixGaps } from '../../../src/coverage/gap-fix.ts';
 import { findGaps } from '../../../src/coverage/gaps.ts';
 import { groupNodes } from '../../../src/coverage/node-groups.ts';
 import type { FixableDaemonSet } from '../../../src/coverage/workload.ts';
