@@ -29,14 +29,13 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
   groups: readonly NodeGroup<Node>[],
   startup = NO_STARTUP_RULES,
 ): Gap<DaemonSet, Node>[] {
-  return daemonSets.flatMap((daemonSet, index) => {
+  return daemonSets.flatMap((daemonSet) => {
     const gaps = new Map<
       string,
       Pick<Gap<DaemonSet, Node>, 'taints' | 'isTransient'> & { nodes: Node[]; rest: Taint[] }
     >();
-    for (const { nodes, coverages } of groups) {
-      const coverage = coverages[index];
-      const alone = coverage && taintsAlone(coverage, daemonSet, nodes[0], startup);
+    for (const { nodes, coverageOf } of groups) {
+      const alone = taintsAlone(coverageOf(daemonSet), daemonSet, nodes[0], startup);
       if (!alone) continue;
       const isTransient = alone.permanent.length === 0;
       const [taints, rest] = isTransient ? [alone.transient, []] : [alone.permanent, alone.transient];

@@ -8,7 +8,7 @@ import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps, type LeftGap } from './gap-fix.ts';
 import { findGaps } from './gaps.ts';
-import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
+import { eachNode, groupNodes } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
 import { type StartupDeadlock, startupDeadlocks } from './startup-deadlock.ts';
 import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
@@ -145,19 +145,21 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         ...(virtual ? { virtual: virtual.join('=') } : {}),
       };
     }),
-    daemonSets: daemonSets.map((daemonSet, index) => ({
+    daemonSets: daemonSets.map((daemonSet) => ({
       namespace: daemonSet.namespace,
       name: daemonSet.name,
-      cells: groups.map((group, at) => ({
-        group: groupId(at),
-        ...reportCoverageOf(
-          group,
-          index,
-          taintsAlone(coverageOf(group, index), daemonSet, group.nodes[0], startup),
-          grouped ? summarizeObstacle : formatObstacle,
-        ),
-        ...reportPods(group, index, placements.get(daemonSet)),
-      })),
+      cells: groups.map(({ nodes, coverageOf }, index) => {
+        const coverage = coverageOf(daemonSet);
+        return {
+          group: groupId(index),
+          ...reportResult(
+            coverage,
+            taintsAlone(coverage, daemonSet, nodes[0], startup),
+            grouped ? summarizeObstacle : formatObstacle,
+          ),
+          ...reportPods(coverage, nodes, placements.get(daemonSet)),
+        };
+      }),
     })),
     gaps: gaps.map(({ daemonSet, taints, nodes, isTransient }) => {
       const deadlocks = startupDeadlocks(daemonSet, taints, startup);
@@ -188,19 +190,7 @@ function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]):
   }));
 }
 
-function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {
-  const coverage = coverages[index];
-  if (!coverage) throw new RangeError(`a group has no coverage ${index}`);
-  return coverage;
-}
-
-function reportCoverageOf(
-  group: NodeGroup<SchedulingNode>,
-  index: number,
-  alone: TaintsAlone | undefined,
-  say: (obstacle: Obstacle) => string,
-) {
-  const coverage = coverageOf(group, index);
+function reportResult(coverage: Coverage, alone: TaintsAlone | undefined, say: (obstacle: Obstacle) => string) {
   if (coverage.runs) {
     const evictions = (coverage.evictions ?? [])
       .filter(({ taint }) => !isTransientTaintKey(taint.key))
@@ -217,20 +207,19 @@ function reportCoverageOf(
 }
 
 function reportPods(
-  group: NodeGroup<SchedulingNode>,
-  index: number,
+  coverage: Coverage,
+  nodes: readonly SchedulingNode[],
   placement: Placement | undefined,
 ): Pick<ReportedCell, 'pods'> {
   if (!placement) return {};
-  const coverage = coverageOf(group, index);
   const { runs } = coverage;
   // A pod may run there by a toleration that cannot be evaluated.
   const isUnknown = !coverage.runs && coverage.obstacles.some(({ kind }) => kind === 'unknown');
-  const there = group.nodes.filter(({ name }) => placement.get(name)?.state === 'scheduled');
+  const there = nodes.filter(({ name }) => placement.get(name)?.state === 'scheduled');
   return {
     pods: {
       scheduled: there.length,
-      missing: runs ? missingPods(placement, namesOf(group.nodes)) : [],
+      missing: runs ? missingPods(placement, namesOf(nodes)) : [],
       staying: runs || isUnknown ? [] : namesOf(there),
     },
   };
