@@ -18,7 +18,8 @@ import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/na
 import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { AUDIT_NOTE } from '../../policy/policy-status.ts';
-import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
+import { installedPolicies } from '../installed-policies.ts';
 import { givenOptions, repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
 import { tell, withProgress } from '../output/stderr.ts';
