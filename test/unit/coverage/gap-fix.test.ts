@@ -128,7 +128,10 @@ describe('a gap that stays open, with the reason', () => {
     const tolerations = manyTolerations(257);
     const [daemonSets, nodes] = [[fixable('a', { tolerations })], [node('n', [MASTER])]];
     const gaps = findGaps(daemonSets, groupNodes(daemonSets, nodes));
-    expect(fixGaps(gaps, [MASTER.key], [], { byPolicies: false })).toMatchObject({ closed: gaps, left: [] });
+    expect(fixGaps(gaps, [MASTER.key], [], { byPolicies: false })).toMatchObject({
+      closed: [{ daemonSet: { name: 'a' }, taints: [MASTER], nodes: [{ name: 'n' }] }],
+      left: [],
+    });
   });
 
   it.each<{ why: string; given?: Partial<FixableDaemonSet>; taints: Taint[]; because: object }>([
