@@ -107,8 +107,8 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
   /** The startup taints that the leader removes, if the policies are known. */
   readonly startup?: StartupRules;
-  /** Those in force, as `coverage fix` has them. */
-  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
+  /** Those in force, if they are known. */
+  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */

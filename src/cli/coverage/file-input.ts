@@ -10,25 +10,24 @@ import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
-import type { CoverageInput } from './coverage-input.ts';
+import type { CoverageInput, CoverageReading } from './coverage-input.ts';
 import { readWorkload } from './workloads.ts';
 
 /**
  * The Nodes, workloads and policies of files. A file that cannot be read does not hide the others: see {@link CoverageInput.unread}.
  * @param namespaces that are requested
- * @param kinds of the policies to read
  * @throws InputError for objects that occur twice
  */
 export async function readFiles(
   files: readonly string[],
   namespaces: readonly string[],
-  kinds: readonly PolicyKind[],
+  reading: CoverageReading,
 ): Promise<CoverageInput> {
   const namespace = absentNamespace(namespaces);
   const { found, faults } = await readEachFile(files, (documents) =>
-    documents.flatMap((document) => readObjects(document, namespace, kinds)),
+    documents.flatMap((document) => readObjects(document, namespace, reading.policies)),
   );
-  return coverageFrom(found.flat(), faults);
+  return coverageFrom(found.flat(), faults, reading);
 }
 
 /** The namespace of manifests that name none: the requested one, where exactly one is requested. */
@@ -76,7 +75,11 @@ function readObjects(document: SourceDocument, namespace: string, kinds: readonl
  * @param unread why files could not be read
  * @throws InputError for objects that occur twice
  */
-function coverageFrom(objects: readonly FileObject[], unread: readonly string[]): CoverageInput {
+function coverageFrom(
+  objects: readonly FileObject[],
+  unread: readonly string[],
+  reading: CoverageReading,
+): CoverageInput {
   const daemonSets = new Map<string, { daemonSet: InstalledDaemonSet; problems: readonly string[] }>();
   const nodes = new Map<string, SchedulingNode>();
   const workloads: Workload[] = [];
@@ -103,8 +106,8 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     unread,
     nodes: [...nodes.values()],
     placements: new Map(),
-    tolerationPolicies,
-    workloads,
+    ...(reading.policies.includes('TolerationPolicy') ? { tolerationPolicies } : {}),
+    ...(reading.workloads ? { workloads } : {}),
     startup: startupRulesOf(taintPolicies),
     notes,
   };
