@@ -1,12 +1,8 @@
 import { Option } from 'commander';
 import { type ApiClient, connect, type UserClient } from '../cluster/client/api-client.ts';
-import { isNotServed } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { OWN_NAMESPACE } from '../cluster/installation/own-names.ts';
-import { listPolicies } from '../cluster/policies/policies.ts';
-import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { InputError } from '../files/text-files.ts';
-import type { PolicyKind } from '../policy/policy.ts';
 import { VERSION } from '../version.ts';
 
 /** The cluster, and where taintkeeper is in it. */
@@ -72,20 +68,4 @@ function asInputError(error: unknown, server: string | undefined): unknown {
   if (isOurs || error instanceof InputError) return error;
   const { message } = error as Error;
   return new InputError([server === undefined ? message : `${server}: ${message}`]);
-}
-
-/**
- * The policies of these kinds in the cluster.
- * @throws InputError if taintkeeper is not installed, ApiError
- */
-export async function installedPolicies(client: ApiClient, ...kinds: readonly PolicyKind[]): Promise<PolicyObject[]> {
-  const lists = kinds.map(async (kind) => {
-    try {
-      return await listPolicies(client, [kind]);
-    } catch (error) {
-      if (!isNotServed(error)) throw error;
-      throw new InputError([`the cluster has no ${kind.replace(/y$/, 'ies')}: taintkeeper is not installed there`]);
-    }
-  });
-  return (await Promise.all(lists)).flat();
 }

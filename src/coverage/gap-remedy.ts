@@ -3,7 +3,7 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
-import { fixGaps } from './gap-policies.ts';
+import { fixGaps } from './gap-fix.ts';
 import type { Gap } from './gaps.ts';
 import type { FixableDaemonSet } from './workload.ts';
 

@@ -1,7 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
 import { taintsAlone } from './taints-alone.ts';
 
 /**
@@ -29,14 +29,13 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
   groups: readonly NodeGroup<Node>[],
   startup = NO_STARTUP_RULES,
 ): Gap<DaemonSet, Node>[] {
-  return daemonSets.flatMap((daemonSet, index) => {
+  return daemonSets.flatMap((daemonSet) => {
     const gaps = new Map<
       string,
       Pick<Gap<DaemonSet, Node>, 'taints' | 'isTransient'> & { nodes: Node[]; rest: Taint[] }
     >();
-    for (const { nodes, coverages } of groups) {
-      const coverage = coverages[index];
-      const alone = coverage && taintsAlone(coverage, daemonSet, nodes[0], startup);
+    for (const { nodes, coverageOf } of groups) {
+      const alone = taintsAlone(coverageOf(daemonSet), daemonSet, nodes[0], startup);
       if (!alone) continue;
       const isTransient = alone.permanent.length === 0;
       const [taints, rest] = isTransient ? [alone.transient, []] : [alone.permanent, alone.transient];

@@ -1,6 +1,8 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { allTolerations, installationPath, type Need, type Remedies, setAt } from './remedies.ts';
+import { installationPath } from './calico-installation.ts';
+import { allTolerations, type Need, type Remedies } from './remedies.ts';
+import { setAt } from './set-at.ts';
 import { type InstalledDaemonSet, RELEASE_ANNOTATION } from './workload.ts';
 
 /** Values for one release of a Helm chart. */

@@ -3,15 +3,18 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
-import { NO_STARTUP_RULES, type StartupRules } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
 import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off is transient on all of them, or on none. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
   /** In the given order. */
   readonly nodes: readonly [Node, ...Node[]];
-  /** One for each DaemonSet, in order. The node's values in an obstacle are those of the first node. */
-  readonly coverages: readonly Kept[];
+  /**
+   * Of a DaemonSet by which the nodes are grouped. The node's values in an obstacle are those of the first node.
+   * @throws RangeError for another DaemonSet
+   */
+  readonly coverageOf: (daemonSet: SchedulingView) => Kept;
 }
 
 /**
@@ -39,8 +42,9 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
   startup: StartupRules,
   keep: (coverage: Coverage, alone: TaintsAlone | undefined) => Kept,
 ) {
-  type Growing = { nodes: [Node, ...Node[]]; coverages: Kept[] };
+  type Growing = { nodes: [Node, ...Node[]]; coverageOf: (daemonSet: SchedulingView) => Kept };
   const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
+  const lookup = lookupBy(daemonSets);
   const inputsOf = decidingInputs(daemonSets, startup);
   const numberOf = numbering();
   const groups = new Map<string, Growing>();
@@ -60,7 +64,7 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
       return known;
     }
     const kept = coverages.map(({ coverage, alone }) => keep(coverage, alone));
-    const group: Growing = { nodes: [node], coverages: kept };
+    const group: Growing = { nodes: [node], coverageOf: lookup(kept) };
     groups.set(likeness, group);
     return group;
   };
@@ -73,6 +77,17 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
     },
     groups: (): NodeGroup<Node, Kept>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
   };
+}
+
+/** Finds the value of a DaemonSet in a list with one value for each of these DaemonSets. The groups share the index, because there may be thousands. */
+function lookupBy(daemonSets: readonly SchedulingView[]) {
+  const indexes = new Map(daemonSets.map((daemonSet, index) => [daemonSet, index]));
+  return <Kept>(values: readonly Kept[]) =>
+    (daemonSet: SchedulingView): Kept => {
+      const value = values[indexes.get(daemonSet) ?? -1];
+      if (value === undefined) throw new RangeError(`a group has no coverage of DaemonSet ${daemonSet.name}`);
+      return value;
+    };
 }
 
 /** Gives equal values the same number. Each node has a value for each DaemonSet, and their texts would need too much memory. */
@@ -116,7 +131,11 @@ export function eachNode<Node extends SchedulingNode>(
   nodes: readonly Node[],
 ): NodeGroup<Node>[] {
   const coveragesOn = daemonSets.map(compileCoverage);
-  return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
+  const lookup = lookupBy(daemonSets);
+  return nodes.map((node) => ({
+    nodes: [node],
+    coverageOf: lookup(coveragesOn.map((coverageOn) => coverageOn(node))),
+  }));
 }
 
 function reasons(coverage: Coverage, alone: TaintsAlone | undefined): readonly string[] {

@@ -1,6 +1,8 @@
 import type { Operation } from '../kubernetes/json-patch.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { allTolerations, installationPath, leftToController, type Need, type Remedies, setAt } from './remedies.ts';
+import { installationPath } from './calico-installation.ts';
+import { allTolerations, leftToController, type Need, type Remedies } from './remedies.ts';
+import { setAt } from './set-at.ts';
 import { type InstalledDaemonSet, managerOf } from './workload.ts';
 
 /** A kubectl command for each DaemonSet. */

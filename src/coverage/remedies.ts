@@ -1,4 +1,3 @@
-import { own } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { MissingTolerations } from './missing-tolerations.ts';
 import type { InstalledDaemonSet } from './workload.ts';
@@ -24,29 +23,4 @@ export function allTolerations({ daemonSet, tolerations }: Need): Toleration[] {
     (toleration): Toleration => Object.fromEntries(Object.entries(toleration).filter(([, value]) => value !== null)),
   );
   return [...written, ...tolerations];
-}
-
-/**
- * The field of an Installation (operator.tigera.io/v1) for each of the operator's DaemonSets. Its value replaces the operator's own tolerations. The
- * values of the chart tigera-operator below `installation` are the spec of the Installation.
- */
-const INSTALLATION_FIELDS: Readonly<Record<string, string>> = {
-  'calico-node': 'calicoNodeDaemonSet',
-  'calico-node-windows': 'calicoNodeWindowsDaemonSet',
-  'csi-node-driver': 'csiNodeDriverDaemonSet',
-};
-
-/** The path of the tolerations within the spec of an Installation. Undefined for other DaemonSets than the operator's. */
-export function installationPath({ name, controller }: InstalledDaemonSet): readonly string[] | undefined {
-  const field = controller?.kind === 'Installation' ? own(INSTALLATION_FIELDS, name) : undefined;
-  return field === undefined ? undefined : [field, 'spec', 'template', 'spec', 'tolerations'];
-}
-
-/** Sets the value at the path, and makes the objects above it. */
-export function setAt(values: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void {
-  if (rest.length === 0) values[key] = value;
-  else {
-    values[key] ??= {};
-    setAt(values[key] as Record<string, unknown>, rest, value);
-  }
 }

@@ -6,11 +6,12 @@ import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
-import { fixGaps, type LeftGap } from './gap-policies.ts';
+import { fixGaps, type LeftGap } from './gap-fix.ts';
 import { findGaps } from './gaps.ts';
-import { eachNode, groupNodes, type NodeGroup } from './node-groups.ts';
+import { eachNode, groupNodes } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
-import { NO_STARTUP_RULES, type StartupDeadlock, type StartupRules, startupDeadlocks } from './startup-deadlock.ts';
+import { type StartupDeadlock, startupDeadlocks } from './startup-deadlock.ts';
+import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
 import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
@@ -106,8 +107,8 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
   /** The startup taints that the leader removes, if the policies are known. */
   readonly startup?: StartupRules;
-  /** Those in force, as `coverage fix` has them. */
-  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
+  /** Those in force, if they are known. */
+  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */
@@ -144,19 +145,21 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         ...(virtual ? { virtual: virtual.join('=') } : {}),
       };
     }),
-    daemonSets: daemonSets.map((daemonSet, index) => ({
+    daemonSets: daemonSets.map((daemonSet) => ({
       namespace: daemonSet.namespace,
       name: daemonSet.name,
-      cells: groups.map((group, at) => ({
-        group: groupId(at),
-        ...reportCoverageOf(
-          group,
-          index,
-          taintsAlone(coverageOf(group, index), daemonSet, group.nodes[0], startup),
-          grouped ? summarizeObstacle : formatObstacle,
-        ),
-        ...reportPods(group, index, placements.get(daemonSet)),
-      })),
+      cells: groups.map(({ nodes, coverageOf }, index) => {
+        const coverage = coverageOf(daemonSet);
+        return {
+          group: groupId(index),
+          ...reportResult(
+            coverage,
+            taintsAlone(coverage, daemonSet, nodes[0], startup),
+            grouped ? summarizeObstacle : formatObstacle,
+          ),
+          ...reportPods(coverage, nodes, placements.get(daemonSet)),
+        };
+      }),
     })),
     gaps: gaps.map(({ daemonSet, taints, nodes, isTransient }) => {
       const deadlocks = startupDeadlocks(daemonSet, taints, startup);
@@ -187,19 +190,7 @@ function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]):
   }));
 }
 
-function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {
-  const coverage = coverages[index];
-  if (!coverage) throw new RangeError(`a group has no coverage ${index}`);
-  return coverage;
-}
-
-function reportCoverageOf(
-  group: NodeGroup<SchedulingNode>,
-  index: number,
-  alone: TaintsAlone | undefined,
-  say: (obstacle: Obstacle) => string,
-) {
-  const coverage = coverageOf(group, index);
+function reportResult(coverage: Coverage, alone: TaintsAlone | undefined, say: (obstacle: Obstacle) => string) {
   if (coverage.runs) {
     const evictions = (coverage.evictions ?? [])
       .filter(({ taint }) => !isTransientTaintKey(taint.key))
@@ -216,20 +207,19 @@ function reportCoverageOf(
 }
 
 function reportPods(
-  group: NodeGroup<SchedulingNode>,
-  index: number,
+  coverage: Coverage,
+  nodes: readonly SchedulingNode[],
   placement: Placement | undefined,
 ): Pick<ReportedCell, 'pods'> {
   if (!placement) return {};
-  const coverage = coverageOf(group, index);
   const { runs } = coverage;
   // A pod may run there by a toleration that cannot be evaluated.
   const isUnknown = !coverage.runs && coverage.obstacles.some(({ kind }) => kind === 'unknown');
-  const there = group.nodes.filter(({ name }) => placement.get(name)?.state === 'scheduled');
+  const there = nodes.filter(({ name }) => placement.get(name)?.state === 'scheduled');
   return {
     pods: {
       scheduled: there.length,
-      missing: runs ? missingPods(placement, namesOf(group.nodes)) : [],
+      missing: runs ? missingPods(placement, namesOf(nodes)) : [],
       staying: runs || isUnknown ? [] : namesOf(there),
     },
   };

@@ -1,6 +1,6 @@
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
-import { isTransientFor, type NamedDaemonSet, type StartupRules } from './startup-deadlock.ts';
+import { isTransientFor, type NamedDaemonSet, type StartupRules } from './startup-rules.ts';
 
 /** The taints that keep a DaemonSet off a node, if nothing else does. See {@link isTransientFor}. */
 export interface TaintsAlone {

@@ -1,6 +1,6 @@
 import { fixCommandFor, type GapRemedy, gapRemedy, rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { gapsOf } from '../coverage/gaps.ts';
-import { startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { managerOf } from '../coverage/workload.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set-view.ts';
 import { count, shellWord } from '../kubernetes/text.ts';

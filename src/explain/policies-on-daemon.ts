@@ -1,4 +1,4 @@
-import { startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';

@@ -16,21 +16,21 @@ export interface LeftAnnotation {
 /** What remains on a Node or on a DaemonSet. Nothing if both lists are empty. */
 export interface LeftBehind {
   readonly annotations: readonly LeftAnnotation[];
-  /** The indexes, in order, of the tolerations of the pod template that the leader appended while the DaemonSet ran. */
-  readonly tolerations: readonly number[];
+  /** Of the tolerations of the pod template that the leader appended while the DaemonSet ran, in order. */
+  readonly tolerationIndexes: readonly number[];
 }
 
 export function leftOnNode(annotations: StringMap): LeftBehind {
-  return { annotations: pick(annotations, NODE_ANNOTATIONS), tolerations: [] };
+  return { annotations: pick(annotations, NODE_ANNOTATIONS), tolerationIndexes: [] };
 }
 
 /** The listed tolerations that the DaemonSet still has. If several are equal, the leader appended the last one. */
 export function leftOnDaemonSet(annotations: StringMap, tolerations: readonly Toleration[]): LeftBehind {
   const texts = tolerations.map(formatToleration);
-  const places = [...new Set(addedTolerations(annotations))].map((text) => texts.lastIndexOf(text));
+  const indexes = [...new Set(addedTolerations(annotations))].map((text) => texts.lastIndexOf(text));
   return {
     annotations: pick(annotations, [ADDED_ANNOTATION]),
-    tolerations: places.filter((place) => place >= 0).sort((a, b) => a - b),
+    tolerationIndexes: indexes.filter((index) => index >= 0).sort((a, b) => a - b),
   };
 }
 

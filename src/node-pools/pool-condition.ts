@@ -1,10 +1,9 @@
-import { formatTaint, sameTaint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
-import { type NodePool, type PoolList, titleOf } from './node-pool.ts';
+import { lackText } from './lack-text.ts';
 import { howToDeclare } from './pool-declaration.ts';
-import { comingTaints, type UndeclaredTaint } from './undeclared-taints.ts';
+import { comingTaints, isOnEveryNode, type UndeclaredTaint } from './undeclared-taints.ts';
 
 /** The report about node pools for a policy that is in force. */
 export interface PoolNote extends StateOf<'Ready'> {
@@ -26,53 +25,11 @@ export function poolCondition(
   hidden: readonly string[],
 ): PoolNote | undefined {
   if (!isEnforced(policy) || comingTaints(policy).length === 0) return undefined;
-  const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
+  const certain = undeclared.filter((one) => one.policy.name === policy.name && isOnEveryNode(one));
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];
   if (pools.length > 0) {
     const texts = pools.map(([pool, of]) => `${lackText(pool, of)}; ${howToDeclare(pool, of)}`);
     return { status: 'True', reason: 'PoolLacksTaint', message: atMost(MAX_NAMED, texts).join('; ') };
   }
   return hidden.length === 0 ? undefined : { status: 'True', reason: 'PoolsNotPermitted', message: hidden.join('; ') };
-}
-
-/**
- * One sentence: the taints that the template does not declare, and the effect.
- * @param where what requires the taint
- */
-export function lackText(
-  pool: NodePool,
-  undeclared: readonly UndeclaredTaint[],
-  where: (one: UndeclaredTaint) => string = ({ field }) => field,
-): string {
-  const { kind } = pool;
-  const listed = (list: PoolList) => {
-    const isWrong = ({ taint }: UndeclaredTaint) =>
-      (list === 'taints' ? pool.startupTaints : pool.taints)?.some((one) => sameTaint(one, taint)) ?? false;
-    const note = list === 'taints' ? 'startupTaints is for taints that are removed' : 'taints is for taints that stay';
-    return undeclared
-      .filter((one) => one.list === list)
-      .map((one) => {
-        const hint = kind === 'NodePool' && isWrong(one) ? ` (${note})` : '';
-        return `${formatTaint(one.taint)}, required by ${where(one)}${hint}`;
-      })
-      .join(' and ');
-  };
-  const [staying, removed] = [listed('taints'), listed('startupTaints')];
-  const clauses = [
-    ...(staying ? [`does not declare taint ${staying}: ${consequenceOf(pool)}`] : []),
-    ...(removed && kind === 'NodePool'
-      ? [`does not declare in startupTaints taint ${removed}: Karpenter takes it for a taint that stays`]
-      : []),
-    ...(removed && kind !== 'NodePool'
-      ? [`has nodes with taint ${removed}: Cluster Autoscaler takes it for a taint that stays`]
-      : []),
-  ];
-  return `${titleOf(pool)} ${clauses.join('. It ')}`;
-}
-
-/** The effect of an undeclared taint. */
-function consequenceOf({ kind }: NodePool): string {
-  return kind === 'NodePool'
-    ? 'Karpenter starts nodes for pods that cannot run there, one after the other'
-    : 'Cluster Autoscaler, while there is no node of it, starts one for pods that cannot run there';
 }

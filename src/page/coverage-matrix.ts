@@ -3,7 +3,7 @@ import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
-import { type StartupRules, startupRulesOf } from '../coverage/startup-deadlock.ts';
+import { type StartupRules, startupRulesOf } from '../coverage/startup-rules.ts';
 import { type TaintsAlone, taintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
@@ -73,11 +73,11 @@ export async function coverageMatrix(
   }
   const rows: CoverageRow[] = [];
   const evaluated: EvaluatedRow[] = [];
-  for (const [index, daemonSet] of sorted.entries()) {
+  for (const daemonSet of sorted) {
     // If no two nodes are equal, one row has thousands of groups.
     await letOthersRun();
     const facts = factsOf(daemonSet, policies.tolerationPolicies);
-    const plain = rowOf(daemonSet, index, all, shown.length, { startup, indexOf: answers.indexOf });
+    const plain = rowOf(daemonSet, all, shown.length, { startup, indexOf: answers.indexOf });
     const isKeptOff = plain.keptOff > 0 && !plain.optsOut;
     const isGap = isKeptOff && (facts.critical || facts.lacking);
     // No policy adds tolerations to a DaemonSet with so many.
@@ -115,7 +115,7 @@ function remedyFor(
   policies: PolicySet['tolerationPolicies'],
 ): GapRemedy | undefined {
   const coverageOn = compileCoverage(daemonSet);
-  const covered = groups.map(({ nodes }) => ({ nodes, coverages: [coverageOn(nodes[0])] }));
+  const covered = groups.map(({ nodes }) => ({ nodes, coverageOf: () => coverageOn(nodes[0]) }));
   return gapRemedy(findGaps([daemonSet], covered, startup), policies, daemonSet.isCritical);
 }
 
@@ -131,14 +131,13 @@ const mutating = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
 
 function rowOf(
   daemonSet: ClusterDaemonSet,
-  index: number,
   groups: readonly Group[],
   shown: number,
   { startup, indexOf }: { readonly startup: StartupRules; readonly indexOf: (answer: CoverageAnswer) => number },
 ): Omit<CoverageRow, 'gap'> {
   const { namespace, name, status } = daemonSet;
   const countOf = (counts: (answer: Answer) => boolean) =>
-    groups.reduce((sum, { coverages, nodes }) => sum + (counts(coverages[index] ?? RUNS) ? nodes.length : 0), 0);
+    groups.reduce((sum, { coverageOf, nodes }) => sum + (counts(coverageOf(daemonSet)) ? nodes.length : 0), 0);
   const coverageOn = compileCoverage(daemonSet);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const coverage = coverageOn(node);

@@ -152,7 +152,7 @@ describeWithControlPlane(
       const found = await findLeftovers(client);
       await annotate(nodePath('worker'), { 'taintkeeper.dev/allow-removal': 'other:NoSchedule' });
       await annotate(daemonSetPath(NAMESPACE, 'a'), { [ADDED]: null });
-      const options = { tolerations: false, dryRun: 'none', rolloutTimeoutMs: 0, onProgress() {} } as const;
+      const options = { removesTolerations: false, dryRun: 'none', rolloutTimeoutMs: 0, onProgress() {} } as const;
       const cleaned: Cleaned[] = await clean(client, found, options);
       client.close();
 

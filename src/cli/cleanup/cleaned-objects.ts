@@ -10,7 +10,7 @@ import { columns, type TableCell } from '../output/table.ts';
 import type { Cleaned, CleaningOptions } from './cleaning.ts';
 import { addedTo, waitingOn } from './leftovers.ts';
 
-type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
+type Shown = Pick<CleaningOptions, 'removesTolerations' | 'dryRun'>;
 
 export interface Cleanup {
   readonly cleaned: readonly Cleaned[];
@@ -23,7 +23,7 @@ export function formatCleanup(cleanup: Cleanup, shown: Shown, format: OutputForm
   return formatAs(format, { data: () => dataOf(cleanup, shown), table: (look) => tableOf(cleanup, shown, look) });
 }
 
-function dataOf({ cleaned, unusable }: Cleanup, { tolerations, dryRun }: Shown): object {
+function dataOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }: Shown): object {
   return {
     dryRun,
     objects: cleaned.map(({ leftover, result, problem }) => ({
@@ -32,7 +32,7 @@ function dataOf({ cleaned, unusable }: Cleanup, { tolerations, dryRun }: Shown):
       name: leftover.name,
       ...(waitingOn(leftover).length > 0 ? { startupTaints: waitingOn(leftover).map(formatTaint) } : {}),
       annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
-      [tolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
+      [removesTolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
       result,
       ...(problem === undefined ? {} : { problem }),
     })),
@@ -45,7 +45,7 @@ const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', fail
 /** In kubectl's words. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
-function tableOf({ cleaned, unusable }: Cleanup, { tolerations, dryRun }: Shown, look: Look): string {
+function tableOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }: Shown, look: Look): string {
   if (cleaned.length === 0) {
     return unusable.length === 0
       ? 'nothing of taintkeeper is left on nodes and DaemonSets\n'
@@ -59,13 +59,13 @@ function tableOf({ cleaned, unusable }: Cleanup, { tolerations, dryRun }: Shown,
     return [
       ...waitingOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
       ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
-      ...added.map((text) => [title, printable(`toleration ${text}`), tolerations ? cell : 'kept']),
+      ...added.map((text) => [title, printable(`toleration ${text}`), removesTolerations ? cell : 'kept']),
     ];
   });
   const problems = cleaned.flatMap(({ leftover, problem }) =>
     problem === undefined ? [] : [`${printable(objectTitle(leftover))}: ${printable(problem)}\n`],
   );
-  const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
+  const kept = removesTolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
   return [
     columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
     ...(problems.length > 0 ? ['\n', ...problems] : []),

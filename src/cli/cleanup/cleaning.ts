@@ -22,7 +22,7 @@ export const DRY_RUNS = ['none', 'client', 'server'] as const;
 
 export interface CleaningOptions {
   /** Whether to remove added tolerations, too. */
-  readonly tolerations: boolean;
+  readonly removesTolerations: boolean;
   readonly dryRun: (typeof DRY_RUNS)[number];
   readonly rolloutTimeoutMs: number;
   /** Called before each step. */
@@ -75,18 +75,18 @@ async function cleanObject(
   client: ApiClient,
   first: Leftover,
   { unreadyNodes, policies }: Leftovers,
-  { tolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
+  { removesTolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
 ): Promise<void> {
   if (dryRun === 'client') return;
   const after = await patchIfUnchanged(client, {
     path: pathOf(first),
     first,
     read: first.resource === 'nodes' ? (object) => readNode(object, policies) : readDaemonSet,
-    patch: (leftover: Leftover) => cleaningPatch(leftover, tolerations),
+    patch: (leftover: Leftover) => cleaningPatch(leftover, removesTolerations),
     fieldManager: CLEANUP_MANAGER,
     dryRun: dryRun === 'server',
   });
-  const rolls = tolerations && first.tolerations.length > 0 && dryRun === 'none';
+  const rolls = removesTolerations && first.tolerationIndexes.length > 0 && dryRun === 'none';
   if (!rolls || after === undefined || after.resource === 'nodes') return;
   onProgress(`waiting until the pods of ${objectTitle(after)} are replaced`);
   await rolledOut(client, after, unreadyNodes, rolloutTimeoutMs);
@@ -96,7 +96,7 @@ async function cleanObject(
  * The JSON patch (RFC 6902) that removes what is left, and fails if that has changed. Other changes of the object, which are frequent on nodes, do not
  * matter.
  */
-function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[] {
+function cleaningPatch(leftover: Leftover, removesTolerations: boolean): Operation[] {
   const taints = leftover.resource === 'nodes' ? removing(leftover) : [];
   const annotations = leftover.annotations.flatMap(({ name, value }): Operation[] => {
     const path = jsonPointer('metadata', 'annotations', name);
@@ -105,7 +105,7 @@ function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[
       { op: 'remove', path },
     ];
   });
-  if (!withTolerations || leftover.resource === 'nodes' || leftover.tolerations.length === 0) {
+  if (!removesTolerations || leftover.resource === 'nodes' || leftover.tolerationIndexes.length === 0) {
     return [...taints, ...annotations];
   }
   const list = '/spec/template/spec/tolerations';
@@ -113,7 +113,7 @@ function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[
     { op: 'test', path: list, value: leftover.value.tolerations },
     ...annotations,
     // From the end, so that earlier indexes stay valid.
-    ...leftover.tolerations.toReversed().map((place): Operation => ({ op: 'remove', path: `${list}/${place}` })),
+    ...leftover.tolerationIndexes.toReversed().map((index): Operation => ({ op: 'remove', path: `${list}/${index}` })),
   ];
 }
 

@@ -13,7 +13,8 @@ import { type CleaningOptions, clean, DRY_RUNS } from './cleaning.ts';
 import { refuseWhileInstalled } from './installed.ts';
 import { findLeftovers } from './leftovers.ts';
 
-interface CleanupOptions extends ClusterChoice, Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
+interface CleanupOptions extends ClusterChoice, Pick<CleaningOptions, 'dryRun'> {
+  readonly tolerations: boolean;
   readonly timeout: number;
   readonly output: OutputFormat;
 }
@@ -71,7 +72,8 @@ Examples:
     )
     .action(async (options: CleanupOptions) => {
       const cleanup = await cleanUp(options);
-      process.stdout.write(formatCleanup(cleanup, options, options.output));
+      const { tolerations: removesTolerations, dryRun, output } = options;
+      process.stdout.write(formatCleanup(cleanup, { removesTolerations, dryRun }, output));
       const { cleaned, unusable } = cleanup;
       const isClean = unusable.length === 0 && cleaned.every(({ result }) => result === 'removed');
       exit(isClean ? EXIT.ok : EXIT.problem);
@@ -79,23 +81,26 @@ Examples:
 }
 
 /** @throws InputError if the cluster cannot be read, or taintkeeper runs there */
-function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleanup> {
+function cleanUp({ timeout, tolerations: removesTolerations, dryRun, ...choice }: CleanupOptions): Promise<Cleanup> {
   const cleanUpAt = async (client: ApiClient) => {
-    await refuseWhileInstalled(client, options.dryRun !== 'none');
+    await refuseWhileInstalled(client, dryRun !== 'none');
     const leftovers = await withProgress('reading nodes and DaemonSets', findLeftovers(client));
     tell(...leftovers.unusable.map(unusableNote));
-    const rolling = options.tolerations ? leftovers.objects.filter(({ tolerations }) => tolerations.length > 0) : [];
-    if (rolling.length > 0 && options.dryRun === 'none') {
+    const rolling = removesTolerations
+      ? leftovers.objects.filter(({ tolerationIndexes }) => tolerationIndexes.length > 0)
+      : [];
+    if (rolling.length > 0 && dryRun === 'none') {
       tell(`note: the pods of ${count(rolling.length, 'DaemonSet')} are replaced, one DaemonSet after the other`);
     }
     let what = 'cleaning up';
     const onProgress = (next: string) => {
       what = next;
     };
-    const work = clean(client, leftovers, { ...options, rolloutTimeoutMs: timeout * 1000, onProgress });
+    const rolloutTimeoutMs = timeout * 1000;
+    const work = clean(client, leftovers, { removesTolerations, dryRun, rolloutTimeoutMs, onProgress });
     return { cleaned: await withProgress(() => what, work), unusable: leftovers.unusable };
   };
-  return atCluster(options, cleanUpAt, { namesServer: true });
+  return atCluster(choice, cleanUpAt, { namesServer: true });
 }
 
 function unusableNote(policy: PolicyObject): string {

@@ -63,8 +63,8 @@ export function readDaemonSet(object: unknown): LeftOnDaemonSet {
 /** The added tolerations that the DaemonSet still has. */
 export function addedTo(leftover: Leftover): Toleration[] {
   if (leftover.resource === 'nodes') return [];
-  const { value, tolerations } = leftover;
-  return value.tolerations.filter((_, place) => tolerations.includes(place));
+  const { value, tolerationIndexes } = leftover;
+  return value.tolerations.filter((_, index) => tolerationIndexes.includes(index));
 }
 
 /** What taintkeeper left in a cluster. */

@@ -4,7 +4,7 @@ import { type DaemonPodOwner, readPlacement } from '../../cluster/nodes/daemon-p
 import { listNodes } from '../../cluster/nodes/nodes.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policies/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
@@ -13,7 +13,7 @@ import type { PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
-import type { CoverageInput } from './coverage-input.ts';
+import type { CoverageInput, CoverageReading } from './coverage-input.ts';
 import { policiesOfKind } from './policies-of-kind.ts';
 import { listWorkloads, pathsOf } from './workloads.ts';
 
@@ -25,16 +25,6 @@ interface LiveDaemonSet {
   readonly daemonSet: InstalledDaemonSet;
   readonly owner: DaemonPodOwner;
   readonly counts: DaemonSetCounts;
-}
-
-/** What to read besides nodes and DaemonSets. */
-export interface ClusterReading {
-  /** The policies to read. */
-  readonly policies: readonly PolicyKind[];
-  /** Whether to find out about pods. Those of a DaemonSet whose status is inconsistent are read. */
-  readonly pods?: boolean;
-  /** Whether to read workloads other than DaemonSets. */
-  readonly workloads?: boolean;
 }
 
 /** What was read, and notes on what could not be. */
@@ -51,7 +41,7 @@ interface Noted<T> {
 export async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
-  reading: ClusterReading,
+  reading: CoverageReading,
 ): Promise<CoverageInput> {
   const [policies, workloads, nodes, ...lists] = await Promise.all([
     compiledPolicies(client, reading.policies),
@@ -68,8 +58,8 @@ export async function readCluster(
     placements: placements.value,
     refused: [],
     unread: [],
-    tolerationPolicies,
-    workloads: workloads.value,
+    ...(reading.policies.includes('TolerationPolicy') ? { tolerationPolicies } : {}),
+    ...(reading.workloads ? { workloads: workloads.value } : {}),
     startup: startupRulesOf(taintPolicies),
     notes: [...policies.notes, ...workloads.notes, ...placements.notes],
   };

@@ -1,8 +1,19 @@
-import type { StartupRules } from '../../coverage/startup-deadlock.ts';
+import type { StartupRules } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
+import type { PolicyKind } from '../../policy/policy.ts';
 import type { CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import type { Placement } from '../../scheduling/placement.ts';
+
+/** What to read besides nodes and DaemonSets. */
+export interface CoverageReading {
+  /** The policies to read. */
+  readonly policies: readonly PolicyKind[];
+  /** Whether to find out about pods, in a cluster. Those of a DaemonSet whose status is inconsistent are read. */
+  readonly pods?: boolean;
+  /** Whether to read workloads other than DaemonSets. */
+  readonly workloads?: boolean;
+}
 
 /** The input of coverage. */
 export interface CoverageInput {
@@ -14,10 +25,10 @@ export interface CoverageInput {
   readonly refused: readonly RefusedDaemonSet[];
   /** Why files could not be read. */
   readonly unread: readonly string[];
-  /** The TolerationPolicies in force, if requested. None for files. */
-  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
-  /** Workloads other than DaemonSets, if requested. */
-  readonly workloads: readonly Workload[];
+  /** The TolerationPolicies in force. Absent if they were not requested. */
+  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** Workloads other than DaemonSets. Absent if they were not requested. */
+  readonly workloads?: readonly Workload[];
   /** Of the TaintPolicies in force. */
   readonly startup: StartupRules;
   /** What could not be read, and why. */

@@ -99,7 +99,7 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
       grouped,
       format,
       ...(onlyGaps ? {} : priorities(input)),
-      ...(workloads ? { wideTolerations: wideTolerations(input.workloads) } : {}),
+      ...(input.workloads ? { wideTolerations: wideTolerations(input.workloads) } : {}),
     }),
   );
   if (input.unread.length > 0) throw new InputError(input.unread);

@@ -1,4 +1,4 @@
-import { startupRulesOf } from '../../coverage/startup-deadlock.ts';
+import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
@@ -7,23 +7,27 @@ import { isPattern } from '../../kubernetes/pattern.ts';
 import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
-import { POLICY_API_VERSION, type Policy, parsePolicy } from '../../policy/policy.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
-import type { CoverageInput } from './coverage-input.ts';
+import type { CoverageInput, CoverageReading } from './coverage-input.ts';
 import { readWorkload } from './workloads.ts';
 
 /**
- * The Nodes, workloads and TaintPolicies of files. A file that cannot be read does not hide the others: see {@link CoverageInput.unread}.
+ * The Nodes, workloads and policies of files. A file that cannot be read does not hide the others: see {@link CoverageInput.unread}.
  * @param namespaces that are requested
  * @throws InputError for objects that occur twice
  */
-export async function readFiles(files: readonly string[], namespaces: readonly string[]): Promise<CoverageInput> {
+export async function readFiles(
+  files: readonly string[],
+  namespaces: readonly string[],
+  reading: CoverageReading,
+): Promise<CoverageInput> {
   const namespace = absentNamespace(namespaces);
   const { found, faults } = await readEachFile(files, (documents) =>
-    documents.flatMap((document) => readObjects(document, namespace)),
+    documents.flatMap((document) => readObjects(document, namespace, reading.policies)),
   );
-  return coverageFrom(found.flat(), faults);
+  return coverageFrom(found.flat(), faults, reading);
 }
 
 /** The namespace of manifests that name none: the requested one, where exactly one is requested. */
@@ -34,22 +38,24 @@ function absentNamespace([only = 'default', ...others]: readonly string[]): stri
 /** An object of a file, with its place. */
 type FileObject =
   | { readonly node: SchedulingNode; readonly place: string }
-  | { readonly policy: ReturnType<typeof parsePolicy>; readonly place: string }
+  | { readonly policy: ReturnType<typeof parsePolicy>; readonly kind: PolicyKind; readonly place: string }
   | { readonly workload: Workload }
   | { readonly daemonSet: InstalledDaemonSet; readonly place: string; readonly problems: readonly string[] };
 
 /**
- * The Nodes, workloads and TaintPolicies of a document.
+ * The Nodes, workloads and policies of a document.
  * @param namespace of the workloads that name none
+ * @param kinds of the policies to read
  * @throws InputError for objects that cannot be read
  */
-function readObjects(document: SourceDocument, namespace: string): FileObject[] {
+function readObjects(document: SourceDocument, namespace: string, kinds: readonly PolicyKind[]): FileObject[] {
   return objectsOf(document).flatMap(({ object, path }): FileObject[] => {
     const place = document.locate(path);
     if (isKind(object, 'v1', 'Node')) {
       return [{ node: readNamed(document, path, () => viewNode(asNode(object, path), '')), place }];
     }
-    if (isKind(object, POLICY_API_VERSION, 'TaintPolicy')) return [{ policy: parsePolicy(object), place }];
+    const kind = kinds.find((one) => isKind(object, POLICY_API_VERSION, one));
+    if (kind) return [{ policy: parsePolicy(object), kind, place }];
     if (!isKind(object, 'apps/v1', 'DaemonSet')) {
       const workload = readWorkload(document, object, path, namespace);
       return workload ? [{ workload }] : [];
@@ -69,24 +75,29 @@ function readObjects(document: SourceDocument, namespace: string): FileObject[] 
  * @param unread why files could not be read
  * @throws InputError for objects that occur twice
  */
-function coverageFrom(objects: readonly FileObject[], unread: readonly string[]): CoverageInput {
+function coverageFrom(
+  objects: readonly FileObject[],
+  unread: readonly string[],
+  reading: CoverageReading,
+): CoverageInput {
   const daemonSets = new Map<string, { daemonSet: InstalledDaemonSet; problems: readonly string[] }>();
   const nodes = new Map<string, SchedulingNode>();
   const workloads: Workload[] = [];
-  const taintPolicies: Policy[] = [];
+  const policies: Policy[] = [];
   const notes: string[] = [];
   for (const object of objects) {
     if ('node' in object) add(nodes, object.node.name, object.node, `${object.place}: Node`);
     else if ('workload' in object) workloads.push(object.workload);
     else if ('policy' in object) {
-      if (object.policy.ok) taintPolicies.push(object.policy.policy);
-      else notes.push(`${object.place}: TaintPolicy is left out: ${object.policy.problems[0]?.message}`);
+      if (object.policy.ok) policies.push(object.policy.policy);
+      else notes.push(`${object.place}: ${object.kind} is left out: ${object.policy.problems[0]?.message}`);
     } else {
       const { namespace, name } = object.daemonSet;
       add(daemonSets, `${namespace}/${name}`, object, `${object.place}: DaemonSet`);
     }
   }
   const compared = [...daemonSets.values()];
+  const { taintPolicies, tolerationPolicies } = compilePolicies(policies);
   return {
     daemonSets: compared.filter(({ problems }) => problems.length === 0).map(({ daemonSet }) => daemonSet),
     refused: compared
@@ -95,9 +106,9 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     unread,
     nodes: [...nodes.values()],
     placements: new Map(),
-    tolerationPolicies: [],
-    workloads,
-    startup: startupRulesOf(compilePolicies(taintPolicies).taintPolicies),
+    ...(reading.policies.includes('TolerationPolicy') ? { tolerationPolicies } : {}),
+    ...(reading.workloads ? { workloads } : {}),
+    startup: startupRulesOf(taintPolicies),
     notes,
   };
 

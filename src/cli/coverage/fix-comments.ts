@@ -1,4 +1,4 @@
-import type { LeftGap } from '../../coverage/gap-policies.ts';
+import type { LeftGap } from '../../coverage/gap-fix.ts';
 import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
 import type { CoverageReport } from '../../coverage/report.ts';
 import type { FixableDaemonSet } from '../../coverage/workload.ts';

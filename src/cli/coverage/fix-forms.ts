@@ -1,4 +1,4 @@
-import type { CoverageFix } from '../../coverage/gap-policies.ts';
+import type { CoverageFix } from '../../coverage/gap-fix.ts';
 import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
 import { helmValues } from '../../coverage/helm-values.ts';
 import { kustomizeComponent } from '../../coverage/kustomize-component.ts';

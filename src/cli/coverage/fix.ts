@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { fixGaps } from '../../coverage/gap-policies.ts';
+import { fixGaps } from '../../coverage/gap-fix.ts';
 import { gapsOf } from '../../coverage/gaps.ts';
 import { reportCoverage } from '../../coverage/report.ts';
 import { InputError } from '../../files/text-files.ts';

@@ -4,8 +4,8 @@ import { InputError } from '../../files/text-files.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { filenameOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
-import { type ClusterReading, readCluster } from './cluster-input.ts';
-import type { CoverageInput } from './coverage-input.ts';
+import { readCluster } from './cluster-input.ts';
+import type { CoverageInput, CoverageReading } from './coverage-input.ts';
 import { readFiles } from './file-input.ts';
 import { type SelectionOptions, selectFrom } from './selected-input.ts';
 
@@ -45,10 +45,10 @@ export function filesOf(args: readonly string[], { filename = [], kubeconfig, co
 export async function readCoverage(
   files: readonly string[],
   options: SourceOptions & SelectionOptions,
-  reading: ClusterReading,
+  reading: CoverageReading,
 ): Promise<CoverageInput> {
   const { namespace = [] } = options;
-  if (files.length > 0) return selectFrom(await readFiles(files, namespace), options, 'files');
+  if (files.length > 0) return selectFrom(await readFiles(files, namespace, reading), options, 'files');
   const input = await atCluster(options, (client) =>
     withProgress('reading the cluster', readCluster(client, namespace, reading)),
   );

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isNotServed } from '../../cluster/client/api-error.ts';
-import { listPolicies } from '../../cluster/policies/policies.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
+import { policiesIfInstalled } from '../installed-policies.ts';
 
 /** The policies of a kind, for commands that also work without them. */
 interface PoliciesOfKind {
@@ -15,9 +15,8 @@ interface PoliciesOfKind {
 /** Reads the policies of a kind in the cluster. */
 export async function policiesOfKind(client: ApiClient, kind: PolicyKind): Promise<PoliciesOfKind> {
   try {
-    return { objects: await listPolicies(client, [kind]), problem: undefined };
+    return { objects: (await policiesIfInstalled(client, kind)) ?? [], problem: undefined };
   } catch (error) {
-    if (isNotServed(error)) return { objects: [], problem: undefined };
     if (!(error instanceof ApiError)) throw error;
     return { objects: [], problem: error.message };
   }

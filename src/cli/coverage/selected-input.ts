@@ -56,7 +56,7 @@ export function selectFrom(
       ...(nodes.length === 0 ? ['the cluster has no Nodes'] : []),
     ],
     refused,
-    workloads: input.workloads.filter((each) => isAsked(namespace, each.namespace)),
+    ...(input.workloads ? { workloads: input.workloads.filter((each) => isAsked(namespace, each.namespace)) } : {}),
     daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
     nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
   };

@@ -12,7 +12,7 @@ import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { viewController } from '../../objects/workload-object.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import type { Placement } from '../../scheduling/placement.ts';
-import { installedPolicies } from '../cluster-options.ts';
+import { installedPolicies } from '../installed-policies.ts';
 import { pathOf, type Regarding, readFacts, readObject, unlessForbidden } from './explained-object.ts';
 
 /** The kinds of policies about DaemonSets and their pods. */

@@ -7,7 +7,7 @@ import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { Facts, ToldEvent } from '../../explain/explained-facts.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
-import { installedPolicies } from '../cluster-options.ts';
+import { installedPolicies } from '../installed-policies.ts';
 
 /** The policies of these kinds, and the Events on an object. @throws InputError if taintkeeper is not installed, ApiError */
 export async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {

@@ -18,8 +18,9 @@ import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/na
 import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { AUDIT_NOTE } from '../../policy/policy-status.ts';
-import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-options.ts';
-import { repeatable } from '../options.ts';
+import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
+import { installedPolicies } from '../installed-policies.ts';
+import { givenOptions, repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
 import { tell, withProgress } from '../output/stderr.ts';
 import { exportNodePolicies } from './derived-node-policies.ts';
@@ -90,8 +91,8 @@ Examples:
   taintkeeper export --policies policies/ --as static-manifests --directory /etc/kubernetes/admission
   kubectl get node worker-7 -o yaml | taintkeeper export --nodes - | kubectl apply -f -`,
     )
-    .action(async (options: ExportOptions) => {
-      refuseIdleOptions(options);
+    .action(async (options: ExportOptions, command: Command) => {
+      refuseIdleOptions(command, options);
       if (options.nodes) return exportNodePolicies(options.nodes, options.output);
       const { policies, what, notes, server } = await readSource(options);
       const kubernetes = options.kubernetes ?? capabilitiesFor(server ?? DEFAULT_KUBERNETES);
@@ -191,19 +192,33 @@ async function write(
   for (const file of await writeStaticManifests(directory ?? '', files, kubernetes)) process.stdout.write(`${file}\n`);
 }
 
-function refuseIdleOptions(options: ExportOptions): void {
-  const { as, directory, output, cluster, policies, nodes, kubernetes, mutating, kubeconfig, context } = options;
-  const isNative = cluster || policies || kubernetes || !mutating || as !== 'policies' || directory !== undefined;
-  const files = as === 'static-manifests';
+/** The options for native policies. */
+const NATIVE_ONLY: readonly (keyof ExportOptions)[] = [
+  'cluster',
+  'policies',
+  'kubernetes',
+  'mutating',
+  'as',
+  'directory',
+];
+
+/** @throws InputError */
+function refuseIdleOptions(command: Command, { as, output }: ExportOptions): void {
+  const given = new Set(givenOptions(command).map((option) => option.attributeName()));
+  const isForFiles = as === 'static-manifests';
   const faults = [
-    ...(nodes && isNative ? ['with --nodes, only --output is used: it prints TaintPolicies, not native policies'] : []),
-    ...(cluster && policies ? ['--cluster and --policies exclude each other'] : []),
-    ...(!cluster && (kubeconfig ?? context) !== undefined ? ['--kubeconfig and --context are for --cluster'] : []),
-    ...(files && directory === undefined
+    ...(given.has('nodes') && NATIVE_ONLY.some((name) => given.has(name))
+      ? ['with --nodes, only --output is used: it prints TaintPolicies, not native policies']
+      : []),
+    ...(given.has('cluster') && given.has('policies') ? ['--cluster and --policies exclude each other'] : []),
+    ...(!given.has('cluster') && (given.has('kubeconfig') || given.has('context'))
+      ? ['--kubeconfig and --context are for --cluster']
+      : []),
+    ...(isForFiles && !given.has('directory')
       ? ['--as static-manifests needs --directory: the API server reads each kind of policy from a folder of its own']
       : []),
-    ...(!files && directory !== undefined ? ['--directory is for --as static-manifests'] : []),
-    ...(files && output === 'json' ? ['static manifests are written as YAML: leave out --output'] : []),
+    ...(!isForFiles && given.has('directory') ? ['--directory is for --as static-manifests'] : []),
+    ...(isForFiles && output === 'json' ? ['static manifests are written as YAML: leave out --output'] : []),
   ];
   if (faults.length > 0) throw new InputError(faults);
 }

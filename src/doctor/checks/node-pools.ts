@@ -2,8 +2,8 @@ import { type PolicyObject, policiesInForce } from '../../cluster/policies/polic
 import { OPTIONAL_RIGHTS } from '../../cluster/rights/rights.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
+import { lackText } from '../../node-pools/lack-text.ts';
 import { AUTOSCALER_STARTUP_PREFIX, titleOf } from '../../node-pools/node-pool.ts';
-import { lackText } from '../../node-pools/pool-condition.ts';
 import { howToDeclare } from '../../node-pools/pool-declaration.ts';
 import {
   howToDeclareSeen,

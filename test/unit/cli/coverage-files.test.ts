@@ -438,6 +438,43 @@ describe('fix', () => {
   );
 });
 
+describe('TolerationPolicies in the files', () => {
+  const policy = (spec: object) => ({
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind: 'TolerationPolicy',
+    metadata: { name: 'gpu' },
+    spec: { mode: 'Mutate', tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }], ...spec },
+  });
+  const agents = { namespaces: ['agents'] };
+  const input = (spec: object) => file(node('g', [GPU]), daemonSet('agent'), policy(spec));
+
+  it('get the rollout that adds what they require, and no second policy', async () => {
+    const required = input({ daemonSets: agents });
+    const { code, stdout } = await run('coverage', required);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /\nGet tolerations from the next rollout on, .*:\n.*\nagents\/agent .*kubectl rollout restart /,
+    );
+    const { stdout: fixed } = await run('coverage', 'fix', '--taint', 'dedicated', required);
+    expect(fixed).toBe(
+      '# No gap is closed: 1 gap left.\n# Not changed:\n' +
+        '# - agents/agent on 1 node: dedicated=gpu:NoSchedule: TolerationPolicy gpu already requires it, from the next rollout on: kubectl rollout restart -n agents daemonset agent\n',
+    );
+  });
+
+  it('do not count for remedies that need no taintkeeper', async () => {
+    const required = input({ daemonSets: agents });
+    const { stdout } = await run('coverage', 'fix', '--as', 'patch', '--taint', 'dedicated', required);
+    expect(stdout).toMatch(/^kubectl patch -n agents daemonset agent /m);
+  });
+
+  it('that are not valid are left out with a note', async () => {
+    const { stdout } = await run('coverage', input({ daemonSets: agents, mode: 'Sometimes' }));
+    expect(stdout).toMatch(/^note: .*input\.yaml.*: TolerationPolicy is left out: /m);
+    expect(stdout).not.toContain('next rollout');
+  });
+});
+
 it('takes DaemonSets without a namespace to be in the default one where several may be meant', async () => {
   const manifest = file(node('w'), daemonSet('agent', {}, { namespace: undefined }), daemonSet('other'));
   expect((await run('coverage', '-n', 'def*', manifest)).stdout).toMatch(/^default\/agent {2}runs$/m);

@@ -141,6 +141,11 @@ describe('export', () => {
     { what: 'a version without native policies', args: ['--kubernetes', '1.29'], fault: 'from 1.30 on' },
     { what: 'two sources', args: ['--cluster', '--policies', 'x'], fault: 'exclude each other' },
     { what: 'a cluster that is not asked', args: ['--context', 'x'], fault: 'are for --cluster' },
+    {
+      what: 'a form of native policies for taints of nodes',
+      args: ['--nodes', 'x', '--as', 'policies'],
+      fault: 'with --nodes',
+    },
     { what: 'what is no version', args: ['--kubernetes', 'latest'], fault: 'Expected a version of Kubernetes' },
     { what: 'static manifests without a place', args: ['--as', 'static-manifests'], fault: 'needs --directory' },
     { what: 'a place without static manifests', args: ['--directory', 'x'], fault: '--directory is for' },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eachNode, groupNodes } from '../../../src/coverage/node-groups.ts';
-import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from '../../../src/coverage/startup-deadlock.ts';
+import { isTransientFor, NO_STARTUP_RULES, type StartupRules } from '../../../src/coverage/startup-rules.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import {
   type Coverage,
@@ -133,10 +133,10 @@ it('the results of a group hold for each of its nodes, and every node is in one 
       const nodes = states.map((state, index) => ({ name: `n${index}`, ...state }));
       const daemonSets = specs.map((spec, index) => daemonSet(`d${index}`, spec));
       const groups = groupNodes(daemonSets, nodes, IN_POOL_A);
-      for (const { nodes, coverages } of groups) {
-        for (const [index, each] of daemonSets.entries()) {
+      for (const { nodes, coverageOf } of groups) {
+        for (const each of daemonSets) {
           const coverageOn = compileCoverage(each);
-          for (const node of nodes) expect(sayings(coverageOn(node))).toEqual(sayings(coverages[index]));
+          for (const node of nodes) expect(sayings(coverageOn(node))).toEqual(sayings(coverageOf(each)));
           expect(new Set(nodes.map((node) => passingOn(node, coverageOn(node)))).size).toBe(1);
         }
       }
@@ -153,8 +153,8 @@ function passingOn(node: SchedulingNode, coverage: Coverage): string {
   return taints.length < obstacles.length ? '' : passing.map(formatTaint).sort().join();
 }
 
-function sayings(coverage: Coverage | undefined): unknown {
-  const obstacles = coverage?.runs === false ? coverage.obstacles : [];
+function sayings(coverage: Coverage): unknown {
+  const obstacles = coverage.runs === false ? coverage.obstacles : [];
   // `timeAdded` is carried along with a taint, and is not what makes it the taint that it is; nor is an empty value, or the order.
   const texts = obstacles.map((obstacle) =>
     JSON.stringify(obstacle, (key, part) => (['found', 'timeAdded'].includes(key) || part === '' ? undefined : part)),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupId, reportCoverage } from '../../../src/coverage/report.ts';
-import { type StartupRules, startupRulesOf } from '../../../src/coverage/startup-deadlock.ts';
+import { type StartupRules, startupRulesOf } from '../../../src/coverage/startup-rules.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSet, GPU, MASTER, NOT_READY, node } from '../scheduling/scheduling.ts';

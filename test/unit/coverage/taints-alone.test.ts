@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NO_STARTUP_RULES } from '../../../src/coverage/startup-deadlock.ts';
+import { NO_STARTUP_RULES } from '../../../src/coverage/startup-rules.ts';
 import { taintsAlone } from '../../../src/coverage/taints-alone.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { compileCoverage, type SchedulingView } from '../../../src/scheduling/coverage.ts';

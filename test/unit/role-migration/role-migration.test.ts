@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fixGaps } from '../../../src/coverage/gap-policies.ts';
+import { fixGaps } from '../../../src/coverage/gap-fix.ts';
 import { gapsOf } from '../../../src/coverage/gaps.ts';
 import type { Workload, WorkloadKind } from '../../../src/coverage/workload.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../../src/kubernetes/roles.ts';

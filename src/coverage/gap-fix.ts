@@ -1,5 +1,6 @@
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
@@ -36,20 +37,26 @@ export type NotClosedBecause =
   /** No policy can name the DaemonSet or the taint, because the API server would not accept the name. */
   | { readonly kind: 'notValid' };
 
+/** A gap, and all taints that have to be tolerated to close it. */
+export interface ConsideredGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>
+  extends Omit<Gap<DaemonSet, Node>, 'taints' | 'transient'> {
+  /** Those of the gap, and its other transient ones that the keys name. */
+  readonly taints: readonly Taint[];
+}
+
 export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
-  readonly gap: Gap<DaemonSet, Node>;
+  readonly gap: ConsideredGap<DaemonSet, Node>;
   readonly because: NotClosedBecause;
 }
 
 export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
   /** They add to each DaemonSet the tolerations that its gaps need, and none to other DaemonSets. */
   readonly policies: readonly TolerationPolicyManifest[];
-  /** Their taints include the transient ones that the keys name. */
-  readonly closed: readonly Gap<DaemonSet, Node>[];
+  readonly closed: readonly ConsideredGap<DaemonSet, Node>[];
   /** The gaps that are not closed. A gap by transient taints is one of them only if the keys name one of its taints. */
   readonly left: readonly LeftGap<DaemonSet, Node>[];
   /** The other gaps by transient taints. */
-  readonly transient: readonly Gap<DaemonSet, Node>[];
+  readonly transient: readonly ConsideredGap<DaemonSet, Node>[];
 }
 
 /**
@@ -65,25 +72,27 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
   inForce: readonly CompiledTolerationPolicy[] = [],
   { byPolicies = true }: { readonly byPolicies?: boolean } = {},
 ): CoverageFix<DaemonSet, Node> {
-  const named = gaps.map((gap) => ({
-    ...gap,
-    taints: [...gap.taints, ...gap.transient.filter(({ key }) => keys.includes(key))],
-  }));
-  const isLeftToEnd = ({ isTransient, taints }: Gap<DaemonSet, Node>) =>
+  const considered = gaps.map(
+    ({ transient, ...gap }): ConsideredGap<DaemonSet, Node> => ({
+      ...gap,
+      taints: [...gap.taints, ...transient.filter(({ key }) => keys.includes(key))],
+    }),
+  );
+  const isLeftToEnd = ({ isTransient, taints }: ConsideredGap<DaemonSet, Node>) =>
     isTransient && !taints.some(({ key }) => keys.includes(key));
-  const transient = named.filter(isLeftToEnd);
-  const considered = named.filter((gap) => !isLeftToEnd(gap));
-  const left = considered.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
+  const transient = considered.filter(isLeftToEnd);
+  const closable = considered.filter((gap) => !isLeftToEnd(gap));
+  const left = closable.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
     const because = notClosedBecause(gap, keys, inForce, byPolicies);
     return because ? [{ gap, because }] : [];
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
-  const closed = considered.filter((gap) => !leftGaps.has(gap));
+  const closed = closable.filter((gap) => !leftGaps.has(gap));
   return { policies: policiesFor(closed), closed, left, transient };
 }
 
 function notClosedBecause(
-  { daemonSet, taints }: Gap<FixableDaemonSet, SchedulingNode>,
+  { daemonSet, taints }: ConsideredGap<FixableDaemonSet, SchedulingNode>,
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[],
   byPolicies: boolean,
@@ -106,7 +115,7 @@ function notClosedBecause(
 }
 
 /** DaemonSets of one namespace with the same needs share a policy. With several namespaces, it would select every combination of namespace and name. */
-function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
+function policiesFor(gaps: readonly ConsideredGap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
   return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(
     ([namespace, inNamespace]) => {
       const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));

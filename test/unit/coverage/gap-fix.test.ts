@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CoverageFix, fixGaps } from '../../../src/coverage/gap-policies.ts';
+import { type CoverageFix, fixGaps } from '../../../src/coverage/gap-fix.ts';
 import { findGaps } from '../../../src/coverage/gaps.ts';
 import { groupNodes } from '../../../src/coverage/node-groups.ts';
 import type { FixableDaemonSet } from '../../../src/coverage/workload.ts';
@@ -128,7 +128,10 @@ describe('a gap that stays open, with the reason', () => {
     const tolerations = manyTolerations(257);
     const [daemonSets, nodes] = [[fixable('a', { tolerations })], [node('n', [MASTER])]];
     const gaps = findGaps(daemonSets, groupNodes(daemonSets, nodes));
-    expect(fixGaps(gaps, [MASTER.key], [], { byPolicies: false })).toMatchObject({ closed: gaps, left: [] });
+    expect(fixGaps(gaps, [MASTER.key], [], { byPolicies: false })).toMatchObject({
+      closed: [{ daemonSet: { name: 'a' }, taints: [MASTER], nodes: [{ name: 'n' }] }],
+      left: [],
+    });
   });
 
   it.each<{ why: string; given?: Partial<FixableDaemonSet>; taints: Taint[]; because: object }>([
