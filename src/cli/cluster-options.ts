@@ -4,7 +4,7 @@ import { isNotServed } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPolicies } from '../cluster/policies/policies.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { VERSION } from '../version.ts';
 

@@ -18,8 +18,9 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
+import { InputError } from './input-error.ts';
 import { splitJsonStream, type TextPart } from './json-stream.ts';
-import { InputError, listFiles, readText, sourceName } from './text-files.ts';
+import { listFiles, readText, sourceName } from './text-files.ts';
 
 /**
  * Options of the package yaml for files of other tools. kubectl and Talos read YAML 1.1, where `yes`, `on` and `1_000` are not texts unless they are

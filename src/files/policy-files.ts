@@ -3,8 +3,9 @@ import { type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
+import { InputError } from './input-error.ts';
 import { objectsOf } from './kubernetes-objects.ts';
-import { InputError, listFiles, readText, sourceName } from './text-files.ts';
+import { listFiles, readText, sourceName } from './text-files.ts';
 
 /** A text with policies, and the name that errors give it. */
 export interface PolicySource {

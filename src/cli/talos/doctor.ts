@@ -14,7 +14,8 @@ import {
   endpointsToCall,
   nodesToCall,
 } from '../../doctor/talos/talos-nodes.ts';
-import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
+import { readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import {
   type MachineConfiguration,
