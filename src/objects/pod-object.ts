@@ -3,7 +3,7 @@ import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { Path } from '../policy/problem.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
-import { asObject, asPod, requirementsOf, writtenDirectories } from './pod-schema.ts';
+import { asObject, asPod, schedulingFieldsOf, writtenDirectories } from './pod-schema.ts';
 
 /**
  * The fields of a Pod of core/v1 that are only read from the API server. It may have any field that the API server allows. A Pod is cast to this type:
@@ -128,7 +128,7 @@ export function viewPodScheduling(
   value: unknown,
   path: Path,
 ): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
-  return requirementsOf(asPod(value, path).spec);
+  return schedulingFieldsOf(asPod(value, path).spec);
 }
 
 /**

@@ -74,7 +74,7 @@ export const asObject = reader(Type.Object({ metadata: MetadataSchema }));
 export const asPod = reader(Type.Object({ metadata: MetadataSchema, spec: PodSpecSchema }));
 
 /** Where a pod with this spec may run. */
-export function requirementsOf({ nodeSelector, affinity, tolerations }: PodSpec) {
+export function schedulingFieldsOf({ nodeSelector, affinity, tolerations }: PodSpec) {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {
     nodeSelector: nodeSelector ?? {},

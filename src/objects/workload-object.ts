@@ -12,7 +12,7 @@ import {
   MetadataSchema,
   type PodSpec,
   PodSpecSchema,
-  requirementsOf,
+  schedulingFieldsOf,
   writtenDirectories,
 } from './pod-schema.ts';
 
@@ -122,7 +122,7 @@ function schedulingOf({ metadata, podSpec }: PodSource, namespace: string): Sche
     namespace: metadata.namespace || namespace,
     name: metadata.name ?? '',
     nodeName: podSpec.nodeName ?? '',
-    ...requirementsOf(podSpec),
+    ...schedulingFieldsOf(podSpec),
     hostNetwork: podSpec.hostNetwork ?? false,
   };
 }
