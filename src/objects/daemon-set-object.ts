@@ -7,7 +7,7 @@ import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from 
 import { tolerationFaults } from '../kubernetes/toleration.ts';
 import type { Problem } from '../policy/problem.ts';
 import { listPatch } from './list-patch.ts';
-import { Bounded, Nullish, ObjectMeta, reader } from './object-schema.ts';
+import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
 
 /** The tolerations of a pod template; null counts as none. @param text the schema of a text of at most that many characters */
 export const tolerationList = (text: (maxLength: number) => Type.TString) =>
@@ -25,7 +25,7 @@ export const tolerationList = (text: (maxLength: number) => Type.TString) =>
 
 /** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
 const DaemonSetSchema = Type.Object({
-  metadata: ObjectMeta,
+  metadata: RequestMetaSchema,
   spec: Type.Object({
     template: Type.Object({
       spec: Type.Object({ tolerations: tolerationList(Bounded), hostNetwork: Nullish(Type.Boolean()) }),

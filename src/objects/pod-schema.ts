@@ -55,8 +55,8 @@ export const PodSpecSchema = Type.Object({
 });
 export type PodSpec = Static<typeof PodSpecSchema>;
 
-/** The fields of the metadata of a pod, or of an object with pods, that are read. */
-export const MetadataSchema = Type.Object({
+/** The part of ObjectMeta (meta/v1) that is read of a pod, or of an object with pods. No request is read with it, so its texts have no limits. */
+export const WorkloadMetaSchema = Type.Object({
   namespace: Nullish(Type.String()),
   name: Nullish(Type.String()),
   generateName: Nullish(Type.String()),
@@ -66,12 +66,12 @@ export const MetadataSchema = Type.Object({
     Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
   ),
 });
-export type Metadata = Static<typeof MetadataSchema>;
+export type WorkloadMeta = Static<typeof WorkloadMetaSchema>;
 
 /** Reads parsed JSON as an object of any kind: see {@link reader}. */
-export const asObject = reader(Type.Object({ metadata: MetadataSchema }));
+export const asObject = reader(Type.Object({ metadata: WorkloadMetaSchema }));
 /** Reads parsed JSON as a Pod: see {@link reader}. */
-export const asPod = reader(Type.Object({ metadata: MetadataSchema, spec: PodSpecSchema }));
+export const asPod = reader(Type.Object({ metadata: WorkloadMetaSchema, spec: PodSpecSchema }));
 
 /** Where a pod with this spec may run. */
 export function schedulingFieldsOf({ nodeSelector, affinity, tolerations }: PodSpec) {
