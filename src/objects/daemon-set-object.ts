@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set-view.ts';
-import type { Operation } from '../kubernetes/json-patch.ts';
+import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
-import { tolerationFaults } from '../kubernetes/toleration.ts';
+import { TOLERATIONS_PATH, tolerationFaults } from '../kubernetes/toleration.ts';
 import type { Problem } from '../policy/problem.ts';
 import { listPatch } from './list-patch.ts';
 import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
@@ -33,9 +33,6 @@ const DaemonSetSchema = Type.Object({
   }),
 });
 
-/** The path of its tolerations. */
-export const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
-
 export type DaemonSetObject = Static<typeof DaemonSetSchema>;
 
 /** Reads parsed JSON as a DaemonSet: see {@link reader}. */
@@ -59,7 +56,7 @@ export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: st
 export function refusedTolerations({ spec }: DaemonSetObject): Problem[] {
   return (spec.template.spec.tolerations ?? []).flatMap((toleration, index) =>
     tolerationFaults(toleration).map(({ field, message }) => ({
-      path: [...TOLERATIONS, index, ...(toleration[field] == null ? [] : [field])],
+      path: [...TOLERATIONS_PATH, index, ...(toleration[field] == null ? [] : [field])],
       message,
     })),
   );
@@ -77,5 +74,5 @@ function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
 
 /** The JSON patch (RFC 6902) that changes the DaemonSet to the desired state. */
 export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
-  return listPatch('/spec/template/spec/tolerations', spec.template.spec.tolerations, tolerations);
+  return listPatch(jsonPointer(...TOLERATIONS_PATH), spec.template.spec.tolerations, tolerations);
 }
