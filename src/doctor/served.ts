@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import type { Dialled } from './facts/dial.ts';
 import { type Facts, trustedTime } from './facts/facts.ts';
 import type { Way } from './facts/replica-facts.ts';
@@ -88,5 +89,5 @@ export function describeGroups<T>(
   trait: (item: T) => string,
   describe: (group: [T, ...T[]]) => string,
 ): string {
-  return [...Map.groupBy(items, trait).values()].map((group) => describe(group as [T, ...T[]])).join('; ');
+  return groupsBy(items, trait).map(describe).join('; ');
 }

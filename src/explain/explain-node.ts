@@ -14,6 +14,8 @@ import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node
 import { worstFirst } from '../policy/harm.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../scheduling/intolerant-pods.ts';
+import type { FormattedExplanation, Level, Section, StateCell, Step } from './display.ts';
+import type { Facts } from './explained-facts.ts';
 import {
   type AllowEntry,
   type PoliciesOnNode,
@@ -21,22 +23,8 @@ import {
   type TaintOnNode,
   type TaintState,
 } from './policies-on-node.ts';
-import {
-  closing,
-  type Facts,
-  type FormattedExplanation,
-  filled,
-  type Level,
-  managedFieldsOf,
-  namedBy,
-  notesOnUnusable,
-  type PolicyProblem,
-  policyTable,
-  problemsOf,
-  type Section,
-  type StateCell,
-  type Step,
-} from './sections.ts';
+import { type PolicyProblem, problemsOf } from './policy-problems.ts';
+import { closing, filled, managedFieldsOf, namedBy, notesOnUnusable, policyTable } from './sections.ts';
 
 /** The explanation of a node, as data. */
 export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'> {

@@ -5,6 +5,7 @@ import { ALLOW_REMOVAL_AFTER } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import {
+  ADDED,
   ADDS_TAINTS,
   EXACT_NAME,
   exactName,
@@ -13,19 +14,19 @@ import {
   isOneOfNames,
   notAmong,
   REMOVES_TAINTS,
+  TAINTS_AFTER,
 } from '../cel-rules/taints.ts';
 import { endsEntries } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
 import {
-  ALLOWED,
   type AmongPolicies,
-  exemptedBy,
-  isNamedIn,
+  allowedByAnnotation,
   isProtectedByOthers,
   policyGroups,
   updateVariables,
@@ -45,20 +46,28 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   const { policy } = among;
   const { name, mode, allowsRemovalByAnnotation, protectionRules } = policy;
   if (protectionRules.length === 0) return [];
-  const exempt = exemptedBy(policy);
+  const { variables, protectedTaints, exempt } = updateVariables(among);
   const groups = policyGroups(others);
   const denying = groups.filter((group) => group.mode === 'Deny');
-  const isAllowed = allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE;
-  const restored =
-    mode === 'Restore'
-      ? those('protected', all([not(exempt), not(isAllowed), not(isProtectedByOthers(denying, protectionRules))]))
-      : EMPTY;
-  const put = puttingTaints('after', 'restored');
+  const allowed = allowedByAnnotation(protectedTaints);
+  const isAllowed = allowsRemovalByAnnotation ? isIn(allowed.name) : FALSE;
+  const isKept = isProtectedByOthers(denying, protectionRules, allowed);
+  const restored: Variable = {
+    name: 'restored',
+    definition:
+      mode === 'Restore' ? those(protectedTaints.name, all([not(exempt), not(isAllowed), not(isKept)])) : EMPTY,
+  };
+  const put = puttingTaints(TAINTS_AFTER, restored);
   const entries = bookkeeping(
-    endsEntries(policy) ? those('added', isProtected(protectionRules)) : EMPTY,
-    removedForGood(among, all([exempt, not(isProtectedByOthers(groups, protectionRules))]), put.ids),
+    endsEntries(policy) ? those(ADDED.name, isProtected(protectionRules)) : EMPTY,
+    removedForGood(
+      among,
+      protectedTaints,
+      all([exempt, not(isProtectedByOthers(groups, protectionRules, allowed))]),
+      put.ids,
+    ),
   );
-  const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
+  const operations = [...(restored.definition === EMPTY ? [] : [put.operations]), entries.operations];
   return mutating({
     name: nativeName(name, 'restore'),
     failurePolicy: 'Ignore',
@@ -66,10 +75,10 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
     objectSelector: policy.nodeSelector,
     conditions: { 'removes-taints-or-ends-entries': CONCERNS_TAINTS_OR_ENTRIES, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
-      ...updateVariables(among),
+      ...variables,
       ...groups.flatMap(({ binds }) => binds.variables),
-      { name: 'allowedByAnnotation', definition: those('protected', isNamedIn(ALLOWED)) },
-      { name: 'restored', definition: restored },
+      allowed,
+      restored,
       ...put.variables,
       ...entries.variables,
     ],
@@ -80,25 +89,29 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
 }
 
 /**
- * The removed taints, among those that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
+ * Those of the removed taints that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
  * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}. `SPEC_CONSTRAINTS` of
  * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
  *
  * @param ids the names of the taints that the node has after the update
  */
-function removedForGood({ policy, among }: AmongPolicies, condition: Expression, ids: Variable): Expression {
+function removedForGood(
+  { policy, among }: AmongPolicies,
+  removed: Variable,
+  condition: Expression,
+  ids: Variable,
+): Expression {
   const others = among.filter((other) => other.name !== policy.name && isEnforced(other));
   const { before, after } = conditionsOf(policy).selects;
-  const groups = Map.groupBy(
+  const groups = groupsBy(
     policy.required.map((required) => ({ required, begins: beginsToBeRequired(required, others) })),
     ({ begins }) => begins.text,
   );
-  const lists = [...groups.values()].flatMap((alike) => {
-    const [first] = alike;
-    if (!first) return [];
+  const lists = groups.flatMap((alike) => {
+    const [{ begins }] = alike;
     const required = alike.map((one) => one.required);
-    const removed = those('protected', all([condition, isRequiredAndMissing(required, ids)]));
-    return removed === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), removed, EMPTY)];
+    const missing = those(removed.name, all([condition, isRequiredAndMissing(required, ids)]));
+    return missing === EMPTY ? [] : [choose(all([before, after, not(begins)]), missing, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);
 }

@@ -1,13 +1,4 @@
-import {
-  cel,
-  choose,
-  type Expression,
-  LIST_COST,
-  MAP_COST,
-  reference,
-  STRUCT_COST,
-  type Variable,
-} from '../cel/expression.ts';
+import { cel, choose, type Expression, LIST_COST, MAP_COST, STRUCT_COST, type Variable } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, KEPT_ITEM_COST } from '../cel/lists.ts';
 import { IDENTITY } from '../cel-rules/taints.ts';
 
@@ -32,11 +23,10 @@ interface PutTaints {
 const COMPARED_NAMES_COST = 35;
 
 /**
- * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`, both variables: in place of the taint of the same key and effect,
+ * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`: in place of the taint of the same key and effect,
  * or at the end. {@link withTaints} in CEL. Other expressions must not use the variables earlier.
  */
-export function puttingTaints(taints: string, put: string): PutTaints {
-  const [list, added] = [reference(taints), reference(put)];
+export function puttingTaints(taints: Variable, put: Variable): PutTaints {
   const ids = idsOf(taints);
   const addedIds = idsOf(put);
   const operation = cel(
@@ -49,17 +39,17 @@ export function puttingTaints(taints: string, put: string): PutTaints {
       2 * size * (WRITTEN_TAINT.cost(size) + KEPT_ITEM_COST) +
       STRUCT_COST,
   )`JSONPatch{op: "add", path: "/spec/taints", value:
-  (${list}.map(t, (${IDENTITY}) in ${addedIds}
-    ? ${added}[${addedIds}.indexOf(${IDENTITY})] : t) +
-  ${added}.filter(t, !((${IDENTITY}) in ${ids}))
+  (${taints}.map(t, (${IDENTITY}) in ${addedIds}
+    ? ${put}[${addedIds}.indexOf(${IDENTITY})] : t) +
+  ${put}.filter(t, !((${IDENTITY}) in ${ids}))
   ).map(t, ${WRITTEN_TAINT})}`;
   return {
     ids,
     variables: [ids, addedIds],
-    operations: choose(isEmpty(put), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
+    operations: choose(isEmpty(put.name), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
   };
 }
 
-function idsOf(list: string): Variable {
-  return { name: `${list}Ids`, definition: each(list, IDENTITY) };
+function idsOf({ name }: Variable): Variable {
+  return { name: `${name}Ids`, definition: each(name, IDENTITY) };
 }

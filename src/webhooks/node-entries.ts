@@ -33,9 +33,8 @@ const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'I
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const enforced = policies.filter(isEnforced);
-  const [failing, others] = [true, false].map((fails) =>
-    policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
-  ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
+  const failing = policies.filter(({ failurePolicy }) => failurePolicy === 'Fail');
+  const others = policies.filter(({ failurePolicy }) => failurePolicy !== 'Fail');
   const protects = protection(failing, policies);
   const updates = onUpdateOf(failing);
   return [

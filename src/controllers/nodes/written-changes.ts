@@ -1,8 +1,8 @@
 import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import type { Refusal } from './refusals.ts';
-import type { StartupChanges } from './startup-changes.ts';
+import type { StartupChanges } from './startup/startup-changes.ts';
+import type { WriteFault } from './write-faults.ts';
 
 /** The changes of taints that one write makes. */
 export interface TaintChanges {
@@ -15,7 +15,7 @@ export interface TaintChanges {
 export interface WrittenChanges {
   readonly stored: TaintChanges;
   /** What the API server did not store, and why: mutating webhooks are called, too. Undefined for nothing. */
-  readonly undone: (TaintChanges & { readonly refusal: Refusal }) | undefined;
+  readonly undone: (TaintChanges & { readonly fault: WriteFault }) | undefined;
 }
 
 export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
@@ -47,7 +47,7 @@ export function writtenChanges(
     'to list them: kubectl get mutatingwebhookconfigurations; kubectl get mutatingadmissionpolicies';
   return {
     stored: partOf(changes, (taint) => !isUndone(taint)),
-    undone: { ...undone, refusal: { kind: 'Undone', message } },
+    undone: { ...undone, fault: { kind: 'Undone', message } },
   };
 }
 

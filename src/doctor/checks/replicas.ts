@@ -1,7 +1,8 @@
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { NETWORK_UNAVAILABLE_KEY } from '../../kubernetes/well-known-taints.ts';
-import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-spread.ts';
+import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
+import { awaitedNodes, sharedNode } from '../../scheduling/replica-spread.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -127,7 +128,7 @@ function crowded(
     nodes.ok ? nodes.value.filter(({ loadedImages }) => loadedImages?.includes(image)).map(({ name }) => name) : [],
   );
   // A node does not report all its images, so it may have the image without reporting it.
-  const unsure = isNowhere(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
+  const unsure = isOnlyLoadable(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
   const loading =
     unsure.length === 0
       ? ''

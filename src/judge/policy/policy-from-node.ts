@@ -21,9 +21,8 @@ export interface PolicyFromNode {
  */
 export function policyFromNode({ name, labels, taints }: NodeView): PolicyFromNode {
   const hostname = own(labels, HOSTNAME);
-  const [leftOut, lasting] = [true, false].map((isTransient) =>
-    taints.filter(({ key }) => isTransientTaintKey(key) === isTransient),
-  ) as [Taint[], Taint[]];
+  const leftOut = taints.filter(({ key }) => isTransientTaintKey(key));
+  const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
   const rules = lasting.toSorted((a, b) => (formatTaint(a) < formatTaint(b) ? -1 : 1)).map(ruleFor);
   const policy: TaintPolicy | undefined =
     hostname && rules.length > 0

@@ -7,6 +7,7 @@ import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import { addedWarning, wouldAddWarning } from './added-warnings.ts';
 import type { NodeCreation } from './node-request.ts';
 
 /**
@@ -46,7 +47,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
     recorded.map((one) => taintViolation(one.policy, one.field, one.taint, missingOutcome('Added'))),
-    added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+    added.map(({ taint, policy }) => addedWarning(`TaintPolicy ${policy.name}`, `taint ${formatTaint(taint)}`)),
     { isRoutine: recorded.length === 0 && allowRemoval === node.allowRemoval },
   );
 }
@@ -58,7 +59,7 @@ function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTain
     missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
     missing.map((one) => {
       const { taint, policy } = one;
-      if (outcomeOf(one).audit) return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
+      if (outcomeOf(one).audit) return wouldAddWarning(`TaintPolicy ${policy.name}`, `taint ${formatTaint(taint)}`);
       const mode = policy.mode === 'Audit' ? ', Audit' : '';
       return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
     }),

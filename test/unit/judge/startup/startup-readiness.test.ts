@@ -60,9 +60,9 @@ describe('the parts of readyWhen on a node', () => {
     },
     {
       why: 'pods may not be listed',
-      sources: { daemonSets: () => ({ value: EXISTING }), pods: () => 'Refused' },
+      sources: { daemonSets: () => ({ value: EXISTING }), pods: () => 'NotPermitted' },
       text: 'DaemonSets: taintkeeper has no permission to read the pods',
-      state: 'Refused',
+      state: 'NotPermitted',
     },
     {
       why: 'the leader cannot read the DaemonSet',

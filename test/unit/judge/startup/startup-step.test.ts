@@ -83,7 +83,7 @@ describe('a taint until DaemonSets are ready', () => {
     const text = (blockers: string) => [`startup taint ${NETWORK} waits for ${blockers}`];
     const [cilium, gpu] = ['DaemonSet kube-system/cilium: its pod is not Ready', 'DaemonSet gpu/driver: not found'];
     expect(waits(() => [unmet(cilium), unmet(gpu)])).toEqual({ removable: [], texts: text(`${cilium}, and ${gpu}`) });
-    for (const state of ['Unread', 'Refused'] as const) {
+    for (const state of ['Unread', 'NotPermitted'] as const) {
       const blocker: Blocker = { text: 'DaemonSets: the pods were not read', state };
       expect(waits(() => [blocker])).toEqual({ removable: [], texts: text(blocker.text) });
     }
@@ -269,7 +269,7 @@ describe('afterDeadline', () => {
     {
       why: 'Remove, and a right is missing, which may stay so',
       by: of(until('Remove')),
-      situation: { blockers: () => [state('Refused'), state('Unreadable')] },
+      situation: { blockers: () => [state('NotPermitted'), state('Unreadable')] },
       result: 'removed',
     },
     { why: 'Keep beats Remove', by: of(until('Remove', 1), until('Keep', 1)), result: 'stays' },

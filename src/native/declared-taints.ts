@@ -1,39 +1,40 @@
-import { cel, choose, type Expression, FALSE, LIST_COST, MAP_COST, reference } from '../cel/expression.ts';
+import { cel, choose, type Expression, LIST_COST, MAP_COST, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 
 /** The taints, as a list of maps. */
-export function listOfRequired(taints: readonly EnsuredTaint[]): Expression {
+export function listOfDeclared(taints: readonly EnsuredTaint[]): Expression {
   return cel(LIST_COST + taints.length * MAP_COST)`${listOf(taints.map(declaredLiteral))}`;
 }
 
 /** The taints, as a list of maps, except those for which the condition is true. */
-export function requiredUnless(
+export function declaredUnless(
   taints: readonly EnsuredTaint[],
   isLeftOut: (taint: EnsuredTaint) => Expression,
 ): Expression {
-  const groups = Map.groupBy(
-    taints.map((required) => ({ required, leftOut: isLeftOut(required) })),
+  const groups = groupsBy(
+    taints.map((declared) => ({ declared, leftOut: isLeftOut(declared) })),
     ({ leftOut }) => leftOut.text,
   );
-  const lists = [...groups.values()]
+  const lists = groups
     .map((alike) => {
-      const [{ leftOut } = { leftOut: FALSE }] = alike;
-      return choose(leftOut, EMPTY, listOfRequired(alike.map(({ required }) => required)));
+      const [{ leftOut }] = alike;
+      return choose(leftOut, EMPTY, listOfDeclared(alike.map(({ declared }) => declared)));
     })
     .filter((list) => list !== EMPTY);
   return lists.length === 0 ? EMPTY : together(lists);
 }
 
 /**
- * The taints of the variable `required` that fulfil the condition. In the condition, a taint has the name `required`.
- * @param count how many taints the variable has
+ * The taints of the list that fulfil the condition. In the condition, a taint has the name `required`.
+ * @param count how many taints the list has
  */
-export function requiredThat(condition: Expression, count: number): Expression {
+export function declaredThat(list: Variable, condition: Expression, count: number): Expression {
   return overItems(
     'filter',
-    reference('required'),
+    reference(list.name),
     'required',
     condition,
     (size) => count * (condition.cost(size) + KEPT_ITEM_COST),

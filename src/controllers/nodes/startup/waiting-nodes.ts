@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
-import type { StartupStep } from '../../judge/startup/startup-step.ts';
-import { overdueAdvice, type WaitingTaint, waitingText } from '../../judge/startup/waiting-taint.ts';
-import { identity } from '../../kubernetes/taint.ts';
-import { shorten } from '../../kubernetes/text.ts';
-import type { Concern } from '../reports.ts';
-import type { PerNode } from './per-node.ts';
-import type { RecordOnNode } from './record-on-node.ts';
+import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import type { ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
+import type { StartupStep } from '../../../judge/startup/startup-step.ts';
+import { overdueAdvice, type WaitingTaint, waitingText } from '../../../judge/startup/waiting-taint.ts';
+import { identity } from '../../../kubernetes/taint.ts';
+import { shorten } from '../../../kubernetes/text.ts';
+import type { Concern } from '../../reports.ts';
+import type { PerNode } from '../per-node.ts';
+import type { RecordOnNode } from '../record-on-node.ts';
 
 /** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
 export const MAX_NODE_TEXT = 600;

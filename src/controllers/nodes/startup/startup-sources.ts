@@ -1,9 +1,9 @@
-import type { StoredNode } from '../../judge/node-view.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
-import type { OptionalRight } from '../../policy/required-rights.ts';
-import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
-import type { Rights } from '../optional-rights.ts';
+import type { StoredNode } from '../../../judge/node-view.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { StartupSources } from '../../../judge/startup/startup-readiness.ts';
+import type { OptionalRight } from '../../../policy/required-rights.ts';
+import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
+import type { Rights } from '../../optional-rights.ts';
 import type { CsiNodes } from './csi-nodes.ts';
 import type { PodsOnNode } from './startup-pods.ts';
 import { foundIn } from './watch-group.ts';
@@ -35,6 +35,6 @@ export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights
   function ifPermitted<T>(right: OptionalRight, read: () => Found<T>): Found<T> {
     const isPermitted = rights.permits(right);
     if (isPermitted) return read();
-    return isPermitted === false ? 'Refused' : 'Unread';
+    return isPermitted === false ? 'NotPermitted' : 'Unread';
   }
 }

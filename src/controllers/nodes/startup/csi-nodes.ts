@@ -1,9 +1,10 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
-import { viewCsiNode } from '../../objects/csi-node-object.ts';
-import { isNews } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { CsiNodeView } from '../../../judge/startup/csi-drivers.ts';
+import { viewCsiNode } from '../../../objects/csi-node-object.ts';
+import { isNews } from '../../cluster-watches.ts';
+import type { Run } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 import { watchByNode } from './watches-by-node.ts';
 
@@ -25,10 +26,11 @@ export interface CsiNodes {
  * Watches the CSINode of each node that waits. While too many nodes wait, the others share one watch of all CSINodes.
  * @param onChange called with the name of a node whose CSINode has changed
  */
-export function watchCsiNodes(run: Run, client: ApiClient, onChange: (node: string) => void): CsiNodes {
+export function watchCsiNodes(run: Run, client: ApiClient, kept: PerNode, onChange: (node: string) => void): CsiNodes {
   const shared = watchGroup<CsiNodeView>(run, client, `${RESOURCE}-all`);
   const single = watchByNode<CsiNodeView>(run, {
     client,
+    kept,
     resource: RESOURCE,
     path: CSI_NODES,
     fieldSelector: (node) => `metadata.name=${node}`,

@@ -1,24 +1,21 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { viewPodReadiness } from '../../cluster/nodes/node-pods.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { DaemonPodOnNode } from '../../judge/startup/daemon-readiness.ts';
-import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
-import type { DaemonSets } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
-import {
-  type DaemonSetPods,
-  type NewDaemonSetPods,
-  type PodsOf,
-  watchDaemonSetPods,
-  watchNewDaemonSetPods,
-} from './daemon-set-pods.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { viewPodReadiness } from '../../../cluster/nodes/node-pods.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
+import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
+import type { DaemonSets } from '../../cluster-watches.ts';
+import type { Run } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
+import { type DaemonSetPods, watchDaemonSetPods } from './daemon-set-pods.ts';
+import { type NewDaemonSetPods, watchNewDaemonSetPods } from './new-daemon-set-pods.ts';
 import { watchInTurn } from './own-watch-turns.ts';
+import type { PodsOf } from './pod-watches.ts';
 
 /** The pods on a node, for one step of it. */
 export interface PodsOnNode {
   /**
-   * The pods on the node, at least those of these DaemonSets that were created for it. Starts to watch them. Refused if some of them may not be listed,
-   * and unread until all of them have been.
+   * The pods on the node, at least those of these DaemonSets that were created for it. Starts to watch them. NotPermitted if some of them may not be listed,
+   * and Unread until all of them have been.
    */
   of(awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the step. The node gets a watch of its own in turn if some of the pods need one. If none were read, it no longer waits, and its watches end. */
@@ -29,8 +26,6 @@ export interface PodsOnNode {
 export interface StartupPods {
   /** Begins a step of the node. Each taint reads pods, and the watches of the node are chosen for all of them together. */
   on(node: PodsOf): PodsOnNode;
-  /** The Node was deleted. */
-  forget(node: string): void;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
   /** Watches the new pods of these DaemonSets, which nodes will wait for. */
@@ -54,12 +49,14 @@ export function watchStartupPods(
   run: Run,
   client: ApiClient,
   daemonSets: Pick<DaemonSets, 'get'>,
+  kept: PerNode,
   onChange: (node?: string) => void,
 ): StartupPods {
-  const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
+  const created = watchNewDaemonSetPods(run, client, daemonSets, kept, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
   const own = watchInTurn<DaemonPodOnNode>(run, {
     client,
+    kept,
     resource: 'startup-pods',
     path: '/api/v1/pods',
     fieldSelector: (node) => `spec.nodeName=${node}`,
@@ -70,6 +67,7 @@ export function watchStartupPods(
 
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
+  kept.onForget(noteDeletion);
 
   return {
     on(node) {
@@ -89,17 +87,6 @@ export function watchStartupPods(
           else own.leave(name);
         },
       };
-    },
-    forget(node) {
-      end(node);
-      const now = performance.now();
-      for (const [name, at] of deletions) {
-        if (now - at < EARLIER_PODS_MS) break;
-        deletions.delete(name);
-      }
-      // At the end, although there may be an earlier one.
-      deletions.delete(node);
-      deletions.set(node, now);
     },
     retain: shared.retain,
     watchNew: created.watch,
@@ -129,6 +116,17 @@ export function watchStartupPods(
     const found = shared.on(node, awaited);
     if (found !== undefined) own.share(node.name);
     return found;
+  }
+
+  function noteDeletion(node: string): void {
+    const now = performance.now();
+    for (const [name, at] of deletions) {
+      if (now - at < EARLIER_PODS_MS) break;
+      deletions.delete(name);
+    }
+    // At the end, although there may be an earlier one.
+    deletions.delete(node);
+    deletions.set(node, now);
   }
 
   function wasDeletedLately(node: string): boolean {

@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../../../src/cluster/watch/cluster-objects.ts';
-import { MAX_SHARED_PODS } from '../../../../src/controllers/nodes/daemon-set-pods.ts';
-import { watchStartupPods } from '../../../../src/controllers/nodes/startup-pods.ts';
-import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
-import { stopClock } from '../../stopped-clock.ts';
-import { watchedObjects } from './watched-objects.ts';
+import type { Entry } from '../../../../../src/cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet } from '../../../../../src/cluster/watch/cluster-objects.ts';
+import { perNode } from '../../../../../src/controllers/nodes/per-node.ts';
+import { MAX_SHARED_PODS } from '../../../../../src/controllers/nodes/startup/daemon-set-pods.ts';
+import { watchStartupPods } from '../../../../../src/controllers/nodes/startup/startup-pods.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../../src/controllers/nodes/startup/watches-by-node.ts';
+import { stopClock } from '../../../stopped-clock.ts';
+import { watchedObjects } from '../watched-objects.ts';
 
 const CNI = { namespace: 'kube-system', name: 'cni' };
 /** As many as can have watches of their own. */
@@ -40,7 +41,8 @@ function start(desired = 0) {
   const daemonSet = daemonSetOf('cni', desired);
   const daemonSets = new Map([daemonSet, daemonSetOf('huge', MAX_SHARED_PODS)].map((one) => [one.name, one]));
   const get = (name: string) => daemonSets.get(name);
-  const pods = watchStartupPods(api.run, api.client, { get }, onChange);
+  const kept = perNode();
+  const pods = watchStartupPods(api.run, api.client, { get }, kept, onChange);
   /** One step of the node, each of whose taints waits for some DaemonSets. */
   const stepOf = (name: string, createdAt: number, taints: readonly (typeof CNI)[][]) => {
     const onNode = pods.on({ name, createdAt });
@@ -62,7 +64,7 @@ function start(desired = 0) {
       createdAt,
       daemonSets.map((one) => [{ ...CNI, name: one }]),
     );
-  return { api, onChange, pods, daemonSet, daemonSets, readyOn, readyForTaints, noLongerWaits };
+  return { api, onChange, kept, pods, daemonSet, daemonSets, readyOn, readyForTaints, noLongerWaits };
 }
 
 type Started = ReturnType<typeof start>;
@@ -105,13 +107,13 @@ describe('the pods of new nodes', () => {
   });
 
   it('may be older than the Node if a Node of that name was deleted lately: they are watched for the node alone', async () => {
-    const { api, pods, daemonSet, readyOn } = start();
+    const { api, kept, pods, daemonSet, readyOn } = start();
     api.put(pod('n1', true));
     pods.watchNew([daemonSet]);
     await expect.poll(api.watching).toBe(1);
     const createdAt = Date.now() + LATER_MS;
     expect(readyOn('n1', createdAt)).toEqual([]);
-    pods.forget('n1');
+    kept.forget('n1');
     await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
     expect(readyOn('n2', createdAt)).toEqual([]);
     await pods.stop();
@@ -120,12 +122,12 @@ describe('the pods of new nodes', () => {
   it('are known again of the names of nodes that were deleted minutes ago', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0);
     onTestFinished(() => now.mockRestore());
-    const { api, pods, daemonSet, readyOn } = start();
+    const { api, kept, pods, daemonSet, readyOn } = start();
     for (const node of ['n1', 'n2']) api.put(pod(node, true));
     pods.watchNew([daemonSet]);
     await expect.poll(api.watching).toBe(1);
     const createdAt = Date.now() + LATER_MS;
-    for (const node of ['n1', 'n2']) pods.forget(node);
+    for (const node of ['n1', 'n2']) kept.forget(node);
     await expect.poll(() => readyOn('n1', createdAt)).toEqual([true]);
     now.mockReturnValue(300_000);
     // One that waits since then keeps its watch.
@@ -428,7 +430,7 @@ describe('the pods of nodes that wait', () => {
     api.refuse(403);
     expect(readyOn('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toContainEqual([]);
-    expect(readyOn('late')).toBe('Refused');
+    expect(readyOn('late')).toBe('NotPermitted');
     api.refuse(undefined);
     await expect.poll(() => readyOn('late')).toEqual([]);
     await pods.stop();

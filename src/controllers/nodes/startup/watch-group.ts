@@ -1,8 +1,8 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { watchResource } from '../../cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions } from '../../cluster/watch/watch-options.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import type { Run } from '../controller.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { watchResource } from '../../../cluster/watch/watch-cache.ts';
+import type { WatchCache, WatchOptions } from '../../../cluster/watch/watch-options.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import type { Run } from '../../controller.ts';
 
 export interface GroupedWatch<T> {
   readonly objects: Pick<WatchCache<T>, 'get' | 'entries' | 'isSynced' | 'isRefused' | 'size'>;
@@ -11,7 +11,7 @@ export interface GroupedWatch<T> {
 /** What is read of watched objects, or why it cannot be read. */
 export function foundIn<T>(objects: Pick<WatchCache<unknown>, 'isSynced' | 'isRefused'>, read: () => T): Found<T> {
   if (objects.isSynced()) return { value: read() };
-  return objects.isRefused() ? 'Refused' : 'Unread';
+  return objects.isRefused() ? 'NotPermitted' : 'Unread';
 }
 
 export interface GroupedWatchOptions<T>

@@ -1,13 +1,16 @@
 import { atMost, shellWord } from '../kubernetes/text.ts';
-import type { Refusals } from './decision-log.ts';
-import { count, nodeAt, problemsOfCauses, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
+import type { DenialsOfComponent } from './decision-log.ts';
+import { groupedCount } from './grouped-numbers.ts';
+import { nodeAt } from './places.ts';
+import type { ReplicaView } from './state-views.ts';
+import { problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 /**
  * Requests of components that policies deny. If there are too many components, each origin of reviews has equally many of them: a pod that forges reviews
  * displaces only its own.
  */
-export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView['mode']): UnrankedProblem[] {
-  const byCount = refusals.toSorted((a, b) => b.count - a.count);
+export function denialProblems(denials: readonly DenialsOfComponent[], mode: ReplicaView['mode']): UnrankedProblem[] {
+  const byCount = denials.toSorted((a, b) => b.count - a.count);
   const ranked = new Map<string, number>();
   const components = byCount.map((ofComponent) => {
     const { origins } = ofComponent;
@@ -18,10 +21,10 @@ export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView
   });
   return problemsOfCauses(
     components.toSorted((a, b) => a.rank - b.rank),
-    ({ ofComponent }) => refusalProblem(ofComponent, mode),
+    ({ ofComponent }) => denialProblem(ofComponent, mode),
     (further) => ({
       harm: 'ComponentsDenied',
-      text: `Requests of ${count(further.length, 'more component')} were denied in the last hour`,
+      text: `Requests of ${groupedCount(further.length, 'more component')} were denied in the last hour`,
       place: { tab: 'decisions', filters: { show: 'denied' } },
     }),
   );
@@ -30,15 +33,15 @@ export function refusalProblems(refusals: readonly Refusals[], mode: ReplicaView
 /** How many origins a problem names. */
 const MAX_ORIGINS = 3;
 
-function refusalProblem(
-  { user, count: times, policies, objects, origins }: Refusals,
+function denialProblem(
+  { user, count: times, policies, objects, origins }: DenialsOfComponent,
   mode: ReplicaView['mode'],
 ): UnrankedProblem {
   const [policy] = policies;
   return {
     harm: 'ComponentsDenied',
     count: times,
-    text: `${count(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
+    text: `${groupedCount(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
     place: { tab: 'decisions', filters: { q: user, show: 'denied' } },
     names: objects,
     ...(mode === 'cluster' ? { nameAt: nodeAt } : {}),

@@ -1,5 +1,5 @@
-import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
-import { mayWaitFor, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../../../policy/policy-set.ts';
+import { mayWaitFor, type ReadyDaemonSet } from '../../../policy/ready-when.ts';
 
 /** Whether a startup taint of the policies may wait for the DaemonSet. */
 export function isAwaited(policies: readonly CompiledTaintPolicy[], daemonSet: ReadyDaemonSet): boolean {

@@ -1,8 +1,9 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { Found } from '../../judge/startup/blocker.ts';
-import { isDnsSubdomain } from '../../kubernetes/names.ts';
-import { isNews } from '../cluster-watches.ts';
-import type { Run } from '../controller.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import { isDnsSubdomain } from '../../../kubernetes/names.ts';
+import { isNews } from '../../cluster-watches.ts';
+import type { Run } from '../../controller.ts';
+import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /**
@@ -13,6 +14,7 @@ export const MAX_SINGLE_WATCHES = 128;
 
 export interface WatchesByNodeOptions<T> {
   readonly client: ApiClient;
+  readonly kept: PerNode;
   /** The label of the metrics for all watches. */
   readonly resource: string;
   readonly path: string;
@@ -45,9 +47,10 @@ export interface WatchesByNode<T> {
 }
 
 export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): WatchesByNode<T> {
-  const { client, resource, path, fieldSelector, project, onChange, onRead, endShared } = options;
+  const { client, kept, resource, path, fieldSelector, project, onChange, onRead, endShared } = options;
   const group = watchGroup<T>(run, client, resource);
   const sharing = new Set<string>();
+  kept.onForget(end);
 
   return {
     on(node) {
@@ -60,13 +63,15 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
     has: (node) => group.get(node) !== undefined,
     free,
     unshare,
-    end(node) {
-      group.end(node);
-      unshare(node);
-    },
+    end,
     sharing,
     stop: group.stop,
   };
+
+  function end(node: string): void {
+    group.end(node);
+    unshare(node);
+  }
 
   function unshare(node: string): void {
     if (sharing.delete(node) && sharing.size === 0) endShared();

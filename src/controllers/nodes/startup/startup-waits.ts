@@ -1,26 +1,26 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { listReplicas } from '../../cluster/installation/replica-pods.ts';
-import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
-import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
-import type { StoredNode } from '../../judge/node-view.ts';
-import { protectedStartupTaintsAmong, startupFaults } from '../../judge/policy/startup-faults.ts';
-import { startupBlockers } from '../../judge/startup/startup-readiness.ts';
-import type { StartupFacts, StartupStep } from '../../judge/startup/startup-step.ts';
-import { shorten } from '../../kubernetes/text.ts';
-import type { ReadyDaemonSet } from '../../policy/ready-when.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
-import type { ReplicaPod } from '../../scheduling/replica-spread.ts';
-import type { SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
-import type { Rights } from '../optional-rights.ts';
-import { problemsOf, type ReportedProblem } from '../reports.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { listReplicas } from '../../../cluster/installation/replica-pods.ts';
+import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
+import type { ClusterPolicies } from '../../../cluster/policies/policies.ts';
+import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
+import type { StoredNode } from '../../../judge/node-view.ts';
+import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
+import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
+import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
+import { shorten } from '../../../kubernetes/text.ts';
+import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
+import type { RecordedEvent } from '../../../policy/recorded-event.ts';
+import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
+import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
+import { type Controller, type Run, startController } from '../../controller.ts';
+import type { Rights } from '../../optional-rights.ts';
+import { problemsOf, type ReportedProblem } from '../../reports.ts';
+import type { PerNode } from '../per-node.ts';
+import { recordOnNode } from '../record-on-node.ts';
+import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
-import type { PerNode } from './per-node.ts';
-import { recordOnNode } from './record-on-node.ts';
-import { type Refusal, trackRefusals } from './refusals.ts';
 import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
 import { type StartupWatches, sourcesOf } from './startup-sources.ts';
@@ -57,14 +57,12 @@ export interface StartupWaits extends Controller {
   duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
   /** Notes what the node waits for now, and records taints that are overdue. */
   observe(entry: NodeEntry, step: StartupStep): void;
-  /** Ends what is read for the node alone: it was deleted. */
-  forget(node: string): void;
   /** Records changes that were written. */
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
-  setRefusal(node: string, changes: StartupChanges, refusal: Refusal): void;
+  setWriteFault(node: string, changes: StartupChanges, fault: WriteFault): void;
   /** @param inConflict the policies whose startup taints are left to another writer */
-  clearRefusal(node: string, inConflict: readonly string[]): void;
+  clearWriteFault(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   problems(): readonly ReportedProblem[];
@@ -78,14 +76,15 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const waitingNodes = trackWaitingNodes(kept, record, onChange);
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
+  kept.onForget((node) => asking.delete(node));
   let replicas: readonly ReplicaPod[] = [];
-  const refusals = trackRefusals(kept, onChange);
+  const writeFaults = trackWriteFaults(kept, onChange);
   const readingReplicas = startController(run, 'startup-replicas', readReplicas);
-  const pods = watchStartupPods(run, client, daemonSets, (node) => {
+  const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
     if (node === undefined) checkAsking();
     else if (asking.has(node)) check(node);
   });
-  const csiNodes = watchCsiNodes(run, client, (node) => {
+  const csiNodes = watchCsiNodes(run, client, kept, (node) => {
     if (asking.has(node)) check(node);
   });
   daemonSets.synced.then(
@@ -143,14 +142,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       return result;
     },
     observe: waitingNodes.observe,
-    forget(node) {
-      asking.delete(node);
-      pods.forget(node);
-      csiNodes.end(node);
-    },
     recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
-    setRefusal: (node, changes, refusal) => refusals.set(node, policiesOf(changes), refusal),
-    clearRefusal: refusals.clear,
+    setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
+    clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
     problems,
     stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
@@ -192,7 +186,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = problemsOf(
-      refusals.concerns((message) => shorten(message, MAX_NODE_TEXT)),
+      writeFaults.concerns((message) => shorten(message, MAX_NODE_TEXT)),
       'StartupTaintRefused',
       (texts) => `startup taints cannot be changed: ${texts.join('; ')}`,
     );

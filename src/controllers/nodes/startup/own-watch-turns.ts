@@ -1,5 +1,5 @@
-import type { Found } from '../../judge/startup/blocker.ts';
-import { type Run, startController } from '../controller.ts';
+import type { Found } from '../../../judge/startup/blocker.ts';
+import { type Run, startController } from '../../controller.ts';
 import { type WatchesByNode, type WatchesByNodeOptions, watchByNode } from './watches-by-node.ts';
 
 /** For how long a node keeps its own watch while others are queued, in milliseconds, once its objects were read. Some nodes are never ready. */
@@ -21,13 +21,14 @@ export interface OwnWatchTurns<T> extends Pick<WatchesByNode<T>, 'has' | 'share'
 }
 
 export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 'onRead'>): OwnWatchTurns<T> {
-  const { onChange } = options;
+  const { kept, onChange } = options;
   const watches = watchByNode<T>(run, { ...options, onRead: (node) => void readSince.set(node, performance.now()) });
   /** Since when the objects of nodes are known by watches of their own, in the order of time, by performance.now(). */
   const readSince = new Map<string, number>();
   /** The nodes that get watches of their own in turn. A node stays here until it has one, or needs none. */
   const queued = new Set<string>();
   const turns = startController(run, 'startup-turns', endTurns);
+  kept.onForget(end);
 
   return {
     has: watches.has,
@@ -43,13 +44,15 @@ export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 
     leave(node) {
       if (queued.delete(node)) promote();
     },
-    end(node) {
-      queued.delete(node);
-      endWatch(node);
-      promote();
-    },
+    end,
     stop: async () => void (await Promise.all([turns.stop(), watches.stop()])),
   };
+
+  function end(node: string): void {
+    queued.delete(node);
+    endWatch(node);
+    promote();
+  }
 
   /** @returns in how many milliseconds the next turns may end */
   async function endTurns(): Promise<number | undefined> {

@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { watchCluster } from '../../../../src/controllers/cluster-watches.ts';
-import { sourcesOf } from '../../../../src/controllers/nodes/startup-sources.ts';
-import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
-import { rule } from '../../judge/node-drifts.ts';
-import { nodeEntry } from './node-entries.ts';
-import { startRepair } from './repaired-nodes.ts';
-import { type WatchedObject, watchedObjects } from './watched-objects.ts';
+import { watchCluster } from '../../../../../src/controllers/cluster-watches.ts';
+import { sourcesOf } from '../../../../../src/controllers/nodes/startup/startup-sources.ts';
+import type { ReadyWhen } from '../../../../../src/policy/ready-when.ts';
+import { rule } from '../../../judge/node-drifts.ts';
+import { nodeEntry } from '../node-entries.ts';
+import { startRepair } from '../repaired-nodes.ts';
+import { type WatchedObject, watchedObjects } from '../watched-objects.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const NAMED: ReadyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
@@ -25,7 +25,7 @@ async function start(status: number | undefined) {
 }
 
 it.each([
-  { why: 'the right to list them is missing', status: 403, found: 'Refused' },
+  { why: 'the right to list them is missing', status: 403, found: 'NotPermitted' },
   { why: 'the API server is not able to', status: 503, found: 'Unread' },
 ])(
   'DaemonSets that cannot be listed are $found, where $why, and are read once that is possible',

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { watchCsiNodes } from '../../../../src/controllers/nodes/csi-nodes.ts';
-import { MAX_SINGLE_WATCHES } from '../../../../src/controllers/nodes/watches-by-node.ts';
-import { watchedObjects } from './watched-objects.ts';
+import { perNode } from '../../../../../src/controllers/nodes/per-node.ts';
+import { watchCsiNodes } from '../../../../../src/controllers/nodes/startup/csi-nodes.ts';
+import { MAX_SINGLE_WATCHES } from '../../../../../src/controllers/nodes/startup/watches-by-node.ts';
+import { watchedObjects } from '../watched-objects.ts';
 
 const PATH = '/apis/storage.k8s.io/v1/csinodes';
 const csiNode = (name: string, ...drivers: string[]) => ({
@@ -13,7 +14,7 @@ const view = (name: string, ...drivers: string[]) => ({ value: { owner: `${name}
 function start() {
   const api = watchedObjects();
   const onChange = vi.fn<(node: string) => void>();
-  return { api, onChange, csiNodes: watchCsiNodes(api.run, api.client, onChange) };
+  return { api, onChange, csiNodes: watchCsiNodes(api.run, api.client, perNode(), onChange) };
 }
 
 const names = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
@@ -44,7 +45,7 @@ describe('the CSINode of a node', () => {
     api.refuse(403);
     expect(csiNodes.on('n1')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toHaveLength(1);
-    expect(csiNodes.on('n1')).toBe('Refused');
+    expect(csiNodes.on('n1')).toBe('NotPermitted');
     api.refuse(undefined);
     await expect.poll(() => csiNodes.on('n1')).toEqual(view('n1', 'ebs'));
     await csiNodes.stop();
@@ -57,7 +58,7 @@ describe('the CSINode of a node', () => {
     api.refuse(403);
     expect(csiNodes.on('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls.flat()).toContain('late');
-    expect(csiNodes.on('late')).toBe('Refused');
+    expect(csiNodes.on('late')).toBe('NotPermitted');
     await csiNodes.stop();
   });
 
