@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
+import type { PodScheduling } from '../scheduling/coverage.ts';
 import { tolerationList } from './daemon-set-object.ts';
 import { Nullish, reader, StringMapSchema } from './object-schema.ts';
 
@@ -74,7 +75,7 @@ export const asObject = reader(Type.Object({ metadata: WorkloadMetaSchema }));
 export const asPod = reader(Type.Object({ metadata: WorkloadMetaSchema, spec: PodSpecSchema }));
 
 /** Where a pod with this spec may run. */
-export function schedulingFieldsOf({ nodeSelector, affinity, tolerations }: PodSpec) {
+export function podSchedulingOf({ nodeSelector, affinity, tolerations }: PodSpec): PodScheduling {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {
     nodeSelector: nodeSelector ?? {},

@@ -10,7 +10,7 @@ import {
   asPod,
   type PodSpec,
   PodSpecSchema,
-  schedulingFieldsOf,
+  podSchedulingOf,
   type WorkloadMeta,
   WorkloadMetaSchema,
   writtenDirectories,
@@ -122,7 +122,7 @@ function schedulingOf({ metadata, podSpec }: PodSource, namespace: string): Sche
     namespace: metadata.namespace || namespace,
     name: metadata.name ?? '',
     nodeName: podSpec.nodeName ?? '',
-    ...schedulingFieldsOf(podSpec),
+    ...podSchedulingOf(podSpec),
     hostNetwork: podSpec.hostNetwork ?? false,
   };
 }
