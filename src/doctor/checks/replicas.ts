@@ -1,3 +1,4 @@
+import { OWN_LABEL } from '../../cluster/installation/own-names.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { NETWORK_UNAVAILABLE_KEY } from '../../kubernetes/well-known-taints.ts';
@@ -6,9 +7,9 @@ import { awaitedNodes, sharedNode } from '../../scheduling/replica-spread.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
-import { LABEL } from '../facts/installation.ts';
 import type { PodView, StartFailure } from '../facts/pod-view.ts';
 import type { Readiness, ReplicaFacts } from '../facts/replica-facts.ts';
+import { isExternal } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { deploymentOf } from '../restart.ts';
 
@@ -21,8 +22,7 @@ export function checkReplicas(
   const { pods, service, installation, replicas } = facts;
   const { namespace } = installation;
   if (!pods.ok) return finding('skipped', pods.why);
-  const type = service.ok ? service.value?.spec?.type : undefined;
-  if (type === 'ExternalName') {
+  if (service.ok && isExternal(service.value)) {
     return finding('skipped', 'the Service points outside the cluster: its pods are not known');
   }
   if (service.ok && service.value === undefined) return finding('skipped', 'see Service');
@@ -148,7 +148,7 @@ function whyNone(evidence: string, { installation, search }: Pick<Facts, 'instal
   }
   if (deployment) {
     const told = `${evidence}, though Deployment ${namespace}/${deployment.name} has ${deployment.replicas} replicas`;
-    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
+    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${OWN_LABEL}`);
   }
   if (search.blind === undefined) {
     return finding('problem', `${evidence}, and there is no Deployment`, reinstall(installation));

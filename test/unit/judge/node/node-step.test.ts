@@ -226,10 +226,10 @@ describe('a startup taint that another writer does not leave as it is', () => {
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
+      conflicting: [{ taint: NETWORK, change, policyNames: ['p'] }],
       nextInMs: UNDO_BUDGET.windowMs - 5_000,
     });
-    expect([...left.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
+    expect([...left.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: NETWORK, policyNames: ['p'] }]);
     const again = { before: left.memoryIfUnwritten, blockers, now: UNDO_BUDGET.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });

@@ -205,7 +205,7 @@ describe('a boot ID that changes back and forth', () => {
     const { desired, conflicting, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
     expect({ desired, conflicting, nextInMs }).toEqual({
       desired: undefined,
-      conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
+      conflicting: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
       nextInMs: UNDO_BUDGET.windowMs - now,
     });
     expect(written(node(), { now: UNDO_BUDGET.windowMs }, times(UNDO_BUDGET.limit))).toBe(SET_AGAIN);
