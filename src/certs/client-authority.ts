@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
-import { InputError, readText } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
+import { readText } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { KnownClients } from '../server/tls.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeDirectory } from '../files/text-files.ts';
+import { makeDirectory } from '../files/make-directory.ts';
 
 const RETRY_MS = 20;
 /** Issuing takes a tenth of a second: a lock as old as this belongs to a process that was killed. */

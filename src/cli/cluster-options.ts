@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { type ApiClient, connect, type UserClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { OWN_NAMESPACE } from '../cluster/installation/own-names.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 
 /** The cluster, and where taintkeeper is in it. */

@@ -3,7 +3,7 @@ import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/admission-registr
 import type { ApiError } from '../cluster/client/api-error.ts';
 import { OWN_SECRET, OWN_SERVICE } from '../cluster/installation/own-names.ts';
 import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { POLICY_API_GROUP } from '../policy/policy.ts';
 
 /** A rule of RBAC. */

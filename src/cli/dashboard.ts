@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { findLeaderPod, type LeaderPod } from '../cluster/lease/leader-pod.ts';
 import { forwardPort } from '../cluster/port-forward/forwarded-port.ts';
 import { openTunnel, webSocketHandler } from '../cluster/port-forward/tunnel.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { printable } from '../kubernetes/text.ts';
 import { orAborted } from '../runtime/abort.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';

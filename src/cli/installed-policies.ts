@@ -2,7 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isNotServed } from '../cluster/client/api-error.ts';
 import { listPolicies } from '../cluster/policies/policies.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 
 /**

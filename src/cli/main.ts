@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { CertificateDirectoryError } from '../certs/certificate-files.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { EXIT } from './process.ts';

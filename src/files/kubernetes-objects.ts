@@ -2,7 +2,7 @@ import { isMapping } from '../kubernetes/json.ts';
 import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { Path } from '../policy/problem.ts';
 import { type SourceDocument, TEMPLATE_ADVICE } from './documents.ts';
-import { InputError } from './text-files.ts';
+import { InputError } from './input-error.ts';
 
 /** The fields that identify any object. */
 export interface KubernetesObject extends Record<string, unknown> {

@@ -1,10 +1,10 @@
 import { isMapping } from '../kubernetes/json.ts';
 import { type Policy, parsePolicy } from '../policy/policy.ts';
-import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
+import { InputError } from './input-error.ts';
 import { objectsOf } from './kubernetes-objects.ts';
-import { InputError, listFiles, readText, sourceName } from './text-files.ts';
+import { listFiles, readText, sourceName } from './text-files.ts';
 
 /** A text with policies, and the name that errors give it. */
 export interface PolicySource {
@@ -76,50 +76,4 @@ function manifestsOf(document: SourceDocument): { value: unknown; path: Path }[]
   const { value } = document;
   const isList = isMapping(value) && typeof value.kind === 'string' && value.kind.endsWith('List');
   return isList ? objectsOf(document).map(({ object, path }) => ({ value: object, path })) : [{ value, path: [] }];
-}
-
-/** The result of the latest read of the policies. */
-export type PolicyLoad =
-  | { readonly ok: true; readonly policies: readonly Policy[] }
-  /** The last good policies stay in force. */
-  | { readonly ok: false; readonly faults: readonly string[] };
-
-/** The policies in force, read from sources that may change. */
-export interface PolicyStore {
-  policies(): PolicySet;
-  /** The sources of those. */
-  inForce(): readonly Policy[];
-  lastLoad(): PolicyLoad;
-  /** Reads the sources again. If they are broken, the policies in force do not change, and no error is thrown. */
-  reload(): Promise<PolicyLoad>;
-}
-
-/**
- * Reads the policies for the first time.
- * @param audit every policy counts as mode Audit
- * @throws InputError if the sources are broken or empty, because there are no earlier policies
- */
-export async function openPolicyStore(read: () => Promise<PolicySource[]>, audit: boolean): Promise<PolicyStore> {
-  const load = async () => {
-    const policies = parsePolicies(await read());
-    return { policies, compiled: compilePolicies(policies, { audit }) };
-  };
-  const first = await load();
-  let inForce = first;
-  let last: PolicyLoad = { ok: true, policies: first.policies };
-
-  return {
-    policies: () => inForce.compiled,
-    inForce: () => inForce.policies,
-    lastLoad: () => last,
-    async reload() {
-      try {
-        inForce = await load();
-        last = { ok: true, policies: inForce.policies };
-      } catch (error) {
-        last = { ok: false, faults: error instanceof InputError ? error.faults : [String(error)] };
-      }
-      return last;
-    },
-  };
 }

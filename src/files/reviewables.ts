@@ -4,8 +4,8 @@ import { objectTitle } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
+import { InputError } from './input-error.ts';
 import { objectsOf } from './kubernetes-objects.ts';
-import { InputError } from './text-files.ts';
 
 /** A request to judge, with the places of its parts in the input. */
 export interface Reviewable {

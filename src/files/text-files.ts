@@ -1,45 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-
-/**
- * Creates the directory and its parents if they do not exist, as `mkdir -p` does. Node.js' own function never ends on a file system that creates no
- * directories and reports that there is none, as /proc does.
- * @throws the errors of mkdir and stat, such as EACCES; EEXIST or ENOTDIR where a file is in the way
- */
-export async function makeDirectory(path: string): Promise<void> {
-  if (await isDirectory(path)) return;
-  await makeDirectory(dirname(path));
-  try {
-    await mkdir(path);
-  } catch (error) {
-    // Another process may have created it.
-    if (!(await isDirectory(path))) throw error;
-  }
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-/**
- * Unusable input: one line for each problem, with the place (`file:line:column`) and what is expected there.
- */
-export class InputError extends Error {
-  override name = 'InputError';
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
-    this.faults = faults;
-  }
-}
+import { InputError } from './input-error.ts';
 
 /** The name of a file in errors: `-` is standard input. */
 export function sourceName(file: string): string {

@@ -11,6 +11,9 @@ import {
   UNSCHEDULABLE_KEY,
 } from './well-known-taints.ts';
 
+/** The path of the tolerations in a DaemonSet, a Deployment or a StatefulSet. */
+export const TOLERATIONS_PATH: readonly string[] = ['spec', 'template', 'spec', 'tolerations'];
+
 /** A toleration in a pod template (core/v1). Unknown fields are kept unchanged. */
 export interface Toleration {
   readonly key?: string | null | undefined;

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set-view.ts';
-import type { Operation } from '../kubernetes/json-patch.ts';
+import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
-import { tolerationFaults } from '../kubernetes/toleration.ts';
+import { TOLERATIONS_PATH, tolerationFaults } from '../kubernetes/toleration.ts';
 import type { Problem } from '../policy/problem.ts';
 import { listPatch } from './list-patch.ts';
-import { Bounded, Nullish, ObjectMeta, reader } from './object-schema.ts';
+import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
 
 /** The tolerations of a pod template; null counts as none. @param text the schema of a text of at most that many characters */
 export const tolerationList = (text: (maxLength: number) => Type.TString) =>
@@ -25,16 +25,13 @@ export const tolerationList = (text: (maxLength: number) => Type.TString) =>
 
 /** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
 const DaemonSetSchema = Type.Object({
-  metadata: ObjectMeta,
+  metadata: RequestMetaSchema,
   spec: Type.Object({
     template: Type.Object({
       spec: Type.Object({ tolerations: tolerationList(Bounded), hostNetwork: Nullish(Type.Boolean()) }),
     }),
   }),
 });
-
-/** The path of its tolerations. */
-export const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
 
 export type DaemonSetObject = Static<typeof DaemonSetSchema>;
 
@@ -59,7 +56,7 @@ export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: st
 export function refusedTolerations({ spec }: DaemonSetObject): Problem[] {
   return (spec.template.spec.tolerations ?? []).flatMap((toleration, index) =>
     tolerationFaults(toleration).map(({ field, message }) => ({
-      path: [...TOLERATIONS, index, ...(toleration[field] == null ? [] : [field])],
+      path: [...TOLERATIONS_PATH, index, ...(toleration[field] == null ? [] : [field])],
       message,
     })),
   );
@@ -77,5 +74,5 @@ function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
 
 /** The JSON patch (RFC 6902) that changes the DaemonSet to the desired state. */
 export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
-  return listPatch('/spec/template/spec/tolerations', spec.template.spec.tolerations, tolerations);
+  return listPatch(jsonPointer(...TOLERATIONS_PATH), spec.template.spec.tolerations, tolerations);
 }

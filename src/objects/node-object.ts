@@ -17,11 +17,11 @@ import { withinBudget } from '../kubernetes/text.ts';
 import { isReadyResource } from '../policy/ready-when.ts';
 import { listPatch } from './list-patch.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
-import { Bounded, Nullish, ObjectMeta, reader } from './object-schema.ts';
+import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
 
 /** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
 const NodeSchema = Type.Object({
-  metadata: ObjectMeta,
+  metadata: RequestMetaSchema,
   spec: Nullish(
     Type.Object({
       taints: Nullish(

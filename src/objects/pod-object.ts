@@ -3,7 +3,7 @@ import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { Path } from '../policy/problem.ts';
 import type { PodScheduling } from '../scheduling/coverage.ts';
-import { asObject, asPod, requirementsOf, writtenDirectories } from './pod-schema.ts';
+import { asObject, asPod, podSchedulingOf, writtenDirectories } from './pod-schema.ts';
 
 /**
  * The fields of a Pod of core/v1 that are only read from the API server. It may have any field that the API server allows. A Pod is cast to this type:
@@ -125,7 +125,7 @@ export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolea
  * @throws MalformedObjectError
  */
 export function viewPodScheduling(value: unknown, path: Path): PodScheduling {
-  return requirementsOf(asPod(value, path).spec);
+  return podSchedulingOf(asPod(value, path).spec);
 }
 
 /**

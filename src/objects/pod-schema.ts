@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
+import type { PodScheduling } from '../scheduling/coverage.ts';
 import { tolerationList } from './daemon-set-object.ts';
 import { Nullish, reader, StringMapSchema } from './object-schema.ts';
 
@@ -55,8 +56,8 @@ export const PodSpecSchema = Type.Object({
 });
 export type PodSpec = Static<typeof PodSpecSchema>;
 
-/** The fields of the metadata of a pod, or of an object with pods, that are read. */
-export const MetadataSchema = Type.Object({
+/** The part of ObjectMeta (meta/v1) that is read of a pod, or of an object with pods. No request is read with it, so its texts have no limits. */
+export const WorkloadMetaSchema = Type.Object({
   namespace: Nullish(Type.String()),
   name: Nullish(Type.String()),
   generateName: Nullish(Type.String()),
@@ -66,15 +67,15 @@ export const MetadataSchema = Type.Object({
     Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
   ),
 });
-export type Metadata = Static<typeof MetadataSchema>;
+export type WorkloadMeta = Static<typeof WorkloadMetaSchema>;
 
 /** Reads parsed JSON as an object of any kind: see {@link reader}. */
-export const asObject = reader(Type.Object({ metadata: MetadataSchema }));
+export const asObject = reader(Type.Object({ metadata: WorkloadMetaSchema }));
 /** Reads parsed JSON as a Pod: see {@link reader}. */
-export const asPod = reader(Type.Object({ metadata: MetadataSchema, spec: PodSpecSchema }));
+export const asPod = reader(Type.Object({ metadata: WorkloadMetaSchema, spec: PodSpecSchema }));
 
 /** Where a pod with this spec may run. */
-export function requirementsOf({ nodeSelector, affinity, tolerations }: PodSpec) {
+export function podSchedulingOf({ nodeSelector, affinity, tolerations }: PodSpec): PodScheduling {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {
     nodeSelector: nodeSelector ?? {},

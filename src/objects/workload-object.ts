@@ -8,26 +8,26 @@ import { reader } from './object-schema.ts';
 import {
   asObject,
   asPod,
-  type Metadata,
-  MetadataSchema,
   type PodSpec,
   PodSpecSchema,
-  requirementsOf,
+  podSchedulingOf,
+  type WorkloadMeta,
+  WorkloadMetaSchema,
   writtenDirectories,
 } from './pod-schema.ts';
 
 const TemplateSchema = Type.Object({ template: Type.Object({ spec: PodSpecSchema }) });
-const asWorkload = reader(Type.Object({ metadata: MetadataSchema, spec: TemplateSchema }));
+const asWorkload = reader(Type.Object({ metadata: WorkloadMetaSchema, spec: TemplateSchema }));
 const asCronJob = reader(
   Type.Object({
-    metadata: MetadataSchema,
+    metadata: WorkloadMetaSchema,
     spec: Type.Object({ jobTemplate: Type.Object({ spec: TemplateSchema }) }),
   }),
 );
 
 /** An object with pods, and the spec of each of them. */
 interface PodSource {
-  readonly metadata: Metadata;
+  readonly metadata: WorkloadMeta;
   readonly podSpec: PodSpec;
 }
 
@@ -122,7 +122,7 @@ function schedulingOf({ metadata, podSpec }: PodSource, namespace: string): Sche
     namespace: metadata.namespace || namespace,
     name: metadata.name ?? '',
     nodeName: podSpec.nodeName ?? '',
-    ...requirementsOf(podSpec),
+    ...podSchedulingOf(podSpec),
     hostNetwork: podSpec.hostNetwork ?? false,
   };
 }
@@ -136,7 +136,7 @@ function originOf({ metadata }: PodSource): Pick<InstalledDaemonSet, 'labels' | 
   };
 }
 
-function controllerIn({ ownerReferences }: Metadata): InstalledDaemonSet['controller'] {
+function controllerIn({ ownerReferences }: WorkloadMeta): InstalledDaemonSet['controller'] {
   const owner = ownerReferences?.find(({ controller }) => controller);
   return owner && { kind: owner.kind, name: owner.name };
 }

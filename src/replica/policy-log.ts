@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ClusterPolicies } from '../cluster/policies/policies.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
-import type { PolicyLoad } from '../files/policy-files.ts';
+import type { PolicyLoad } from '../files/policy-store.ts';
 import { printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind, type TaintPolicy } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';

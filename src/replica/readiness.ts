@@ -11,7 +11,7 @@ import type { ClusterPolicies } from '../cluster/policies/policies.ts';
 import { definitionOf } from '../cluster/policies/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
-import type { PolicyStore } from '../files/policy-files.ts';
+import type { PolicyStore } from '../files/policy-store.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
 

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { WARNING_PATH } from '../controllers/webhooks/desired-webhooks.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';

@@ -39,6 +39,12 @@ export type Change =
   /** The node loses the old label. */
   | { readonly kind: 'unlabel'; readonly node: string };
 
+/** The remaining changes of one step, by the facts after the steps before it. */
+export interface RemainingChanges {
+  readonly changes: readonly Change[];
+  readonly byHand: readonly string[];
+}
+
 /** The facts after the change. */
 export function withChange(facts: MigrationFacts, change: Change): MigrationFacts {
   switch (change.kind) {
@@ -66,7 +72,7 @@ export function withChange(facts: MigrationFacts, change: Change): MigrationFact
     case 'template': {
       const { workload, tolerations, selects } = change;
       const tolerating = { ...workload, tolerations: [...workload.tolerations, ...tolerations] };
-      const changed = selects ? selectingByNewRole(tolerating) : tolerating;
+      const changed = selects ? selectingByNewLabel(tolerating) : tolerating;
       return { ...facts, workloads: facts.workloads.map((each) => (isSame(each, workload) ? changed : each)) };
     }
   }
@@ -86,7 +92,7 @@ export function isSame(a: Workload, b: Workload): boolean {
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
-function selectingByNewRole(workload: Workload): Workload {
+function selectingByNewLabel(workload: Workload): Workload {
   const { [OLD_ROLE]: value, ...others } = workload.nodeSelector;
   const rename = (term: NodeSelectorTerm): NodeSelectorTerm => ({
     ...term,

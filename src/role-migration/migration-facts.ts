@@ -17,8 +17,7 @@ export interface MigrationFacts {
   readonly unreadPolicies: readonly string[];
 }
 
-/** Whether the workload selects nodes by the old label. */
-export function selectsByOldRole({ nodeSelector, nodeAffinity = [] }: Workload): boolean {
+export function workloadSelectsByOldLabel({ nodeSelector, nodeAffinity = [] }: Workload): boolean {
   return (
     Object.hasOwn(nodeSelector, OLD_ROLE) ||
     nodeAffinity.some(({ matchExpressions }) => matchExpressions.some(({ key }) => key === OLD_ROLE))

@@ -1,67 +1,9 @@
-import { tolerationsFor } from '../coverage/missing-tolerations.ts';
 import type { Workload } from '../coverage/workload.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { equalTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
-import type { PolicyToleration } from '../policy/toleration-policy.ts';
-import { compileCoverage } from '../scheduling/coverage.ts';
-import { type MigrationFacts, selectsByOldRole } from './migration-facts.ts';
-
-/** A taint of the old role, and the corresponding one of the new role. */
-export interface TaintPair {
-  readonly old: Taint;
-  readonly new: Taint;
-}
-
-/** The pairs with a taint that some node carries, and kubeadm's pair. */
-export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[] {
-  const found = nodes.flatMap(({ taints }) => taints.filter(({ key }) => key === OLD_ROLE || key === NEW_ROLE));
-  const pairs = [{ key: OLD_ROLE, effect: 'NoSchedule' }, ...found]
-    .filter(({ effect }) => effect !== 'PreferNoSchedule')
-    .map(({ value, effect }) => ({
-      old: { key: OLD_ROLE, ...(value ? { value } : {}), effect },
-      new: { key: NEW_ROLE, ...(value ? { value } : {}), effect },
-    }));
-  return [...new Map(pairs.map((pair) => [formatTaint(pair.old), pair])).values()];
-}
-
-/**
- * The missing tolerations of a workload: if it tolerates one taint of a pair, it should tolerate both.
- *
- * An added toleration for any value may cover a further taint, whose counterpart then needs a toleration, too.
- */
-export function missingTolerations(
-  workload: Workload,
-  pairs: readonly TaintPair[],
-  facts: MigrationFacts,
-): PolicyToleration[] {
-  const found = tolerationsFor(missingTaints(workload, pairs, facts));
-  if (found.length === 0) return found;
-  const tolerating = { ...workload, tolerations: [...workload.tolerations, ...found] };
-  return [...found, ...missingTolerations(tolerating, pairs, facts)];
-}
-
-/**
- * The taints that a workload does not tolerate, though it tolerates their counterpart. An old taint that is on no node where the workload would run
- * needs no toleration.
- */
-function missingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes }: MigrationFacts): Taint[] {
-  const isTolerated = (taint: Taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint));
-  return pairs.flatMap((pair) => {
-    if (isTolerated(pair.old)) return isTolerated(pair.new) ? [] : [pair.new];
-    return isTolerated(pair.new) && isKeptOffBy(pair.old) ? [pair.old] : [];
-  });
-
-  function isKeptOffBy(taint: Taint): boolean {
-    const coverageOn = compileCoverage(workload);
-    return nodes.some((node) => {
-      if (!node.taints.some((other) => equalTaints(other, taint))) return false;
-      const coverage = coverageOn(node);
-      return !coverage.runs && coverage.obstacles.every(({ kind }) => kind === 'taint');
-    });
-  }
-}
+import { type MigrationFacts, workloadSelectsByOldLabel } from './migration-facts.ts';
+import { taintPairs } from './role-taints.ts';
 
 /** Which of the two roles an object uses. */
 export type RoleNames = 'old' | 'new' | 'both' | 'none';
@@ -96,7 +38,7 @@ export function analyzeRoles(facts: MigrationFacts): RoleAnalysis {
             .map((pair) => (role === OLD_ROLE ? pair.old : pair.new))
             .some((taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint))),
         ),
-        selectsByOldLabel: selectsByOldRole(workload),
+        selectsByOldLabel: workloadSelectsByOldLabel(workload),
       }))
       .filter(({ tolerates, selectsByOldLabel }) => tolerates === 'old' || tolerates === 'new' || selectsByOldLabel),
   };

@@ -1,4 +1,4 @@
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { selects } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';

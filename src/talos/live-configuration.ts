@@ -1,5 +1,5 @@
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { isMapping, type Mapping, valueAt } from '../kubernetes/json.ts';
 import { parseTalosDocuments } from './tree.ts';
 

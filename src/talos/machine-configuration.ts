@@ -1,5 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError, readBoundedText } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
+import { readBoundedText } from '../files/text-files.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
 import { type FieldLocation, type Located, type Malformed, malformed } from './field-location.ts';

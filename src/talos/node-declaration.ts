@@ -1,4 +1,4 @@
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { valueAt } from '../kubernetes/json.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';

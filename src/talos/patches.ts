@@ -1,5 +1,5 @@
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError } from '../files/input-error.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';

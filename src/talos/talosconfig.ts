@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
+import { InputError } from '../files/input-error.ts';
 import { readablePrivateKey } from '../files/private-key.ts';
-import { InputError } from '../files/text-files.ts';
 import { isMapping } from '../kubernetes/json.ts';
 import { parseTalosDocuments, textAt } from './tree.ts';
 

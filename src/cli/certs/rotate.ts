@@ -11,7 +11,7 @@ import {
 } from '../../cluster/certificates/certificate-secret.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
 import { OWN_LABEL, OWN_SECRET } from '../../cluster/installation/own-names.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { parseSeconds } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';

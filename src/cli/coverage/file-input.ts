@@ -1,8 +1,9 @@
 import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
-import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
+import { locateField, type SourceDocument } from '../../files/documents.ts';
+import { InputError } from '../../files/input-error.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
-import { InputError } from '../../files/text-files.ts';
+import { readEachFile } from '../../files/read-documents.ts';
 import { isPattern } from '../../kubernetes/pattern.ts';
 import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';

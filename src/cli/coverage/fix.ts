@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { fixGaps } from '../../coverage/gap-fix.ts';
 import { gapsOf } from '../../coverage/gaps.ts';
 import { reportCoverage } from '../../coverage/report.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import { ROLE_TAINT_KEYS } from '../../kubernetes/roles.ts';
 import { repeatable } from '../options.ts';
 import { asComments, asJson } from '../output/format.ts';

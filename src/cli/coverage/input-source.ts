@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { filenameOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';

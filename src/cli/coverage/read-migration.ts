@@ -1,10 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { WORKLOAD_KINDS, type Workload } from '../../coverage/workload.ts';
-import { readDocuments } from '../../files/documents.ts';
+import { InputError } from '../../files/input-error.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { policyAt } from '../../files/policy-files.ts';
-import { InputError } from '../../files/text-files.ts';
+import { readDocuments } from '../../files/read-documents.ts';
 import { openShiftMark } from '../../kubernetes/openshift.ts';
 import { OLD_ROLE } from '../../kubernetes/roles.ts';
 import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import { matchesPattern } from '../../kubernetes/pattern.ts';
 import { repeatable } from '../options.ts';
 import type { CoverageInput } from './coverage-input.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';

@@ -5,7 +5,7 @@ import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { runsInAudit } from '../../cluster/policies/policy-object.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { Facts, ToldEvent } from '../../explain/explained-facts.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import { installedPolicies } from '../installed-policies.ts';
 

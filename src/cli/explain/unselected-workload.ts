@@ -3,7 +3,7 @@ import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { podStateOf } from '../../cluster/nodes/daemon-pods.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';

@@ -1,7 +1,8 @@
-import { readDocuments, type SourceDocument } from '../../files/documents.ts';
+import type { SourceDocument } from '../../files/documents.ts';
+import { InputError } from '../../files/input-error.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { manifestOf, policiesAsObject, policyText } from '../../files/policy-manifest.ts';
-import { InputError } from '../../files/text-files.ts';
+import { readDocuments } from '../../files/read-documents.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import { type PolicyFromNode, policyFromNode } from '../../judge/policy/policy-from-node.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';

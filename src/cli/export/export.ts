@@ -4,8 +4,8 @@ import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
 import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
+import { InputError } from '../../files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
-import { InputError } from '../../files/text-files.ts';
 import { exportPolicies } from '../../native/export-policies.ts';
 import {
   capabilitiesOf,

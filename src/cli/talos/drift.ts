@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { readDocuments } from '../../files/documents.ts';
+import { InputError } from '../../files/input-error.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
-import { InputError, listFiles } from '../../files/text-files.ts';
+import { readDocuments } from '../../files/read-documents.ts';
+import { listFiles } from '../../files/text-files.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
 import { parseSelector } from '../../policy/selector.ts';
 import { assign } from '../../talos/assignment.ts';

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { InputError, listFiles } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
+import { listFiles } from '../../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import { SEVERITIES } from '../../talos/lint/finding.ts';

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { InputError } from '../../files/input-error.ts';
 import { policiesAsObject } from '../../files/policy-manifest.ts';
-import { InputError, listFiles } from '../../files/text-files.ts';
+import { listFiles } from '../../files/text-files.ts';
 import { type PolicySelector, parseSelector } from '../../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../../policy/taint-policy.ts';
 import { derivePolicies, onlyTransientTaints } from '../../talos/derived-policies.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { InputError, unreadable } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
+import { unreadable } from '../../files/text-files.ts';
 import type { KubeConfig } from './client-node.ts';
 
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -1,7 +1,8 @@
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
-import { asDaemonSet, TOLERATIONS, viewDaemonSet } from '../../objects/daemon-set-object.ts';
+import { TOLERATIONS_PATH } from '../../kubernetes/toleration.ts';
+import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { FIELD_MANAGER, lastWriter, type ManagedFields } from '../../objects/managed-fields.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot, viewNodeStatus } from '../../objects/node-object.ts';
 import { machineClusterOf } from '../../objects/node-pool-object.ts';
@@ -90,7 +91,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   const { metadata, spec, status = {} } = daemonSet;
   const { priorityClass, pluginDirectories, controller: _, ...scheduling } = viewInstalledDaemonSet(object, [], '');
   const own = (metadata.managedFields ?? []).filter(({ manager }) => manager === FIELD_MANAGER);
-  const patchedAt = Date.parse(lastWriter(own, TOLERATIONS)?.time ?? '');
+  const patchedAt = Date.parse(lastWriter(own, TOLERATIONS_PATH)?.time ?? '');
   return {
     ...scheduling,
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),

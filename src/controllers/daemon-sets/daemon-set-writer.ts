@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
-import { TOLERATIONS } from '../../objects/daemon-set-object.ts';
+import { TOLERATIONS_PATH } from '../../kubernetes/toleration.ts';
 import {
   describeOwner,
   FIELD_MANAGER,
@@ -72,7 +72,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     async otherWriter(daemonSet) {
       const { managedFields = [] } = (await read(daemonSet)) ?? {};
       // The list is atomic: its owner wrote all of it. A list that was removed has no owner, so the last writer counts.
-      const owner = fieldOwner(managedFields, TOLERATIONS) ?? lastOtherWriter(managedFields);
+      const owner = fieldOwner(managedFields, TOLERATIONS_PATH) ?? lastOtherWriter(managedFields);
       return owner ? describeOwner(owner) : 'the writer is not known';
     },
   };

@@ -3,8 +3,8 @@ import { isConflict } from '../../cluster/client/api-error.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { policiesPath } from '../../cluster/policies/policy-paths.ts';
 import { parseDocuments } from '../../files/documents.ts';
+import { InputError } from '../../files/input-error.ts';
 import { policyAt } from '../../files/policy-files.ts';
-import { InputError } from '../../files/text-files.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 

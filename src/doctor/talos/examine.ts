@@ -1,5 +1,5 @@
 import { inspectPair } from '../../certs/inspect.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../talos/machine-configuration.ts';
 import { parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import { parseTalosDocuments } from '../../talos/tree.ts';

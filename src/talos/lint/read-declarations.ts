@@ -1,5 +1,5 @@
 import { locateField } from '../../files/documents.ts';
-import { InputError } from '../../files/text-files.ts';
+import { InputError } from '../../files/input-error.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../machine-configuration.ts';
 import { declarationOf, type NodeDeclaration } from '../node-declaration.ts';
 import { kubeletWrongTypes } from './kubelet-configuration.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseDocuments } from '../../../src/files/documents.ts';
-import { InputError } from '../../../src/files/text-files.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 
 const values = (text: string) => parseDocuments(text, 'f.yaml').map(({ value }) => value);
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeDirectory } from '../../../src/files/text-files.ts';
+import { makeDirectory } from '../../../src/files/make-directory.ts';
 import { skipFor } from '../../skip-for.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { BUILTIN_POLICY_FILES, readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { InputError, listFiles } from '../../../src/files/text-files.ts';
+import { listFiles } from '../../../src/files/text-files.ts';
 import { TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 

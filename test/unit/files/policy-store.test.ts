@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { InputError } from '../../../src/files/input-error.ts';
 import type { PolicySource } from '../../../src/files/policy-files.ts';
-import { openPolicyStore } from '../../../src/files/policy-files.ts';
-import { InputError } from '../../../src/files/text-files.ts';
+import { openPolicyStore } from '../../../src/files/policy-store.ts';
 import { taintPolicyYaml } from '../reviews.ts';
 
 /** A source whose text, or failure, can be set. */

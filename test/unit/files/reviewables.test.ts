@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseDocuments } from '../../../src/files/documents.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 import { reviewablesOf, updatesBetween } from '../../../src/files/reviewables.ts';
-import { InputError } from '../../../src/files/text-files.ts';
 import {
   CONTROL_PLANE_TAINT,
   daemonSetObject,

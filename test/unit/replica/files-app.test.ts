@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Server as TlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { issueServing } from '../../../src/certs/issue.ts';
-import { InputError } from '../../../src/files/text-files.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 import { LEVEL } from '../captured-log.ts';
 import { eventually } from '../eventually.ts';
 import { OK, REQUEST, requestText } from '../http-requests.ts';

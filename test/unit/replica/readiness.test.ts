@@ -4,7 +4,7 @@ import { parseCertificates } from '../../../src/certs/bundle.ts';
 import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa } from '../../../src/certs/issue.ts';
-import { openPolicyStore } from '../../../src/files/policy-files.ts';
+import { openPolicyStore } from '../../../src/files/policy-store.ts';
 import { type ApiServerClock, certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
 import { type AltName, issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { taintPolicyYaml } from '../reviews.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { InputError } from '../../../src/files/text-files.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { derivePolicies } from '../../../src/talos/derived-policies.ts';
 import type { NodeDeclaration } from '../../../src/talos/node-declaration.ts';

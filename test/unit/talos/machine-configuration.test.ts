@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
-import { InputError } from '../../../src/files/text-files.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
 import { parseTalosDocuments } from '../../../src/talos/tree.ts';

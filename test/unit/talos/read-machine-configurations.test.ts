@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { InputError } from '../../../src/files/text-files.ts';
+import { InputError } from '../../../src/files/input-error.ts';
 import { readMachineConfigurations } from '../../../src/talos/machine-configuration.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'machine-configurations-'));

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { formatFindings, locateFindings } from '../../../../src/cli/talos/lint-findings.ts';
 import { parseDocuments } from '../../../../src/files/documents.ts';
-import { InputError } from '../../../../src/files/text-files.ts';
+import { InputError } from '../../../../src/files/input-error.ts';
 import { documentKinds } from '../../../../src/talos/fields.ts';
 import { lint } from '../../../../src/talos/lint/lint.ts';
 import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
