@@ -1,5 +1,6 @@
-import type { Operation } from '../kubernetes/json-patch.ts';
+import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
 import { shellWord } from '../kubernetes/text.ts';
+import { TOLERATIONS_PATH } from '../kubernetes/toleration.ts';
 import { installationPath } from './calico-installation.ts';
 import { allTolerations, leftToController, type Need, type Remedies } from './remedies.ts';
 import { setAt } from './set-at.ts';
@@ -13,7 +14,7 @@ export interface PatchCommand {
   readonly revertedBy: string | undefined;
 }
 
-const TOLERATIONS = '/spec/template/spec/tolerations';
+const TOLERATIONS = jsonPointer(...TOLERATIONS_PATH);
 
 /** Commands for running DaemonSets. For an operator's DaemonSet, they change the object that the operator reads. */
 export function patchCommands(needs: readonly Need[]): Remedies<PatchCommand> {

@@ -6,6 +6,7 @@ import { namespacedPath } from '../../cluster/client/object-path.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/text.ts';
+import { TOLERATIONS_PATH } from '../../kubernetes/toleration.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 import { countCovered } from '../../scheduling/coverage.ts';
 import { isHealthy } from '../../scheduling/rollout.ts';
@@ -108,7 +109,7 @@ function cleaningPatch(leftover: Leftover, removesTolerations: boolean): Operati
   if (!removesTolerations || leftover.resource === 'nodes' || leftover.tolerationIndexes.length === 0) {
     return [...taints, ...annotations];
   }
-  const list = '/spec/template/spec/tolerations';
+  const list = jsonPointer(...TOLERATIONS_PATH);
   return [
     { op: 'test', path: list, value: leftover.value.tolerations },
     ...annotations,
