@@ -1,4 +1,4 @@
-import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TOO_LONG, TRUE } from '../cel/expression.ts';
+import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TRUE } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
@@ -30,8 +30,6 @@ export const conditionsOf = oncePer(
 
 function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditions['selects'] {
   const item = selectsIn(cel(0)`l`, selector);
-  // With longer names it is longer still.
-  if (item === TOO_LONG) return { before: item, after: item, item };
   const [before, after] = [LABELS_BEFORE, LABELS].map(({ name }) => selectsIn(reference(name), selector));
   return { before: before ?? TRUE, after: after ?? TRUE, item };
 }

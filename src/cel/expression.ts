@@ -44,8 +44,8 @@ const READABLE_LENGTH = 100_000;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /**
- * Stands for an expression that is longer than cel-go reads. It has no text, and a cost that exceeds every budget. The same is true of each
- * expression that contains it.
+ * Stands for an expression that is longer than cel-go reads, and for each expression that contains one. It has no text, and a cost that exceeds every
+ * budget.
  */
 export const TOO_LONG: Expression = {
   text: '',
@@ -107,6 +107,7 @@ export function composed(
   layout: (texts: readonly string[]) => string,
   operator: Expression['operator'] = 'stronger',
 ): Expression {
+  if (parts.includes(TOO_LONG)) return TOO_LONG;
   const text = layout(parts.map((part) => part.text));
   if (isTooLong([text])) return TOO_LONG;
   return {
@@ -146,7 +147,7 @@ export function not(part: Expression): Expression {
     (size) => part.cost(size) + 1,
     ([text = '']) => `!${/^[\w.]+$/.test(text) ? text : inParentheses(text)}`,
   );
-  return { ...negation, negates: part };
+  return negation === TOO_LONG ? TOO_LONG : { ...negation, negates: part };
 }
 
 /** `condition ? yes : no`. */
