@@ -33,13 +33,13 @@ export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size:
     [...groups.values()].map((alike) => {
       const ended = all([
         isOneOfTaints(alike.flatMap(({ untilReady }) => untilReady)),
-        among(EXACT_NAME, NAMES_AFTER.name),
+        among(EXACT_NAME, NAMES_AFTER),
         not(isKept(alike, policies)),
         not(isProtectedByOthers(alike, policies)),
       ]);
       return all([
         any(alike.map(leaves)),
-        any([cel(3)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE.name, 't', ended))]),
+        any([cel(3)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE, 't', ended))]),
       ]);
     }),
   );

@@ -3,7 +3,7 @@ import { exists } from '../cel/lists.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { hasProtected } from './protected-taints.ts';
+import { removesProtectedBy } from './protected-taints.ts';
 import { isRequesterAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
 /** The conditions of a policy that many expressions use. */
@@ -66,7 +66,7 @@ export function anyPolicy(
 
 /** True if a policy protects one of the removed taints, whichever user removes it. */
 export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expression {
-  return anyPolicy(policies, (policy, rules) => all([hasProtected('removed', rules), selectsBeforeOrAfter(policy)]), {
+  return anyPolicy(policies, (policy, rules) => all([removesProtectedBy(rules), selectsBeforeOrAfter(policy)]), {
     ignoresExemptions: true,
   });
 }
@@ -74,7 +74,7 @@ export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expr
 /** The same, without policies that exempt the requester. */
 export function removesProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
-    all([hasProtected('removed', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
+    all([removesProtectedBy(rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
   );
 }
 

@@ -12,7 +12,7 @@ import { removesProtected, removesProtectedUnlessExempt, rulesOf } from './node-
 import { keyCondition } from './protected-taints.ts';
 import { IS_NODE, LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
 import { lacksTaintOnSelection, settableOnSelection } from './taint-changes.ts';
-import { ADDED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
+import { ADDED, REMOVED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 /** The value of an annotation; empty without one. */
 export function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
@@ -115,7 +115,7 @@ const WIDE_LABELS = {
 const WIDE_CORRECTIONS = { corrections: () => NO_CORRECTIONS };
 
 const removesProtectedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-  exists('removed', 't', keyCondition(rulesOf(policies))),
+  exists(REMOVED, 't', keyCondition(rulesOf(policies))),
 );
 
 /** The narrowest first. */

@@ -5,7 +5,7 @@ import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts'
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { Corrections } from './corrected-values.ts';
 import { beginsToSelect, conditionsOf } from './node-policies.ts';
-import { keyCondition, lasting } from './protected-taints.ts';
+import { keyCondition, lastingRemoved } from './protected-taints.ts';
 import {
   ADDED,
   declaredLiteral,
@@ -13,6 +13,7 @@ import {
   NAMES_AFTER,
   NAMES_BEFORE,
   removed,
+  TAINTS,
   TAINTS_AFTER,
   TAINTS_BEFORE,
   TAINTS_CHANGE,
@@ -22,7 +23,7 @@ import {
 export function lacksDeclaredTaint(policies: readonly CompiledTaintPolicy[]): Expression {
   return lacksTaintOf(
     policies,
-    'taints',
+    TAINTS,
     ({ ensured }) => ensured,
     (policy) => conditionsOf(policy).selects.after,
   );
@@ -33,7 +34,7 @@ export function lacksDeclaredTaint(policies: readonly CompiledTaintPolicy[]): Ex
  * set when a node registers.
  */
 export function lacksTaintOnSelection(policies: readonly CompiledTaintPolicy[]): Expression {
-  return lacksTaintOf(policies, 'after', settableOnSelection, (policy) => all(beginsToSelect(policy)));
+  return lacksTaintOf(policies, TAINTS_AFTER, settableOnSelection, (policy) => all(beginsToSelect(policy)));
 }
 
 /** The required taints that a running node gets when the policy begins to select it. */
@@ -43,7 +44,7 @@ export function settableOnSelection({ required }: CompiledTaintPolicy): readonly
 
 function lacksTaintOf(
   policies: readonly CompiledTaintPolicy[],
-  taints: string,
+  taints: Variable,
   declared: (policy: CompiledTaintPolicy) => readonly EnsuredTaint[],
   when: (policy: CompiledTaintPolicy) => Expression,
 ): Expression {
@@ -96,7 +97,7 @@ export function whenTaintsChange(question: Question): Expression {
   ]);
   const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
   const taintsOnlyIn = removed(isCorrected);
-  const variables = [NAMES_AFTER, ...corrected, taintsOnlyIn, lasting(taintsOnlyIn.name, rules), NAMES_BEFORE, ADDED];
+  const variables = [NAMES_AFTER, ...corrected, taintsOnlyIn, lastingRemoved(rules), NAMES_BEFORE, ADDED];
   // Most updates of a node do not change its taints, and end here.
   return all([TAINTS_CHANGE, choose(long, changed, bind(variables, exact))]);
 }

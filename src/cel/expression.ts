@@ -72,7 +72,7 @@ type Embedded = Expression | Variable | string | number;
  */
 export function cel(cost: number | Cost) {
   return (strings: TemplateStringsArray, ...embedded: readonly Embedded[]): Expression => {
-    const values = embedded.map((one) => (typeof one === 'object' && 'definition' in one ? reference(one.name) : one));
+    const values = embedded.map((one) => (typeof one === 'object' ? referenced(one) : one));
     const parts = values.filter((one) => typeof one === 'object');
     return composed(parts, cost, (texts) => {
       let next = 0;
@@ -98,6 +98,11 @@ export function reference(name: string): Expression {
     uses: new Set([name]),
     written: (writeName) => writeName(name),
   };
+}
+
+/** The expression itself, or a reference to the variable. */
+export function referenced(value: Variable | Expression): Expression {
+  return 'definition' in value ? reference(value.name) : value;
 }
 
 /** An expression whose text `layout` composes of the texts of the parts. */

@@ -8,8 +8,9 @@ import {
   ITEM_COST,
   LIST_COST,
   literal,
-  reference,
+  referenced,
   TRUE,
+  type Variable,
 } from './expression.ts';
 import { body, indented, LINE_LENGTH, onLine } from './layout.ts';
 
@@ -34,7 +35,7 @@ export function mapLiteral(fields: Readonly<Record<string, string>>): string {
 /** A list without items. */
 export const EMPTY: Expression = cel(LIST_COST)`[]`;
 
-/** A macro over the items of a named list, with a condition on each `item`. */
+/** A macro over the items of a list, with a condition on each `item`. */
 export function overItems(
   macro: 'exists' | 'all' | 'filter',
   list: Expression,
@@ -49,20 +50,19 @@ export function overItems(
   );
 }
 
-/** A list in CEL other than a variable. */
+/** A list whose length does not depend on the object. */
 export interface List {
   readonly items: Expression;
   /** The maximum number of its items. */
   readonly size: number;
 }
 
-/** True if an item of the list, or of the variable of that name, fulfils the condition. In the condition, the item has the name `item`. */
-export function exists(list: string | List, item: string, condition: Expression): Expression {
+/** True if an item of the list fulfils the condition. In the condition, the item has the name `item`. */
+export function exists(list: Variable | Expression | List, item: string, condition: Expression): Expression {
   if (condition === FALSE) return FALSE;
-  const isVariable = typeof list === 'string';
-  const items = isVariable ? reference(list) : list.items;
+  const items = 'items' in list ? list.items : referenced(list);
   if (condition === TRUE) return cel((size) => items.cost(size) + 2)`size(${items}) > 0`;
-  const sizeOf = (size: number) => (isVariable ? size : list.size);
+  const sizeOf = (size: number) => ('items' in list ? list.size : size);
   return overItems(
     'exists',
     items,
@@ -106,23 +106,23 @@ function listed(items: readonly string[]) {
 /** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */
 export const KEPT_ITEM_COST = 20;
 
-/** The items of the variable, a list, that fulfil the condition. In the condition, an item has the name `t`. */
-export function those(list: string, condition: Expression): Expression {
+/** The items of the list that fulfil the condition. In the condition, an item has the name `t`. */
+export function those(list: Variable | Expression, condition: Expression): Expression {
   if (condition === FALSE) return EMPTY;
-  if (condition === TRUE) return reference(list);
+  if (condition === TRUE) return referenced(list);
   return overItems(
     'filter',
-    reference(list),
+    referenced(list),
     't',
     condition,
     (size) => size * (condition.cost(size) + KEPT_ITEM_COST) + 1,
   );
 }
 
-/** The results for each item `t` of the variable, a list. */
-export function each(list: string, result: Expression): Expression {
+/** The results for each item `t` of the list. */
+export function each(list: Variable | Expression, result: Expression): Expression {
   return composed(
-    [reference(list), result],
+    [referenced(list), result],
     (size) => size * (result.cost(size) + KEPT_ITEM_COST) + 1,
     ([items = '', text = '']) => {
       const line = `${items}.map(t, ${text})`;
@@ -142,12 +142,12 @@ export function together(lists: readonly Expression[]): Expression {
   );
 }
 
-/** True if the item `t` is in the variable, a list. */
-export function isIn(list: string): Expression {
-  return cel((size) => size + 2)`t in ${reference(list)}`;
+/** True if the item `t` is in the list. */
+export function isIn(list: Variable | Expression): Expression {
+  return cel((size) => size + 2)`t in ${list}`;
 }
 
-/** True if the variable, a list, has no items. */
-export function isEmpty(list: string): Expression {
-  return cel(3)`size(${reference(list)}) == 0`;
+/** True if the list has no items. */
+export function isEmpty(list: Variable | Expression): Expression {
+  return cel(3)`size(${list}) == 0`;
 }

@@ -43,7 +43,7 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
   const endedTaints: Variable = { name: 'ended', definition: ended };
   const endedNames: Variable = {
     name: 'endedNames',
-    definition: together([each(endedTaints.name, FORMATTED), each(endedTaints.name, EXACT_NAME)]),
+    definition: together([each(endedTaints, FORMATTED), each(endedTaints, EXACT_NAME)]),
   };
   const keptEntries: Variable = {
     name: 'keptEntries',
@@ -53,8 +53,8 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
   const isNew = cel(
     (size) => FORMATTED.cost(size) + EXACT_NAME.cost(size) + 2 * MAX_ENTRIES,
   )`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
-  const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints.name, isNew) };
-  const newNames: Variable = { name: 'newNames', definition: each(newTaints.name, FORMATTED) };
+  const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints, isNew) };
+  const newNames: Variable = { name: 'newNames', definition: each(newTaints, FORMATTED) };
   const fits = all([
     cel(6)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
     cel(JOIN_COST)`size((${keptEntries} + ${newNames}).join(",")) <= ${MAX_ALLOW_REMOVAL_LENGTH}`,
@@ -83,7 +83,7 @@ export const DELETED_FROM_NEW_NODE: Expression = choose(ALLOWS_ITSELF, DELETED, 
 /** The annotation with these entries, or none for none. */
 function written(entries: Variable): Expression {
   return choose(
-    isEmpty(entries.name),
+    isEmpty(entries),
     DELETED,
     cel(
       SPLIT_COST,

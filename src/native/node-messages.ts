@@ -1,4 +1,4 @@
-import { cel, concatenated, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
+import { cel, concatenated, type Expression, LIST_COST, literal, reference, type Variable } from '../cel/expression.ts';
 import { each } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ENTRY_LENGTH } from '../judge/allow-removal.ts';
@@ -23,7 +23,7 @@ const INDICES = Array.from({ length: MAX_TAINTS }, (_, index) => index).join(', 
 const textCost = (size: number) => 200 * size + 2_000;
 
 /** The taints of the variable `violations`, as kubectl writes them. */
-const TEXTS: Variable = { name: 'violationTexts', definition: each('violations', FORMATTED) };
+const TEXTS: Variable = { name: 'violationTexts', definition: each(reference('violations'), FORMATTED) };
 /** At most {@link MAX_TAINTS} of those. For each item, a comprehension and two accesses. */
 const SHOWN: Variable = {
   name: 'shown',
@@ -45,7 +45,7 @@ export const ALL_VIOLATIONS: Expression = cel(textCost)`${TEXTS}.join(", ")`;
 /** The text of all the taints, for the audit log. */
 export function writtenOut(list: string): Expression {
   // For each taint, a comprehension, and 400 characters that are joined.
-  return cel((size) => size * (FORMATTED.cost(size) + 70))`${each(list, FORMATTED)}.join(", ")`;
+  return cel((size) => size * (FORMATTED.cost(size) + 70))`${each(reference(list), FORMATTED)}.join(", ")`;
 }
 
 /** The message of an Audit policy. */

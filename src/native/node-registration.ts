@@ -3,7 +3,7 @@ import { EMPTY, isEmpty } from '../cel/lists.ts';
 import { conditionsOf } from '../cel-rules/node-policies.ts';
 import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
 import { LABELS } from '../cel-rules/selection.ts';
-import { lacksRequired, taintsOf } from '../cel-rules/taints.ts';
+import { lacksRequired, TAINTS } from '../cel-rules/taints.ts';
 import { obeysEntries } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
@@ -91,7 +91,7 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
       ...VIOLATION_VARIABLES,
     ],
     actions: reportActions(purpose),
-    validations: [{ holds: isEmpty('missing'), message: missingMessage(policy) }],
+    validations: [{ holds: isEmpty(reference('missing')), message: missingMessage(policy) }],
   });
 }
 
@@ -105,7 +105,7 @@ function onCreation({ name, nodeSelector }: CompiledTaintPolicy, part: NativePar
   } as const;
 }
 
-const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: taintsOf('object') }, LABELS];
+const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 
 /** @param count how many taints the variable `required` has */
 const missing = (count: number): Variable => ({
@@ -113,4 +113,4 @@ const missing = (count: number): Variable => ({
   definition: requiredThat(LACKS_REQUIRED, count),
 });
 
-const LACKS_REQUIRED = lacksRequired('taints');
+const LACKS_REQUIRED = lacksRequired(TAINTS);

@@ -1,10 +1,11 @@
-import { all, any, cel, choose, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
+import { all, any, cel, choose, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, isIn, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import {
+  ADDED,
   ADDS_TAINTS,
   EXACT_NAME,
   exactName,
@@ -48,14 +49,17 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   const exempt = exemptedBy(policy);
   const groups = policyGroups(others);
   const denying = groups.filter((group) => group.mode === 'Deny');
-  const isAllowed = allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE;
+  const isAllowed = allowsRemovalByAnnotation ? isIn(reference('allowedByAnnotation')) : FALSE;
   const restored =
     mode === 'Restore'
-      ? those('protected', all([not(exempt), not(isAllowed), not(isProtectedByOthers(denying, protectionRules))]))
+      ? those(
+          reference('protected'),
+          all([not(exempt), not(isAllowed), not(isProtectedByOthers(denying, protectionRules))]),
+        )
       : EMPTY;
   const put = puttingTaints('after', 'restored');
   const entries = bookkeeping(
-    readsAllowRemoval(policy) ? those('added', isProtected(protectionRules)) : EMPTY,
+    readsAllowRemoval(policy) ? those(ADDED, isProtected(protectionRules)) : EMPTY,
     removedForGood(among, all([exempt, not(isProtectedByOthers(groups, protectionRules))]), put.ids),
   );
   const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
@@ -68,7 +72,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
     variables: [
       ...updateVariables(among),
       ...groups.flatMap(({ binds }) => binds.variables),
-      { name: 'allowedByAnnotation', definition: those('protected', isNamedIn(ALLOWED)) },
+      { name: 'allowedByAnnotation', definition: those(reference('protected'), isNamedIn(ALLOWED)) },
       { name: 'restored', definition: restored },
       ...put.variables,
       ...entries.variables,
@@ -97,7 +101,7 @@ function removedForGood({ policy, among }: AmongPolicies, condition: Expression,
     const [first] = alike;
     if (!first) return [];
     const required = alike.map((one) => one.required);
-    const removed = those('protected', all([condition, isRequiredAndMissing(required, ids)]));
+    const removed = those(reference('protected'), all([condition, isRequiredAndMissing(required, ids)]));
     return removed === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), removed, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);
@@ -115,6 +119,6 @@ function isRequiredAndMissing(required: readonly EnsuredTaint[], ids: Variable):
   const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
   return any([
     isOneOfNames(EXACT_NAME, exact.map(exactName)),
-    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, ids.name)]),
+    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, ids)]),
   ]);
 }

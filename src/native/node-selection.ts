@@ -5,7 +5,7 @@ import { LABELS_CHANGE } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
-import { IDENTITY, lacksRequired } from '../cel-rules/taints.ts';
+import { IDENTITY, lacksRequired, REMOVED, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
@@ -57,7 +57,7 @@ export function selection(context: AmongPolicies): Assembled[] {
   // A removal that is refused, or that another policy reverts, must not become a change to the required value, which always passes.
   const keeping = policyGroups(mode === 'Deny' ? [...others, policy] : others);
   const isMissing = all([
-    lacksRequired('after'),
+    lacksRequired(TAINTS_AFTER),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
     cel((size) => REQUIRED_ID.cost(size) + size + 2)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
   ]);
@@ -71,13 +71,16 @@ export function selection(context: AmongPolicies): Assembled[] {
     variables: [
       ...updateVariables(context),
       ALLOWED_IDS,
-      { name: 'protectedByOthers', definition: those('after', isProtectedByAnother(others)) },
-      { name: 'allowedByAnnotation', definition: those('removed', isNamedIn(ALLOWED)) },
+      { name: 'protectedByOthers', definition: those(TAINTS_AFTER, isProtectedByAnother(others)) },
+      { name: 'allowedByAnnotation', definition: those(REMOVED, isNamedIn(ALLOWED)) },
       ...keeping.flatMap(({ binds }) => binds.variables),
-      { name: 'keptRemoved', definition: those('removed', isProtectedByOthers(keeping, policy.protectionRules)) },
+      { name: 'keptRemoved', definition: those(REMOVED, isProtectedByOthers(keeping, policy.protectionRules)) },
       {
         name: 'protectedIds',
-        definition: together([each('protectedByOthers', IDENTITY), each('keptRemoved', IDENTITY)]),
+        definition: together([
+          each(reference('protectedByOthers'), IDENTITY),
+          each(reference('keptRemoved'), IDENTITY),
+        ]),
       },
       { name: 'required', definition: required },
       { name: 'beginning', definition: requiredThat(isMissing, taints.length) },

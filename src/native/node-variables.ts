@@ -22,6 +22,7 @@ import {
   FORMATTED,
   NAMES_AFTER,
   NAMES_BEFORE,
+  REMOVED,
   removed,
   TAINTS_AFTER,
   TAINTS_BEFORE,
@@ -89,7 +90,7 @@ export interface AmongPolicies {
 export function updateVariables({ policy, among }: AmongPolicies): Variable[] {
   const isProtectedByIt: Variable = {
     name: 'protected',
-    definition: those('removed', isProtected(policy.protectionRules)),
+    definition: those(REMOVED, isProtected(policy.protectionRules)),
   };
   return [
     ...changeVariables(corrections(among, policy.protectionRules)),
@@ -163,7 +164,7 @@ export function isProtectedByOthers(
       all([
         binds.condition,
         isProtected(rules, transient),
-        allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
+        allowsRemovalByAnnotation ? not(isIn(reference('allowedByAnnotation'))) : TRUE,
       ]),
     ),
   );

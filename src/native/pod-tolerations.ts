@@ -111,7 +111,7 @@ export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
     podBefore,
     { name: EVERY, definition: tolerationsOf(pod) },
     { name: BEFORE_IT, definition: choose(IS_UPDATE, tolerationsOf(podBefore), EMPTY) },
-    { name: TOLERATIONS, definition: what === 'pod' ? those(EVERY, isNew) : reference(EVERY) },
+    { name: TOLERATIONS, definition: what === 'pod' ? those(reference(EVERY), isNew) : reference(EVERY) },
     { name: NAMES_NODE, definition: what === 'pod' ? all([not(IS_UPDATE), namesNode]) : namesNode },
     { name: SERVICE_ACCOUNT, definition: serviceAccountOf(pod) },
     ...(what === 'pod' ? [isPerson] : []),
@@ -123,7 +123,7 @@ export function mayBeAsked({ pod }: PodPlace, keys: readonly RestrictedKey[]): E
   const names = literals(['', ...keys.map(({ key }) => key)]);
   const restrictsNodeName = keys.some((key) => key.restrictsNodeName);
   return any([
-    exists(EVERY, 't', cel(8 + keys.length)`!has(t.key) || t.key in ${names}`),
+    exists(reference(EVERY), 't', cel(8 + keys.length)`!has(t.key) || t.key in ${names}`),
     restrictsNodeName ? cel(16)`${nodeNameOf(pod)} != ""` : FALSE,
   ]);
 }
@@ -157,7 +157,7 @@ export function askedVariable({ key, taints }: RestrictedKey, number: number): V
   return {
     name: `asked${number}`,
     definition: those(
-      TOLERATIONS,
+      reference(TOLERATIONS),
       all([
         cel(10)`(!has(t.key) || t.key in ${literals(['', key])})`,
         given.length === 0
@@ -190,7 +190,9 @@ const checked = (authorizer: Expression, key: string) =>
  * pods of a template.
  */
 export function isAuthorized({ what }: PodPlace, { key, restrictsNodeName }: RestrictedKey, asked: string): Expression {
-  const notAsked = restrictsNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
+  const notAsked = restrictsNodeName
+    ? all([isEmpty(reference(asked)), not(reference(NAMES_NODE))])
+    : isEmpty(reference(asked));
   return any([
     notAsked,
     checked(cel(4)`authorizer.serviceAccount(request.namespace, ${reference(SERVICE_ACCOUNT)})`, key),

@@ -56,10 +56,10 @@ export function puttingTaints(taints: string, put: string): PutTaints {
   return {
     ids,
     variables: [ids, addedIds],
-    operations: choose(isEmpty(put), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
+    operations: choose(isEmpty(added), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
   };
 }
 
 function idsOf(list: string): Variable {
-  return { name: `${list}Ids`, definition: each(list, IDENTITY) };
+  return { name: `${list}Ids`, definition: each(reference(list), IDENTITY) };
 }

@@ -85,11 +85,11 @@ export function missingReport(
       { name: 'missing', definition: joined(names) },
     ] satisfies Variable[],
     validation: {
-      holds: isEmpty('missing'),
+      holds: isEmpty(reference('missing')),
       message: mode === 'Mutate' && mutates ? withPromise(intro, shown, early) : cel(shown.cost)`${intro}`,
     },
     auditAnnotations: {
-      [key]: cel(shown.cost)`${isEmpty('missing')} ? "" : ${literal(`${name}: `)} + ${shown}`,
+      [key]: cel(shown.cost)`${isEmpty(reference('missing'))} ? "" : ${literal(`${name}: `)} + ${shown}`,
     },
   };
 }

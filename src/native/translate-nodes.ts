@@ -1,4 +1,4 @@
-import { all, FALSE, not, TRUE } from '../cel/expression.ts';
+import { all, FALSE, not, reference, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { REMOVES_TAINTS } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, obeysEntries } from '../judge/allow-removal.ts';
@@ -34,10 +34,10 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
   if (protectionRules.length === 0) return [];
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
-  const allowedByAnnotation = allowsRemovalByAnnotation ? those('protected', isNamedIn(ALLOWED)) : EMPTY;
+  const allowedByAnnotation = allowsRemovalByAnnotation ? those(reference('protected'), isNamedIn(ALLOWED)) : EMPTY;
   const violations = those(
-    'protected',
-    all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
+    reference('protected'),
+    all([not(exempt), allowsRemovalByAnnotation ? not(isIn(reference('allowedByAnnotation'))) : TRUE]),
   );
   return validating({
     name: nativeName(name, audit ? 'report' : 'protect'),
@@ -48,13 +48,16 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
     variables: [
       ...updateVariables(context),
       { name: 'allowedByAnnotation', definition: allowedByAnnotation },
-      { name: 'allowedByExemption', definition: those('protected', exempt) },
+      { name: 'allowedByExemption', definition: those(reference('protected'), exempt) },
       { name: 'violations', definition: violations },
       ...VIOLATION_VARIABLES,
     ],
     actions: audit ? reportActions(target.purpose) : ['Deny'],
     validations: [
-      { holds: isEmpty('violations'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) },
+      {
+        holds: isEmpty(reference('violations')),
+        message: audit ? auditMessage(policy) : refusalMessage(policy, target),
+      },
     ],
     auditAnnotations: {
       [resultKey(audit ? 'Audited' : 'Denied')]: ALL_VIOLATIONS,

@@ -11,7 +11,7 @@ import {
 } from '../cel-rules/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
 import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
-import { taintsOf } from '../cel-rules/taints.ts';
+import { TAINTS } from '../cel-rules/taints.ts';
 import { obeysEntries, readsAllowRemoval } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
@@ -19,7 +19,6 @@ import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
-const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
 const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 
 /** An update of a node that one of the policies selects, by its labels before or after. */
