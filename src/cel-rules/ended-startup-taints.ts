@@ -39,7 +39,7 @@ export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size:
       ]);
       return all([
         any(alike.map(leaves)),
-        any([cel(3)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE, 't', ended))]),
+        any([cel(2)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE, 't', ended))]),
       ]);
     }),
   );

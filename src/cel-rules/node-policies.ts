@@ -29,7 +29,7 @@ export const conditionsOf = oncePer(
 );
 
 function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditions['selects'] {
-  const item = selectsIn(cel(0)`l`, selector);
+  const item = selectsIn(cel(1)`l`, selector);
   const [before, after] = [LABELS_BEFORE, LABELS].map(({ name }) => selectsIn(reference(name), selector));
   return { before: before ?? TRUE, after: after ?? TRUE, item };
 }

@@ -46,7 +46,7 @@ export const ALLOWS_ITSELF: Expression = cel(
 )`(has(object.metadata.annotations) && ${literal(ALLOW_REMOVAL_ANNOTATION)} in object.metadata.annotations)`;
 
 /** True if the update adds a taint to a node whose annotation lists some: an entry may name it, and ends then. */
-export const ADDS_TO_ALLOWED: Expression = all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, cel(4)`size(${ADDED}) > 0`]);
+export const ADDS_TO_ALLOWED: Expression = all([cel(3)`${ALLOW_REMOVAL_AFTER} != ""`, cel(3)`size(${ADDED}) > 0`]);
 
 /** True when the update changes the allow-removal annotation. */
 export const ALLOW_REMOVAL_CHANGES: Expression = cel(
@@ -90,7 +90,7 @@ const EXACT: UpdateExpressions = {
   lacksTaintOnSelection(policies, size) {
     const lacks = lacksTaint(policies);
     if (lacks === FALSE) return FALSE;
-    return all([LABELS_CHANGE, not(IS_NODE), any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, lacks])]);
+    return all([LABELS_CHANGE, not(IS_NODE), any([cel(2)`size(${TAINTS_AFTER}) > ${size}`, lacks])]);
   },
   endsStartupTaint: (policies, size) => all([LABELS_CHANGE, not(IS_NODE), endsStartupTaint(policies, size)]),
 };

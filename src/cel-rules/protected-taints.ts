@@ -7,9 +7,9 @@ import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
 import { REMOVED, VALUE } from './taints.ts';
 
 /** A qualified name: 253 + 1 + 63. */
-const KEY: Operand = { value: cel(1)`t.key`, maxLength: 317 };
-const EFFECT: Operand = { value: cel(1)`t.effect`, maxLength: 16 };
-const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
+const KEY: Operand = { value: cel(2)`t.key`, maxLength: 317 };
+const EFFECT: Operand = { value: cel(2)`t.effect`, maxLength: 16 };
+const TAINT_VALUE: Operand = { value: cel(2)`${VALUE}`, maxLength: 63 };
 
 /** True if one of the removed taints is one that a rule protects. Where one of the rules is a pattern, {@link lastingRemoved} must be bound. */
 export function removesProtectedBy(rules: readonly CompiledTaintRule[]): Expression {

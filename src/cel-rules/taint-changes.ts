@@ -1,5 +1,5 @@
 import { LONG_LIST_BUDGET } from '../cel/budget.ts';
-import { all, any, bind, cel, choose, type Expression, FALSE, reference, type Variable } from '../cel/expression.ts';
+import { all, any, bind, cel, choose, type Expression, FALSE, referenced, type Variable } from '../cel/expression.ts';
 import { existsAmong, KEPT_ITEM_COST, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
@@ -90,12 +90,12 @@ export function whenTaintsChange(question: Question): Expression {
   } = question;
   if (exact === FALSE) return FALSE;
   const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + KEPT_ITEM_COST));
-  const withKey = ({ name }: Variable) => overItems('filter', reference(name), 't', key, () => LONG_LIST_BUDGET / 2);
+  const withKey = (taints: Variable) => overItems('filter', { items: referenced(taints), size: length / 2 }, 't', key);
   const changed = any([
-    cel(6)`size(${TAINTS_BEFORE}) + size(${TAINTS_AFTER}) > ${length}`,
-    cel(LONG_LIST_BUDGET)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
+    cel(4)`size(${TAINTS_BEFORE}) + size(${TAINTS_AFTER}) > ${length}`,
+    cel(1)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
   ]);
-  const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
+  const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(2)`size(${taints}) > ${size}`));
   const taintsOnlyIn = removed(isCorrected);
   const variables = [NAMES_AFTER, ...corrected, taintsOnlyIn, lastingRemoved(rules), NAMES_BEFORE, ADDED];
   // Most updates of a node do not change its taints, and end here.

@@ -52,7 +52,7 @@ export const REMOVED: Expression = reference('removed');
 export const ADDED: Variable = { name: 'added', definition: those(TAINTS_AFTER, IS_ADDED) };
 
 /** True if an update changes the list of taints, or only its order. */
-export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 3)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
+export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 1)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
 
 /** True if the update removes a taint, protected or not. */
 export const REMOVES_TAINTS: Expression = all([
@@ -65,7 +65,7 @@ export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], 
 
 /** True if the name of the taint `t` is in the list. */
 export function among(name: Expression, list: Variable): Expression {
-  return cel((size) => name.cost(size) + size + 2)`${name} in ${list}`;
+  return cel((size) => size + 1)`${name} in ${list}`;
 }
 
 /** True if it is not. */
@@ -77,7 +77,7 @@ export function notAmong(name: Expression, list: Variable): Expression {
 export function isOneOfNames(name: Expression, names: readonly string[]): Expression {
   const distinct = [...new Set(names)];
   if (distinct.length === 0) return FALSE;
-  return cel((size) => name.cost(size) + distinct.length + 12)`(${name}) in ${literals(distinct)}`;
+  return cel(distinct.length + 12)`(${name}) in ${literals(distinct)}`;
 }
 
 /** The taints of a new node. */
@@ -98,7 +98,7 @@ const COMPARISON_COST = 50;
 
 /** True if the node, with these taints, lacks the taint named `required`, a map from {@link declaredLiteral}. */
 export function lacksRequired(taints: Variable): Expression {
-  return cel((size) => 5 + size * COMPARISON_COST)`!${taints}.exists(t,
+  return cel((size) => 4 + size * COMPARISON_COST)`!${taints}.exists(t,
   t.key == required.key && t.effect == required.effect &&
   (!has(required.value) || required.value == ${VALUE}))`;
 }

@@ -1,6 +1,5 @@
 import {
   all,
-  type Cost,
   cel,
   composed,
   type Expression,
@@ -9,6 +8,7 @@ import {
   LIST_COST,
   literal,
   referenced,
+  sumOf,
   TRUE,
   type Variable,
 } from './expression.ts';
@@ -35,18 +35,23 @@ export function mapLiteral(fields: Readonly<Record<string, string>>): string {
 /** A list without items. */
 export const EMPTY: Expression = cel(LIST_COST)`[]`;
 
+/** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */
+export const KEPT_ITEM_COST = 20;
+
 /** A macro over the items of a list, with a condition on each `item`. */
 export function overItems(
-  macro: 'exists' | 'all' | 'filter',
-  list: Expression,
+  macro: 'exists' | 'filter',
+  list: Variable | Expression | List,
   item: string,
   condition: Expression,
-  cost: Cost,
 ): Expression {
+  const items = 'items' in list ? list.items : referenced(list);
+  const length = (size: number) => ('items' in list ? list.size : size);
+  const itemCost = macro === 'filter' ? KEPT_ITEM_COST : ITEM_COST;
   return composed(
-    [list, condition],
-    cost,
-    ([items = '', text = '']) => `${items}.${macro}(${item},${body(text, ' ')})`,
+    [items, condition],
+    (size) => items.cost(size) + 1 + length(size) * (condition.cost(size) + itemCost),
+    ([of = '', text = '']) => `${of}.${macro}(${item},${body(text, ' ')})`,
   );
 }
 
@@ -60,16 +65,8 @@ export interface List {
 /** True if an item of the list fulfils the condition. In the condition, the item has the name `item`. */
 export function exists(list: Variable | Expression | List, item: string, condition: Expression): Expression {
   if (condition === FALSE) return FALSE;
-  const items = 'items' in list ? list.items : referenced(list);
-  if (condition === TRUE) return cel((size) => items.cost(size) + 2)`size(${items}) > 0`;
-  const sizeOf = (size: number) => ('items' in list ? list.size : size);
-  return overItems(
-    'exists',
-    items,
-    item,
-    condition,
-    (size) => items.cost(size) + 1 + sizeOf(size) * (condition.cost(size) + ITEM_COST),
-  );
+  if (condition === TRUE) return cel(2)`size(${'items' in list ? list.items : list}) > 0`;
+  return overItems('exists', list, item, condition);
 }
 
 /** Items that count if the condition is true. */
@@ -90,12 +87,13 @@ export function existsAmong(groups: readonly ConditionalItems[], condition: Expr
   if (counting.length === 1) return all([first.condition, exists(listed(first.items), 'required', condition)]);
 
   const lists = counting.map(({ condition: when, items }) =>
-    when === TRUE ? cel(LIST_COST)`${listOf(items)}` : cel(0)`${when}\n? ${indented(listOf(items))}\n: []`,
+    when === TRUE
+      ? cel(2 * LIST_COST)`${listOf(items)}`
+      : cel(2 * LIST_COST)`${when}\n? ${indented(listOf(items))}\n: []`,
   );
   const count = counting.reduce((sum, { items }) => sum + items.length, 0);
-  const cost = counting.reduce((sum, { condition: when }) => sum + when.cost(0) + 2 * LIST_COST, LIST_COST);
   const inner = exists({ items: cel(1)`group`, size: count / counting.length }, 'required', condition);
-  const items = composed(lists, cost, (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
+  const items = composed(lists, sumOf(lists, LIST_COST), (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
   return exists({ items, size: counting.length }, 'group', inner);
 }
 
@@ -103,20 +101,11 @@ function listed(items: readonly string[]) {
   return { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
 }
 
-/** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */
-export const KEPT_ITEM_COST = 20;
-
 /** The items of the list that fulfil the condition. In the condition, an item has the name `t`. */
 export function those(list: Variable | Expression, condition: Expression): Expression {
   if (condition === FALSE) return EMPTY;
   if (condition === TRUE) return referenced(list);
-  return overItems(
-    'filter',
-    referenced(list),
-    't',
-    condition,
-    (size) => size * (condition.cost(size) + KEPT_ITEM_COST) + 1,
-  );
+  return overItems('filter', list, 't', condition);
 }
 
 /** The results for each item `t` of the list. */
@@ -135,19 +124,15 @@ const MAP_LENGTH = 90;
 
 /** The items of all the lists. */
 export function together(lists: readonly Expression[]): Expression {
-  return composed(
-    lists,
-    (size) => lists.reduce((sum, { cost }) => sum + cost(size) + 2, 0),
-    (texts) => texts.join(' +\n'),
-  );
+  return composed(lists, sumOf(lists, 2 * lists.length), (texts) => texts.join(' +\n'));
 }
 
 /** True if the item `t` is in the list. */
 export function isIn(list: Variable | Expression): Expression {
-  return cel((size) => size + 2)`t in ${list}`;
+  return cel((size) => size + 1)`t in ${list}`;
 }
 
 /** True if the list has no items. */
 export function isEmpty(list: Variable | Expression): Expression {
-  return cel(3)`size(${list}) == 0`;
+  return cel(2)`size(${list}) == 0`;
 }

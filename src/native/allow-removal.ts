@@ -50,24 +50,22 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
     definition: cel(comparison)`${ENTRIES}.filter(e, e != "" && !(e in ${endedNames}))`,
   };
   const moreTaints: Variable = { name: 'more', definition: more };
-  const isNew = cel(
-    (size) => FORMATTED.cost(size) + EXACT_NAME.cost(size) + 2 * MAX_ENTRIES,
-  )`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
+  const isNew = cel(2 * MAX_ENTRIES)`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
   const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints, isNew) };
   const newNames: Variable = { name: 'newNames', definition: each(newTaints, FORMATTED) };
   const fits = all([
-    cel(6)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
+    cel(4)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
     cel(JOIN_COST)`size((${keptEntries} + ${newNames}).join(",")) <= ${MAX_ALLOW_REMOVAL_LENGTH}`,
   ]);
   const newEntries: Variable = { name: 'newEntries', definition: choose(fits, reference(newNames.name), EMPTY) };
   const allEntries: Variable = {
     name: 'allEntries',
     // Both lists are copied.
-    definition: cel((size) => size + MAX_ENTRIES + 6)`${keptEntries} + ${newEntries}`,
+    definition: cel((size) => size + MAX_ENTRIES + 4)`${keptEntries} + ${newEntries}`,
   };
   const changes = any([
     ended === EMPTY ? FALSE : cel(comparison)`${ENTRIES}.exists(e, e in ${endedNames})`,
-    more === EMPTY ? FALSE : cel(3)`size(${newEntries}) > 0`,
+    more === EMPTY ? FALSE : cel(2)`size(${newEntries}) > 0`,
   ]);
   return {
     variables: [endedTaints, endedNames, keptEntries, moreTaints, newTaints, newNames, newEntries, allEntries],

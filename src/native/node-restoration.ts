@@ -33,7 +33,7 @@ import {
 } from './node-variables.ts';
 import { puttingTaints } from './put-taints.ts';
 
-const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
+const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(3)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
 
 /**
  * The mutation of an update. It restores taints that a Restore policy protects, unless a Deny policy refuses the update. It also keeps the annotation

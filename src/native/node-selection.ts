@@ -37,8 +37,8 @@ const ALLOWED_IDS: Variable = {
   .map(e, e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":")))`,
 };
 
-/** {@link keepsOff} in CEL, of `required`: two searches, with up to three names and their accesses. */
-const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
+/** {@link keepsOff} in CEL, of `required`: two searches, another name and accesses. */
+const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 240)`(has(required.value)
   ? (required.key + "=" + required.value + ":" + required.effect) in ${ALLOWED} ||
     required.value == "" && (${REQUIRED_ID}) in ${ALLOWED}
   : (${REQUIRED_ID}) in ${ALLOWED_IDS})`;
@@ -59,7 +59,7 @@ export function selection(context: AmongPolicies): Assembled[] {
   const isMissing = all([
     lacksRequired(TAINTS_AFTER),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
-    cel((size) => REQUIRED_ID.cost(size) + size + 2)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
+    cel((size) => size + 1)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
   ]);
   const put = puttingTaints('after', 'beginning');
   return mutating({

@@ -5,6 +5,7 @@ import {
   LIST_COST,
   MAP_COST,
   reference,
+  repeated,
   STRUCT_COST,
   type Variable,
 } from '../cel/expression.ts';
@@ -39,24 +40,25 @@ export function puttingTaints(taints: string, put: string): PutTaints {
   const [list, added] = [reference(taints), reference(put)];
   const ids = idsOf(taints);
   const addedIds = idsOf(put);
+  const name = repeated((size) => size, IDENTITY);
   const operation = cel(
     (size) =>
-      // For each taint of the node: both names, the search for its name in both lists, and the accesses.
-      size * (2 * IDENTITY.cost(size) + size * (1 + COMPARED_NAMES_COST) + 2 * KEPT_ITEM_COST) +
-      // For each added one: its name and the search for it.
-      size * (IDENTITY.cost(size) + size + KEPT_ITEM_COST) +
-      // Each taint of both lists as a map, and the operation.
-      2 * size * (WRITTEN_TAINT.cost(size) + KEPT_ITEM_COST) +
+      // For each taint of the node: the search for its name in both lists, and the accesses.
+      size * (size * (1 + COMPARED_NAMES_COST) + 2 * KEPT_ITEM_COST) +
+      // For each added one: the search for its name.
+      size * (size + KEPT_ITEM_COST) +
+      // For each taint of both lists: an item of the list in the patch.
+      2 * size * KEPT_ITEM_COST +
       STRUCT_COST,
   )`JSONPatch{op: "add", path: "/spec/taints", value:
-  (${list}.map(t, (${IDENTITY}) in ${addedIds}
-    ? ${added}[${addedIds}.indexOf(${IDENTITY})] : t) +
-  ${added}.filter(t, !((${IDENTITY}) in ${ids}))
-  ).map(t, ${WRITTEN_TAINT})}`;
+  (${list}.map(t, (${name}) in ${addedIds}
+    ? ${added}[${addedIds}.indexOf(${name})] : t) +
+  ${added}.filter(t, !((${name}) in ${ids}))
+  ).map(t, ${repeated((size) => 2 * size, WRITTEN_TAINT)})}`;
   return {
     ids,
     variables: [ids, addedIds],
-    operations: choose(isEmpty(added), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
+    operations: choose(isEmpty(added), EMPTY, cel(LIST_COST)`[${operation}]`),
   };
 }
 

@@ -1,5 +1,5 @@
 import { cel, choose, type Expression, FALSE, LIST_COST, MAP_COST, reference } from '../cel/expression.ts';
-import { EMPTY, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
+import { EMPTY, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
 
@@ -31,11 +31,5 @@ export function requiredUnless(
  * @param count how many taints the variable has
  */
 export function requiredThat(condition: Expression, count: number): Expression {
-  return overItems(
-    'filter',
-    reference('required'),
-    'required',
-    condition,
-    (size) => count * (condition.cost(size) + KEPT_ITEM_COST),
-  );
+  return overItems('filter', { items: reference('required'), size: count }, 'required', condition);
 }

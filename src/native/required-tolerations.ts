@@ -6,6 +6,8 @@ import {
   LIST_COST,
   not,
   reference,
+  repeated,
+  sumOf,
   TRUE,
   type Variable,
 } from '../cel/expression.ts';
@@ -117,9 +119,8 @@ export function lackingLists(needs: readonly ConditionalNeed[], { write, read }:
   return dividedLists('lacking', items, (some) => {
     const list = conditionalList(some);
     const ranges = some.reduce((sum, { ranges }) => sum + ranges, 0);
-    const cost = (size: number) => list.cost(size) + ranges * (isLacking.cost(size) + 30) + some.length * 40;
-    return cel(cost)`${list}.filter(need, need.ranges.exists(required,
-  ${isLacking})).map(need, ${read})`;
+    return cel(ranges * 30 + some.length * 40)`${list}.filter(need, need.ranges.exists(required,
+  ${repeated(() => ranges, isLacking)})).map(need, ${read})`;
   });
 }
 
@@ -143,21 +144,17 @@ export function conditionalList(items: readonly ConditionalItem[]): Expression {
     else parts.push({ condition, items: [item] });
   }
   const lists = parts.map(({ condition, items: some }) => listWhere(condition, some));
-  return composed(
-    lists,
-    (size) => lists.reduce((sum, { cost }) => sum + cost(size), 0),
-    (texts) => (texts.length > 1 ? `(${texts.join(' + ')})` : texts.join('')),
-  );
+  return composed(lists, sumOf(lists, 0), (texts) => (texts.length > 1 ? `(${texts.join(' + ')})` : texts.join('')));
 }
 
 function listWhere(condition: Expression, items: readonly Expression[]): Expression {
   const distinct = [...new Map(items.map((item) => [item.text, item])).values()];
-  const list = composed(distinct, 0, listOf);
+  const list = composed(distinct, sumOf(distinct, 0), listOf);
   return condition === TRUE
     ? cel(2 * LIST_COST)`${list}`
     : composed(
         [condition, list],
-        (size) => condition.cost(size) + 2 * LIST_COST,
+        sumOf([condition, list], 2 * LIST_COST),
         ([when = '', then = '']) => `(\n  ${indented(when)}\n  ? ${indented(then)}\n  : [])`,
       );
 }
@@ -205,5 +202,6 @@ export function dividedLists<T extends WeighedItem>(
 
 /** All items of the lists, at least one: a list in CEL. */
 export function joined(names: readonly string[]): Expression {
-  return composed(names.map(reference), LIST_COST * names.length, (texts) => texts.join(' + '));
+  const lists = names.map(reference);
+  return composed(lists, sumOf(lists, LIST_COST * names.length), (texts) => texts.join(' + '));
 }

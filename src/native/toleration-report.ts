@@ -8,6 +8,8 @@ import {
   literal,
   not,
   reference,
+  repeated,
+  sumOf,
   type Variable,
 } from '../cel/expression.ts';
 import { exists, isEmpty, listOf } from '../cel/lists.ts';
@@ -86,20 +88,21 @@ export function missingReport(
     ] satisfies Variable[],
     validation: {
       holds: isEmpty(reference('missing')),
-      message: mode === 'Mutate' && mutates ? withPromise(intro, shown, early) : cel(shown.cost)`${intro}`,
+      message: mode === 'Mutate' && mutates ? withPromise(intro, early) : intro,
     },
     auditAnnotations: {
-      [key]: cel(shown.cost)`${isEmpty(reference('missing'))} ? "" : ${literal(`${name}: `)} + ${shown}`,
+      [key]: cel(0)`${isEmpty(reference('missing'))} ? "" : ${literal(`${name}: `)} + ${shown}`,
     },
   };
 }
 
 /** With the time at which it will be repaired. An addition does not repair a toleration that ends too early. */
-function withPromise(message: Expression, shown: Expression, { names }: NamedLists): Expression {
+function withPromise(message: Expression, { names }: NamedLists): Expression {
   const promise = literal('; added with the next change of the pod template');
-  if (names.length === 0) return cel(shown.cost)`${message} + ${promise}`;
-  const early = composed(names.map(reference), 0, (texts) => texts.map((text) => `size(${text})`).join(' + '));
-  return cel((size) => shown.cost(size) + 10 * names.length)`${message} + (${early} == 0 ? ${promise} : "")`;
+  if (names.length === 0) return cel(0)`${message} + ${promise}`;
+  const lists = names.map(reference);
+  const early = composed(lists, sumOf(lists, 0), (texts) => texts.map((text) => `size(${text})`).join(' + '));
+  return cel(10 * names.length)`${message} + (${early} == 0 ? ${promise} : "")`;
 }
 
 /** Tolerations that may end earlier than required. */
@@ -117,8 +120,8 @@ function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
 function earlyLists(items: readonly WeighedItem[]): NamedLists {
   return dividedLists('early', items, (some) => {
     const list = conditionalList(some);
-    return cel((size) => list.cost(size) + some.length * (ENDS_TOO_EARLY.cost(size) + 40))`${list}.filter(required,
-  ${ENDS_TOO_EARLY}).map(required, required.text)`;
+    return cel(some.length * 40)`${list}.filter(required,
+  ${repeated(() => some.length, ENDS_TOO_EARLY)}).map(required, required.text)`;
   });
 }
 

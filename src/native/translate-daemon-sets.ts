@@ -109,7 +109,7 @@ const ADDED = reference('added');
 
 /** Item by item: existing items are not replaced. */
 const PATCH: Expression = choose(
-  cel(6)`size(${ADDED}) == 0 || has(object.spec.template.spec.tolerations)`,
+  cel(5)`size(${ADDED}) == 0 || has(object.spec.template.spec.tolerations)`,
   cel((size) => 10 + size * 40)`${ADDED}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
   cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${ADDED}}]`,
 );
@@ -122,7 +122,7 @@ const AS_BEFORE: Variable = {
   name: 'asBefore',
   definition: all([
     reference(SAME_TEMPLATE.name),
-    cel(4)`size(${BEFORE}) >= size(${NOW})`,
+    cel(3)`size(${BEFORE}) >= size(${NOW})`,
     // Each costs as much as the compared fields. `required` has its own cost.
     cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${reference('required')})`,
   ]),

@@ -79,7 +79,7 @@ const BOOT_ID: Variable = {
 };
 const OTHER_BOOT: Expression = bind(
   [BOOT_ID, STARTUP_BOOT],
-  all([cel(4)`${BOOT_ID} != ""`, cel(ANNOTATION_COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
+  all([cel(3)`${BOOT_ID} != ""`, cel(ANNOTATION_COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
 );
 
 /** A node registers that still lacks a required or startup taint. */
@@ -99,7 +99,7 @@ function onCreation(condition: Expression): Chosen {
     {
       build(size) {
         if (condition === FALSE) return FALSE;
-        return bind(CREATE_VARIABLES, any([cel(3)`size(${TAINTS}) > ${size}`, condition]));
+        return bind(CREATE_VARIABLES, any([cel(2)`size(${TAINTS}) > ${size}`, condition]));
       },
     },
     { build: () => TRUE, widened: 'too many policies for one expression: it is true for every new node' },

@@ -10,6 +10,7 @@ import {
   literal,
   not,
   reference,
+  repeated,
   TOO_LONG,
   TRUE,
 } from '../../../src/cel/expression.ts';
@@ -42,7 +43,7 @@ describe('an expression from its text', () => {
     const expression = cel(3)`size(${list}) > ${5} && ${reference('other')} == ${'"x"'}`;
     expect(expression.text).toBe('size(list) > 5 && other == "x"');
     expect([...expression.uses].sort()).toEqual(['list', 'other']);
-    expect([expression.cost(1), expression.cost(100)]).toEqual([3, 3]);
+    expect([expression.cost(1), expression.cost(100)]).toEqual([5, 5]);
   });
 
   it('writes references as it is told to, but for those that are bound in it', () => {
@@ -115,6 +116,14 @@ describe('expressions', () => {
   });
 });
 
+it('repeated counts an expression in the body of a loop as often as it is evaluated', () => {
+  const body = repeated((size) => size, cel(10)`x == 1`);
+  const loop = cel(3)`${reference('list')}.exists(x, ${body})`;
+  expect(loop.text).toBe('list.exists(x, x == 1)');
+  expect(loop.cost(7)).toBe(3 + 1 + 7 * 10);
+  expect(repeated((size) => size, TOO_LONG)).toBe(TOO_LONG);
+});
+
 describe('bind', () => {
   const variables = [
     { name: 'outer', definition: cel(1)`1` },
@@ -172,5 +181,5 @@ it('concatenated joins expressions and literals, and adds what joining them cost
   const text = concatenated(['"node "', cel((size) => size)`${reference('name')}`], (size) => 100 * size);
   expect(text.text).toBe('"node " +\nname');
   expect([...text.uses]).toEqual(['name']);
-  expect(text.cost(3)).toBe(303);
+  expect(text.cost(3)).toBe(304);
 });
