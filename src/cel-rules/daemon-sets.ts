@@ -2,6 +2,7 @@ import { all, cel, type Expression, literal, reference, type Variable } from '..
 import { literals, mapLiteral } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -139,7 +140,7 @@ const NAME: Variable = {
   has(request.name) && request.name != "" ? request.name :
   has(object.metadata.generateName) ? object.metadata.generateName : ""`,
 };
-const NAME_OPERAND: Operand = { value: reference('name'), maxLength: 253 };
+const NAME_OPERAND: Operand = { value: reference('name'), maxLength: DNS_SUBDOMAIN_LENGTH };
 const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: 63 };
 
 /** What {@link selectsDaemonSet} uses. */

@@ -1,15 +1,15 @@
 import { all, any, cel, type Expression, not, reference, type Variable } from '../cel/expression.ts';
 import { exists, those } from '../cel/lists.ts';
 import { isKeyOf, isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
+import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
 import { REMOVED, VALUE } from './taints.ts';
 
-/** A qualified name: 253 + 1 + 63. */
-const KEY: Operand = { value: cel(2)`t.key`, maxLength: 317 };
+const KEY: Operand = { value: cel(2)`t.key`, maxLength: QUALIFIED_NAME_LENGTH };
 const EFFECT: Operand = { value: cel(2)`t.effect`, maxLength: 16 };
-const TAINT_VALUE: Operand = { value: cel(2)`${VALUE}`, maxLength: 63 };
+const TAINT_VALUE: Operand = { value: cel(2)`${VALUE}`, maxLength: LABEL_VALUE_LENGTH };
 
 /** True if one of the removed taints is one that a rule protects. Where one of the rules is a pattern, {@link lastingRemoved} must be bound. */
 export function removesProtectedBy(rules: readonly CompiledTaintRule[]): Expression {
