@@ -12,7 +12,7 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
-import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
+import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { EXACT_NAME, FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-patch.ts';

@@ -5,7 +5,7 @@ import {
   ALLOW_REMOVAL_CHANGES,
   annotationOf,
   STARTUP_BOOT,
-} from '../cel-rules/node-update.ts';
+} from '../cel-rules/annotations.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';

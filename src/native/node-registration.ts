@@ -1,7 +1,7 @@
 import { any, type Expression, FALSE, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, isEmpty } from '../cel/lists.ts';
+import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { conditionsOf } from '../cel-rules/node-policies.ts';
-import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
 import { LABELS } from '../cel-rules/selection.ts';
 import { lacksRequired, TAINTS } from '../cel-rules/taints.ts';
 import { obeysEntries } from '../judge/allow-removal.ts';

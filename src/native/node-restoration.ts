@@ -1,7 +1,7 @@
 import { all, any, cel, choose, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, isIn, those, together } from '../cel/lists.ts';
+import { ALLOW_REMOVAL_AFTER } from '../cel-rules/annotations.ts';
 import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
-import { ALLOW_REMOVAL_AFTER } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import {

@@ -11,9 +11,9 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { isIn, those } from '../cel/lists.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../cel-rules/annotations.ts';
 import { type Corrections, corrections } from '../cel-rules/corrected-values.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../cel-rules/node-policies.ts';
-import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../cel-rules/node-update.ts';
 import { isProtected, isTransientByName } from '../cel-rules/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import {

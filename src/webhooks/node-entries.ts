@@ -1,14 +1,9 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
+import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, ANNOTATION_COMPARISON_COST, STARTUP_BOOT } from '../cel-rules/annotations.ts';
 import { leavablePolicies } from '../cel-rules/ended-startup-taints.ts';
 import { conditionsOf, rulesOf } from '../cel-rules/node-policies.ts';
-import {
-  ADDS_TO_ALLOWED,
-  ALLOWS_ITSELF,
-  ANNOTATION_COMPARISON_COST,
-  onUpdate,
-  STARTUP_BOOT,
-} from '../cel-rules/node-update.ts';
+import { onUpdate } from '../cel-rules/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
 import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
 import { TAINTS } from '../cel-rules/taints.ts';
