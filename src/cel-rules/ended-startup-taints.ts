@@ -9,10 +9,10 @@ import {
   among,
   EXACT_NAME,
   exactName,
-  IDENTITY,
-  identityName,
   isOneOfNames,
+  NAME_WITHOUT_VALUE,
   NAMES_AFTER,
+  nameWithoutValue,
   TAINTS_BEFORE,
 } from './taints.ts';
 
@@ -55,7 +55,7 @@ function leaves(policy: CompiledTaintPolicy): Expression {
 function isOneOfTaints(taints: readonly EnsuredTaint[]): Expression {
   const names = (anyValue: boolean) => taints.filter((one) => one.anyValue === anyValue).map(({ taint }) => taint);
   return any([
-    isOneOfNames(IDENTITY, names(true).map(identityName)),
+    isOneOfNames(NAME_WITHOUT_VALUE, names(true).map(nameWithoutValue)),
     isOneOfNames(EXACT_NAME, names(false).map(exactName)),
   ]);
 }

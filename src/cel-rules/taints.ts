@@ -10,11 +10,11 @@ export const TAINTS_AFTER: Variable = { name: 'after', definition: taintsOf('obj
 /** The value of the taint `t`. Absent and empty are the same. */
 export const VALUE = '(has(t.value) ? t.value : "")';
 
-/** `key:Effect`, the identity of a taint `t` on a node. As an entry of an annotation, it names the taint with any value. */
-export const IDENTITY: Expression = cel(80)`t.key + ":" + t.effect`;
+/** `key:Effect`, which no other taint `t` of a node has. As an entry of an annotation, it names the taint with any value. */
+export const NAME_WITHOUT_VALUE: Expression = cel(80)`t.key + ":" + t.effect`;
 
-/** {@link IDENTITY} of a known taint. */
-export function identityName({ key, effect }: Taint): string {
+/** {@link NAME_WITHOUT_VALUE} of a known taint. */
+export function nameWithoutValue({ key, effect }: Taint): string {
   return `${key}:${effect}`;
 }
 

@@ -9,9 +9,9 @@ import {
   ADDS_TAINTS,
   EXACT_NAME,
   exactName,
-  IDENTITY,
-  identityName,
   isOneOfNames,
+  NAME_WITHOUT_VALUE,
+  nameWithoutValue,
   notAmong,
   REMOVES_TAINTS,
 } from '../cel-rules/taints.ts';
@@ -119,6 +119,6 @@ function isRequiredAndMissing(required: readonly EnsuredTaint[], ids: Variable):
   const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
   return any([
     isOneOfNames(EXACT_NAME, exact.map(exactName)),
-    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, ids)]),
+    all([isOneOfNames(NAME_WITHOUT_VALUE, withAnyValue.map(nameWithoutValue)), notAmong(NAME_WITHOUT_VALUE, ids)]),
   ]);
 }

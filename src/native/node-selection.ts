@@ -5,7 +5,7 @@ import { LABELS_CHANGE } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
-import { IDENTITY, lacksRequired, REMOVED, TAINTS_AFTER } from '../cel-rules/taints.ts';
+import { lacksRequired, NAME_WITHOUT_VALUE, REMOVED, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
@@ -24,12 +24,12 @@ import {
 import { puttingTaints } from './put-taints.ts';
 import { requiredThat, requiredUnless } from './required-taints.ts';
 
-/** The name of `required`, a map, as {@link IDENTITY} names a taint. */
+/** The name of `required`, a map, as {@link NAME_WITHOUT_VALUE} names a taint. */
 const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;
 
 const READABLE = `^[^\\\\s=:]+(=[^\\\\s=:]*)?:(${TAINT_EFFECTS.join('|')})$`;
 
-/** The readable entries of the annotation before the update, as {@link IDENTITY} names taints: with any value. */
+/** The readable entries of the annotation before the update, as {@link NAME_WITHOUT_VALUE} names taints: with any value. */
 const ALLOWED_IDS: Variable = {
   name: 'allowedIds',
   // For each character, 1.6 for the pattern, which has 65 characters, and 0.7 for the other calls. For each entry, 300 for lists and accesses.
@@ -78,8 +78,8 @@ export function selection(context: AmongPolicies): Assembled[] {
       {
         name: 'protectedIds',
         definition: together([
-          each(reference('protectedByOthers'), IDENTITY),
-          each(reference('keptRemoved'), IDENTITY),
+          each(reference('protectedByOthers'), NAME_WITHOUT_VALUE),
+          each(reference('keptRemoved'), NAME_WITHOUT_VALUE),
         ]),
       },
       { name: 'required', definition: required },

@@ -10,7 +10,7 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, KEPT_ITEM_COST } from '../cel/lists.ts';
-import { IDENTITY } from '../cel-rules/taints.ts';
+import { NAME_WITHOUT_VALUE } from '../cel-rules/taints.ts';
 
 /**
  * The item `t` of `spec.taints` as a map, with empty texts and null for absent fields, which the API server leaves out again. An item itself must not
@@ -23,7 +23,7 @@ const WRITTEN_TAINT = cel(MAP_COST + 4 * 12)`{
   }`;
 
 interface PutTaints {
-  /** The names of the taints of the node: see {@link IDENTITY}. */
+  /** The names of the taints of the node: see {@link NAME_WITHOUT_VALUE}. */
   readonly ids: Variable;
   readonly variables: readonly Variable[];
   readonly operations: Expression;
@@ -40,7 +40,7 @@ export function puttingTaints(taints: string, put: string): PutTaints {
   const [list, added] = [reference(taints), reference(put)];
   const ids = idsOf(taints);
   const addedIds = idsOf(put);
-  const name = repeated((size) => size, IDENTITY);
+  const name = repeated((size) => size, NAME_WITHOUT_VALUE);
   const operation = cel(
     (size) =>
       // For each taint of the node: the search for its name in both lists, and the accesses.
@@ -63,5 +63,5 @@ export function puttingTaints(taints: string, put: string): PutTaints {
 }
 
 function idsOf(list: string): Variable {
-  return { name: `${list}Ids`, definition: each(reference(list), IDENTITY) };
+  return { name: `${list}Ids`, definition: each(reference(list), NAME_WITHOUT_VALUE) };
 }
