@@ -9,7 +9,7 @@ import { keyCondition, lastingRemoved } from './protected-taints.ts';
 import {
   ADDED,
   declaredLiteral,
-  lacksRequired,
+  lacksDeclared,
   NAMES_AFTER,
   NAMES_BEFORE,
   removed,
@@ -45,15 +45,15 @@ export function settableOnSelection({ required }: CompiledTaintPolicy): readonly
 function lacksTaintOf(
   policies: readonly CompiledTaintPolicy[],
   taints: Variable,
-  declared: (policy: CompiledTaintPolicy) => readonly EnsuredTaint[],
+  declaredBy: (policy: CompiledTaintPolicy) => readonly EnsuredTaint[],
   when: (policy: CompiledTaintPolicy) => Expression,
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
-  const required = [...groups.values()].map((alike) => ({
+  const declared = [...groups.values()].map((alike) => ({
     condition: any(alike.map(when)),
-    items: [...new Set(alike.flatMap((policy) => declared(policy).map(declaredLiteral)))].sort(),
+    items: [...new Set(alike.flatMap((policy) => declaredBy(policy).map(declaredLiteral)))].sort(),
   }));
-  return existsAmong(required, lacksRequired(taints));
+  return existsAmong(declared, lacksDeclared(taints));
 }
 
 /** The keys of protected taints. The condition is expensive to write, so it is written once for all sizes of lists. */

@@ -97,7 +97,7 @@ export function declaredLiteral({ taint: { key, value, effect }, anyValue }: Ens
 const COMPARISON_COST = 50;
 
 /** True if the node, with these taints, lacks the taint named `required`, a map from {@link declaredLiteral}. */
-export function lacksRequired(taints: Variable): Expression {
+export function lacksDeclared(taints: Variable): Expression {
   return cel((size) => 4 + size * COMPARISON_COST)`!${taints}.exists(t,
   t.key == required.key && t.effect == required.effect &&
   (!has(required.value) || required.value == ${VALUE}))`;

@@ -3,7 +3,7 @@ import { EMPTY, isEmpty } from '../cel/lists.ts';
 import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { conditionsOf } from '../cel-rules/node-policies.ts';
 import { LABELS } from '../cel-rules/selection.ts';
-import { lacksRequired, TAINTS } from '../cel-rules/taints.ts';
+import { lacksDeclared, TAINTS } from '../cel-rules/taints.ts';
 import { obeysEntries } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
@@ -113,4 +113,4 @@ const missing = (count: number): Variable => ({
   definition: requiredThat(LACKS_REQUIRED, count),
 });
 
-const LACKS_REQUIRED = lacksRequired(TAINTS);
+const LACKS_REQUIRED = lacksDeclared(TAINTS);

@@ -5,7 +5,7 @@ import { LABELS_CHANGE } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
-import { lacksRequired, NAME_WITHOUT_VALUE, REMOVED, TAINTS_AFTER } from '../cel-rules/taints.ts';
+import { lacksDeclared, NAME_WITHOUT_VALUE, REMOVED, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
@@ -57,7 +57,7 @@ export function selection(context: AmongPolicies): Assembled[] {
   // A removal that is refused, or that another policy reverts, must not become a change to the required value, which always passes.
   const keeping = policyGroups(mode === 'Deny' ? [...others, policy] : others);
   const isMissing = all([
-    lacksRequired(TAINTS_AFTER),
+    lacksDeclared(TAINTS_AFTER),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
     cel((size) => size + 1)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
   ]);
