@@ -46,7 +46,10 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { admission: 'AdmissionReview in, AdmissionReview out' },
   { server: 'HTTPS, probes, metrics of admission', files: 'YAML and JSON files, with positions' },
   { certs: 'certificates: issue, inspect, renew; in files', talos: 'machine configurations of Talos' },
-  { cluster: 'the API server: client, watches, Lease, Events, Secret' },
+  {
+    cluster: 'the API server: client, watches, Lease, Events, Secret',
+    'talos/lint': 'the rules of `taintkeeper talos lint`',
+  },
   { controllers: 'what runs beside requests, a folder for each controller' },
   { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },
   {

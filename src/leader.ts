@@ -20,8 +20,8 @@ import { startReplicaSpread } from './controllers/installation/replica-spread.ts
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
 import { startPoolReview } from './controllers/node-pools/pool-review.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
-import { startRemainingStartupTaints } from './controllers/nodes/remaining-startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
+import { startRemainingStartupTaints } from './controllers/remaining-startup-taints/remaining-startup-taints.ts';
 import { createReports } from './controllers/reports.ts';
 import { startPolicyStatus } from './controllers/status/status-controller.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
@@ -153,7 +153,7 @@ function startControllers(
   const { stuckPods } = started(
     startPodRecovery(run, { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports }),
   );
-  started(startPoolReview(run, { client, policies, nodes, synced: nodes.synced, rights, recordEvent, reports }));
+  started(startPoolReview(run, { client, policies, nodes, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
   started(

@@ -42,7 +42,8 @@ export function decodeReview(value: unknown): DecodedReview {
   const uid = valueAt(value, ['request', 'uid']);
   const refuse = (message: string): DecodedReview => ({
     ok: false,
-    uid: typeof uid === 'string' && uid !== '' ? uid : undefined,
+    // The API server's has 36 characters. One of any length would be in the answer, and in the log.
+    uid: typeof uid === 'string' && uid !== '' && uid.length <= DNS_SUBDOMAIN_LENGTH ? uid : undefined,
     message,
   });
 

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { type ApiClient, connect, type UserClient } from '../cluster/client/api-client.ts';
 import { isNotServed } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { OWN_NAMESPACE } from '../cluster/installation/own-names.ts';
 import { listPolicies } from '../cluster/policies/policies.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { InputError } from '../files/text-files.ts';
@@ -35,7 +36,7 @@ export async function openCluster(options: ClusterOptions): Promise<{ client: Ap
 
 /** taintkeeper's namespace. */
 export function namespaceFor({ namespace }: Pick<ClusterOptions, 'namespace'>, client: ApiClient): string {
-  return namespace ?? client.namespace ?? 'taintkeeper';
+  return namespace ?? client.namespace ?? OWN_NAMESPACE;
 }
 
 function open({ kubeconfig, context }: ClusterChoice): Promise<UserClient> {

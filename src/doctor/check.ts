@@ -1,5 +1,5 @@
 import type { Facts } from './facts/facts.ts';
-import { all, type Reading } from './facts/reading.ts';
+import { allRead, type Reading } from './facts/reading.ts';
 
 /** Where a problem can be, the cause first: a missing installation has no certificate, and without trust the API server makes no call. */
 export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
@@ -99,15 +99,6 @@ export interface Check<F = Facts> {
   run(facts: F): Finding | readonly Finding[];
 }
 
-/** A result of a check that does not depend on others. */
-export function result(area: Area, name: string, state: CheckState, evidence: string, remedy?: string): CheckResult {
-  return { area, name, state, evidence, ...(remedy === undefined ? {} : { remedy }) };
-}
-
-export function problem(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
-  return result(area, name, 'problem', evidence, remedy);
-}
-
 export function finding(state: CheckState, evidence: string, remedy?: string): Finding {
   return { state, evidence, ...(remedy === undefined ? {} : { remedy }) };
 }
@@ -136,7 +127,7 @@ export function needs<T extends object>(
   check: (values: T) => Finding | readonly Finding[],
   { essential = false } = {},
 ): readonly Finding[] {
-  const read = all<T>(facts);
+  const read = allRead<T>(facts);
   if (read.ok) return [check(read.value)].flat();
   return [essential ? essentialSkip(read.why) : finding('skipped', read.why)];
 }

@@ -1,9 +1,10 @@
+import { OWN_LABEL } from '../cluster/installation/own-names.ts';
 import { replicaOf } from '../cluster/lease/leadership.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../kubernetes/names.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { Facts } from './facts/facts.ts';
-import { type Installation, LABEL } from './facts/installation.ts';
+import type { Installation } from './facts/installation.ts';
 import { hasLeader } from './facts/watch-lease.ts';
 
 /**
@@ -19,7 +20,7 @@ export function leaderLog({ lease, installation }: Pick<Facts, 'lease' | 'instal
 
 /** The command that shows the logs of all replicas. */
 export function replicaLogs({ namespace, deployment }: Installation): string {
-  const selector = formatLabels(deployment?.selector ?? {}) || LABEL;
+  const selector = formatLabels(deployment?.selector ?? {}) || OWN_LABEL;
   // With a selector, kubectl shows ten lines of each pod by default.
   return `kubectl logs --namespace ${namespace} --selector=${shellWord(selector)} --prefix --tail=-1`;
 }

@@ -1,5 +1,6 @@
+import { OWN_DEPLOYMENT } from '../cluster/installation/own-names.ts';
 import type { Facts } from './facts/facts.ts';
-import { type Installation, NAME } from './facts/installation.ts';
+import type { Installation } from './facts/installation.ts';
 
 /**
  * The command that starts a replica again. While the new pods of a rollout cannot start, another rollout would not start any either: the Deployment
@@ -16,5 +17,5 @@ export function restart({ installation, pods }: Pick<Facts, 'installation' | 'po
 
 /** The Deployment, as an argument of kubectl. */
 export function deploymentOf({ deployment }: Installation): string {
-  return `deployment/${deployment?.name ?? NAME}`;
+  return `deployment/${deployment?.name ?? OWN_DEPLOYMENT}`;
 }

@@ -1,9 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
-import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
+import { parseCertificates } from '../certs/bundle.ts';
+import { isTrusted } from '../certs/chain.ts';
+import { caBundleOf, type Webhook } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { Dialled } from './facts/dial.ts';
-import { type Facts, trustedTime } from './facts/facts.ts';
+import type { Facts } from './facts/facts.ts';
 import type { Way } from './facts/replica-facts.ts';
-import { restart } from './restart.ts';
 
 /** The certificates that one replica serves. */
 export interface Served {
@@ -57,36 +58,11 @@ export function shortFingerprint({ fingerprint256 }: X509Certificate): string {
   return fingerprint256.slice(0, 23);
 }
 
-/** How to get a new serving certificate. */
-export function renewal(
-  facts: Pick<Facts, 'installation' | 'pods' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
-): string {
-  const { installation, source, secret } = facts;
-  const { namespace } = installation;
-  if (source.kind === 'files') {
-    return source.secret === undefined
-      ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
-      : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} CERTIFICATE; kubectl get certificates --namespace ${namespace} lists the names with their Secrets)`;
-  }
-  const stored = secret.ok ? secret.value : undefined;
-  const obstacle = stored && rotationObstacle(stored, [facts.serverName], trustedTime(facts));
-  if (obstacle?.kind === 'otherIssuer') {
-    return (
-      `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
-      `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(facts)}`
-    );
-  }
-  // Also if there is no Secret.
-  if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(facts)}`;
-  const isFuture = notValidYet(stored?.caCert, trustedTime(facts)) !== undefined;
-  return `taintkeeper certs rotate ${isFuture ? '--ca ' : ''}--namespace ${namespace}`;
+export function bundleOf(webhook: Webhook): X509Certificate[] {
+  return parseCertificates(caBundleOf(webhook));
 }
 
-/** Describes items with the same trait together: `a, b are late; c is early`. */
-export function describeGroups<T>(
-  items: readonly T[],
-  trait: (item: T) => string,
-  describe: (group: [T, ...T[]]) => string,
-): string {
-  return [...Map.groupBy(items, trait).values()].map((group) => describe(group as [T, ...T[]])).join('; ');
+/** Whether every registered webhook trusts the chain. */
+export function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
+  return webhooks.every((webhook) => isTrusted(chain, bundleOf(webhook), now));
 }

@@ -2,17 +2,11 @@ import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
+import type { Level, Section, StateCell } from './display.ts';
+import type { Facts } from './explained-facts.ts';
 import type { InForce, PoliciesOnDaemon, TolerationOnDaemon } from './policies-on-daemon.ts';
-import {
-  type Facts,
-  type Level,
-  namedBy,
-  type PolicyProblem,
-  policyTable,
-  problemsOf,
-  type Section,
-  type StateCell,
-} from './sections.ts';
+import { type PolicyProblem, problemsOf } from './policy-problems.ts';
+import { namedBy, policyTable } from './sections.ts';
 
 /** What the explanations of a DaemonSet and of a pod have in common, as data. */
 export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'policies'> {
@@ -44,7 +38,11 @@ export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Fac
   return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
-const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = { missing: 'failed', asked: 'ok', own: 'quiet' };
+const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = {
+  missing: 'failed',
+  required: 'ok',
+  own: 'quiet',
+};
 
 const YES: StateCell = { text: 'yes', level: 'ok' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
@@ -98,7 +96,7 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
   switch (state) {
     case 'own':
       return 'no policy requires it';
-    case 'asked':
+    case 'required':
     case 'missing':
       return `required by ${namedBy(by)}`;
   }

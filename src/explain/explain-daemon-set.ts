@@ -21,17 +21,9 @@ import {
   problemsFor,
   tolerationSection,
 } from './daemon-sections.ts';
+import type { FormattedExplanation, Section, Step } from './display.ts';
 import { type PoliciesOnDaemonSet, policiesOnDaemonSet } from './policies-on-daemon.ts';
-import {
-  closing,
-  type FormattedExplanation,
-  filled,
-  managedFieldsOf,
-  notesOnUnusable,
-  type PolicyField,
-  type Section,
-  type Step,
-} from './sections.ts';
+import { closing, filled, managedFieldsOf, notesOnUnusable, type PolicyField } from './sections.ts';
 
 /** The explanation of a DaemonSet, as data. */
 export interface DaemonSetExplanation extends DaemonExplanation, PoliciesOnDaemonSet {

@@ -1,18 +1,12 @@
 import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
-import {
-  CONFLICT_EVENTS,
-  EVICTS,
-  harmOfMissingTaint,
-  nextStepFor,
-  taintCommand,
-  whyNotSet,
-} from '../judge/missing-taint.ts';
+import { harmOfMissingTaint, nextStepFor, whyNotSet } from '../judge/missing-taint.ts';
 import {
   remainingStartupTaints,
   remainingText,
   STARTUP_TAINT_LIMIT_MS,
 } from '../judge/startup/remaining-startup-taints.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
@@ -20,6 +14,8 @@ import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node
 import { worstFirst } from '../policy/harm.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../scheduling/intolerant-pods.ts';
+import type { FormattedExplanation, Level, Section, StateCell, Step } from './display.ts';
+import type { Facts } from './explained-facts.ts';
 import {
   type AllowEntry,
   type PoliciesOnNode,
@@ -27,22 +23,8 @@ import {
   type TaintOnNode,
   type TaintState,
 } from './policies-on-node.ts';
-import {
-  closing,
-  type Facts,
-  type FormattedExplanation,
-  filled,
-  type Level,
-  managedFieldsOf,
-  namedBy,
-  notesOnUnusable,
-  type PolicyProblem,
-  policyTable,
-  problemsOf,
-  type Section,
-  type StateCell,
-  type Step,
-} from './sections.ts';
+import { type PolicyProblem, problemsOf } from './policy-problems.ts';
+import { closing, filled, managedFieldsOf, namedBy, notesOnUnusable, policyTable } from './sections.ts';
 
 /** The explanation of a node, as data. */
 export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'> {
@@ -223,11 +205,11 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that registers gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function whyMissing({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
+function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept && blockedBy === 'OtherValuePresent')
     return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
   if (blockedBy === undefined && !fromLeader) return 'the leader sets it, unless another writer removes it repeatedly';
-  return whyNotSet(blockedBy, { onlyAudit });
+  return whyNotSet(blockedBy, { onTrial });
 }
 
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {

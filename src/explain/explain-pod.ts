@@ -23,16 +23,9 @@ import {
   problemsFor,
   tolerationSection,
 } from './daemon-sections.ts';
+import type { FormattedExplanation, Step } from './display.ts';
 import { policiesOnPod } from './policies-on-daemon.ts';
-import {
-  closing,
-  type FormattedExplanation,
-  filled,
-  namedBy,
-  notesOnUnusable,
-  type PolicyField,
-  type Step,
-} from './sections.ts';
+import { closing, filled, namedBy, notesOnUnusable, type PolicyField } from './sections.ts';
 
 /** The explanation of a pod, as data. */
 export interface PodExplanation extends DaemonExplanation {

@@ -1,5 +1,6 @@
 import type { StoredNode } from '../judge/node-view.ts';
-import { leftOutOnNode, type StartupSources, startupBlockers } from '../judge/startup/startup-readiness.ts';
+import { leftOutOnNode } from '../judge/startup/daemon-sets.ts';
+import { type StartupSources, startupBlockers } from '../judge/startup/startup-readiness.ts';
 import { type StartupRequirement, startupTaintsOf } from '../judge/startup/startup-requirement.ts';
 import { startupStep } from '../judge/startup/startup-step.ts';
 import { waitingText } from '../judge/startup/waiting-taint.ts';

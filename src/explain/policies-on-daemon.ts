@@ -32,8 +32,8 @@ export interface PolicyOnDaemon {
 export interface TolerationOnDaemon {
   /** As kubectl writes it. */
   readonly toleration: string;
-  /** `own`: no policy requires it. `asked`: a policy requires it. `missing`: a policy requires it, and the DaemonSet lacks it. */
-  readonly state: 'own' | 'asked' | 'missing';
+  /** `own`: no policy requires it. `required`: a policy requires it. `missing`: a policy requires it, and the DaemonSet lacks it. */
+  readonly state: 'own' | 'required' | 'missing';
   readonly by: readonly PolicyField[];
 }
 
@@ -164,7 +164,7 @@ function tolerationsOn(
         .filter(({ value }) => equalToleration(value, toleration))
         .map(({ field }) => ({ policy: name, mode, field })),
     );
-    return { toleration: formatToleration(toleration), state: by.length > 0 ? 'asked' : 'own', by };
+    return { toleration: formatToleration(toleration), state: by.length > 0 ? 'required' : 'own', by };
   });
   const violations = missingOnRunning({ ...daemonSet, tolerations: carried }, compiled);
   const missing = [...Map.groupBy(violations, ({ subject }) => subject)].map(

@@ -1,12 +1,12 @@
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isStartupTaintOf } from '../judge/declared-taints.ts';
-import { type BlockedBy, isOnlyAudit, type MissingTaint } from '../judge/missing-taint.ts';
+import type { BlockedBy, MissingTaint } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { type PolicyField, unmetRequirements } from './sections.ts';
 
@@ -41,7 +41,7 @@ export interface TaintOnNode {
   /** For a missing taint: why it is not set. Undefined if it is about to be, as far as is known without the leader. */
   readonly blockedBy?: BlockedBy | undefined;
   /** For a missing taint that a policy would set if taintkeeper ran without --audit. */
-  readonly onlyAudit?: true;
+  readonly onTrial?: true;
   /** For a missing taint: the node carries the same key and effect with another value. */
   readonly otherValue?: boolean;
   /** For a missing taint: that other value, if policies protect it. */
@@ -112,7 +112,7 @@ export function policiesOnNode(
     return { taint, ...(startupOf(taint, settingStartup) ?? { state: 'free', by: [] }) };
   });
   const { missing, keptOff } = nodeDrift(node, policies, isInConflict);
-  const present = valuesOf(node.taints);
+  const valueByTaint = valuesOf(node.taints);
   const groups = Map.groupBy(missing, ({ taint }) => formatTaint(taint));
   const contradictory = contradictions(selecting, () => [node]);
   return {
@@ -127,7 +127,7 @@ export function policiesOnNode(
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => {
-        const found = missingOnNode(group, present);
+        const found = missingOnNode(group, valueByTaint);
         return { ...found, ...inTheWay(found.taint, node, enforcing, contradictory) };
       }),
       ...keptOff.map(
@@ -165,7 +165,7 @@ function startupOf(
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
-function missingOnNode(missing: readonly MissingTaint[], present: ReadonlyMap<string, string>): TaintOnNode {
+function missingOnNode(missing: readonly MissingTaint[], valueByTaint: ReadonlyMap<string, string>): TaintOnNode {
   const [first] = missing;
   if (first === undefined) throw new Error('a group without a missing taint');
   const isSet = missing.some(({ blockedBy }) => blockedBy === undefined);
@@ -174,8 +174,8 @@ function missingOnNode(missing: readonly MissingTaint[], present: ReadonlyMap<st
     state: 'missing',
     by: missing.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     blockedBy: isSet ? undefined : first.blockedBy,
-    ...(missing.some(isOnlyAudit) ? { onlyAudit: true } : {}),
-    otherValue: present.has(identity(first.taint)),
+    ...(missing.some(({ policy }) => isOnTrial(policy)) ? { onTrial: true } : {}),
+    otherValue: valueByTaint.has(identity(first.taint)),
   };
 }
 

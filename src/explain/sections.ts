@@ -2,94 +2,16 @@ import { type PolicyObject, whyUnusable } from '../cluster/policies/policy-objec
 import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
-import { harmOfCondition, worstFirst } from '../policy/harm.ts';
-import type { PolicyKind } from '../policy/policy.ts';
-import { AUDIT_NOTE, type PolicyStatus } from '../policy/policy-status.ts';
-import { assessCondition } from '../policy/status-conditions.ts';
-
-/** An explanation as sections, which the command line prints and the page shows. */
-export interface FormattedExplanation {
-  readonly sections: readonly Section[];
-  readonly next: Step;
-  /** Whether nothing is missing, and no permanent taint keeps pods off. */
-  readonly isOk: boolean;
-}
-
-export type Section = Table | Lines;
-
-export interface Table {
-  /** The headings of the columns, such as `Taint`. */
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
-}
-
-/** One sentence a line. */
-export interface Lines {
-  readonly lines: readonly string[];
-}
-
-export type Cell = string | StateCell | PolicyCell | NodesCell;
-
-/** The severity of a state. `quiet`: of no concern. */
-export type Level = 'failed' | 'attention' | 'ok' | 'quiet';
-
-/** A word for the state of the row. */
-export interface StateCell {
-  readonly text: string;
-  readonly level: Level;
-}
-
-export interface PolicyCell {
-  readonly text: string;
-  /** `KIND/NAME`. */
-  readonly policy: string;
-}
-
-export interface NodesCell {
-  readonly nodes: readonly string[];
-}
-
-/** The one thing to do next. */
-export interface Step {
-  /** A shell command. Absent if there is none to run. */
-  readonly command?: string;
-  readonly note?: string;
-}
-
-/** An Event of taintkeeper. */
-export interface ToldEvent {
-  /** RFC 3339, when it was last seen. */
-  readonly time: string;
-  readonly reason: string;
-  readonly note: string;
-}
-
-/** A condition of a policy that needs attention. */
-export interface PolicyProblem {
-  readonly kind: PolicyKind;
-  readonly policy: string;
-  readonly condition: string;
-  readonly reason: string;
-  readonly message: string;
-  /** What to do; undefined if the message says it. */
-  readonly next: string | undefined;
-}
+import { AUDIT_NOTE } from '../policy/policy-status.ts';
+import type { PolicyCell, Section } from './display.ts';
+import type { Facts } from './explained-facts.ts';
+import type { PolicyProblem } from './policy-problems.ts';
 
 /** A policy that covers a taint or a toleration, and its field. */
 export interface PolicyField {
   readonly policy: string;
   readonly mode: string;
   readonly field: string;
-}
-
-/** The facts besides the explained object. The command and a replica read them differently. */
-export interface Facts {
-  readonly policies: readonly PolicyObject[];
-  /** Whether taintkeeper runs with --audit. */
-  readonly audit: boolean;
-  readonly events: readonly ToldEvent[];
-  /** What could not be read. */
-  readonly notes: readonly string[];
 }
 
 export const namedBy = (by: readonly PolicyField[]) =>
@@ -125,23 +47,6 @@ export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap((policy) =>
     policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${whyUnusable(policy)}`,
   );
-}
-
-/** The conditions that need attention, of the policies that select the object. The worst first. */
-export function problemsOf(
-  policies: readonly PolicyObject[],
-  isSelecting: (policy: PolicyObject) => boolean,
-): PolicyProblem[] {
-  const found = policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
-    const { conditions = [] } = (status ?? {}) as PolicyStatus;
-    return conditions.flatMap((condition) => {
-      const { level, next } = assessCondition(condition);
-      const { type, reason, message } = condition;
-      const problem: PolicyProblem = { kind, policy: name, condition: type, reason, message, next };
-      return level === 'quiet' ? [] : [{ problem, harm: harmOfCondition(condition) }];
-    });
-  });
-  return worstFirst(found, ({ harm }) => harm).map(({ problem }) => problem);
 }
 
 /** `metadata.managedFields` of the object. */

@@ -90,15 +90,15 @@ export function keepsOff(
  * Adds nothing if the annotation would be too long, or have more than {@link MAX_ALLOW_REMOVAL_ENTRIES} entries: the additions would not be read, nor
  * some or all of the present entries. Without spaces between the entries, it is never longer than before if none is added.
  *
- * @param ended the taints whose entries end
+ * @param entriesEnded the taints whose entries end
  * @param more the taints that get an entry
  */
 export function rewriteAllowRemoval(
   annotation: string | undefined,
-  { ended, more }: { readonly ended: readonly Taint[]; readonly more: readonly Taint[] },
+  { entriesEnded, more }: { readonly entriesEnded: readonly Taint[]; readonly more: readonly Taint[] },
 ): string | undefined {
   const allowed = parseAllowedRemovals(annotation);
-  const endedTexts = new Set(ended.map(formatTaint));
+  const endedTexts = new Set(entriesEnded.map(formatTaint));
   const kept = allowed.entries.filter(({ taint }) => taint === undefined || !endedTexts.has(formatTaint(taint)));
   const named = more.map(formatTaint).filter((text) => !allowed.taints.has(text));
   // An annotation that is too long allows nothing, so it is replaced.
@@ -132,14 +132,20 @@ function isHarmless({ text, taint }: AllowRemovalEntry): boolean {
   return taint !== undefined && text.length <= MAX_ENTRY_LENGTH && /^[\w./=:-]+$/.test(text);
 }
 
-/** Whether the policy reads the annotation of an update: it protects taints, and does more than report. */
-export function readsAllowRemoval(policy: CompiledTaintPolicy): boolean {
+/**
+ * Whether an update that adds a taint ends the entry for it: the policy protects taints, and does more than report. A policy with
+ * `removalByAnnotation: Forbidden` counts too, although its entries allow nothing.
+ */
+export function endsEntries(policy: CompiledTaintPolicy): boolean {
   return isEnforced(policy) && policy.protectionRules.length > 0;
 }
 
-/** Whether entries make a difference to the policy: it {@link readsAllowRemoval}, or has startup taints that an entry keeps off a node. */
-export function obeysEntries(policy: CompiledTaintPolicy): boolean {
-  return readsAllowRemoval(policy) || (isEnforced(policy) && policy.untilReady.length > 0);
+/**
+ * Whether the annotation of a Node is deleted when it registers: the policy {@link endsEntries}, or has startup taints that an entry keeps off a node.
+ * A policy with `removalByAnnotation: Forbidden` counts too.
+ */
+export function clearsEntriesAtRegistration(policy: CompiledTaintPolicy): boolean {
+  return endsEntries(policy) || (isEnforced(policy) && policy.untilReady.length > 0);
 }
 
 /** The entries that cannot be read, as they were written. */

@@ -1,9 +1,10 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost, presentableWarnings, printable } from '../kubernetes/text.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { auditKey, type Outcome, onTrial, removalOutcome } from './outcomes.ts';
 
 /** The violation of a field of a policy by a removed or missing taint, with its outcome. */
@@ -20,9 +21,9 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 }
 
 /** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
-function outcomeFor({ declaredMode }: CompiledTaintPolicy, outcome: Outcome): Outcome {
-  if (outcome.result !== 'Audited' || declaredMode === 'Audit') return outcome;
-  return onTrial(removalOutcome(declaredMode === 'Restore' ? 'Restored' : 'Denied'));
+function outcomeFor(policy: CompiledTaintPolicy, outcome: Outcome): Outcome {
+  if (outcome.result !== 'Audited' || !isOnTrial(policy)) return outcome;
+  return onTrial(removalOutcome(policy.declaredMode === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /**
@@ -54,11 +55,9 @@ export type Violation = Outcome & {
 export type ViolationGroup = readonly [Violation, ...Violation[]];
 
 export function groupViolations(violations: readonly Violation[]): ViolationGroup[] {
-  const groups = Map.groupBy(violations, ({ policyKind, policy, mode, change, result, audit }) =>
+  return groupsBy(violations, ({ policyKind, policy, mode, change, result, audit }) =>
     [policyKind, policy, mode, change, result, audit].join('/'),
   );
-  // Map.groupBy makes no empty group.
-  return [...groups.values()] as [Violation, ...Violation[]][];
 }
 
 /** The most taints or tolerations that one sentence lists. */

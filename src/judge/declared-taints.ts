@@ -38,7 +38,7 @@ export function isStartupTaintOf(policies: readonly CompiledTaintPolicy[], taint
  */
 export function carriedUntilReady(policy: CompiledTaintPolicy, taints: readonly Taint[]): Taint[] {
   if (!isEnforcedWithoutAudit(policy)) return [];
-  return taints.filter((carried) => policy.untilReady.some((one) => isDeclaredTaint(carried, one)));
+  return taints.filter((taint) => policy.untilReady.some((one) => isDeclaredTaint(taint, one)));
 }
 
 /**
@@ -60,32 +60,35 @@ function declaredTaints(
 }
 
 function missingOf(declared: readonly DeclaredTaint[], taints: readonly Taint[]): DeclaredTaint[] {
-  const carried = valuesAmong(
+  const valueByTaint = valuesAmong(
     taints,
     declared.map(({ taint }) => taint),
   );
-  return declared.filter((one) => !satisfies(carried, one));
+  return declared.filter((one) => !satisfies(valueByTaint, one));
 }
 
-/** Whether the taints contain the required one. @param values see {@link valuesOf} */
-export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: EnsuredTaint): boolean {
-  const value = values.get(identity(taint));
+/** Whether the taints contain the required one. @param valueByTaint see {@link valuesOf} */
+export function satisfies(valueByTaint: ReadonlyMap<string, string>, { taint, anyValue }: EnsuredTaint): boolean {
+  const value = valueByTaint.get(identity(taint));
   return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }
 
 /**
  * Whether a node now carries the removed taint with another value, which a policy requires. The declared mode of the policy counts: with `--audit`,
  * such a change passes without a warning, too.
- * @param carried the taints of the node: see {@link valuesOf}
+ * @param valueByTaint the taints of the node: see {@link valuesOf}
  */
 export function isReplaced(
   taint: Taint,
-  carried: ReadonlyMap<string, string>,
+  valueByTaint: ReadonlyMap<string, string>,
   required: readonly DeclaredTaint[],
 ): boolean {
   return required.some(
     (one) =>
-      isEnforcedWithoutAudit(one.policy) && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
+      isEnforcedWithoutAudit(one.policy) &&
+      !one.anyValue &&
+      sameTaint(one.taint, taint) &&
+      satisfies(valueByTaint, one),
   );
 }
 

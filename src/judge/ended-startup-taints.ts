@@ -31,8 +31,8 @@ function protectsByDomain(policy: CompiledTaintPolicy, taint: Taint): boolean {
   return rule !== undefined && isPattern(rule.key);
 }
 
-/** Whether the leader can remove a taint that these policies protect: each of them reads an entry of the annotation allow-removal. */
-export function allReadEntries(protectors: readonly CompiledTaintPolicy[]): boolean {
+/** Whether the leader can remove a taint that these policies protect: each of them allows that by an entry of the annotation allow-removal. */
+export function allAllowRemovalByAnnotation(protectors: readonly CompiledTaintPolicy[]): boolean {
   return protectors.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation);
 }
 
@@ -52,7 +52,7 @@ export function endedStartupTaints(
   return carried.filter((taint) => {
     if (!removable.some((one) => isDeclaredTaint(taint, one)) || isProtectedBy(before, taint)) return false;
     const protectors = domainProtectors(after, taint);
-    return protectors !== undefined && allReadEntries(protectors);
+    return protectors !== undefined && allAllowRemovalByAnnotation(protectors);
   });
 }
 

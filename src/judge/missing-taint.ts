@@ -1,7 +1,6 @@
 import type { Taint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import type { Harm } from '../policy/harm.ts';
-import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 
 /** Why the leader does not set a required taint that a node lacks. */
@@ -55,8 +54,8 @@ export function nextStepFor(blockedBy: BlockedBy | undefined): NextStep {
 
 /** What is known of a missing taint in addition to {@link BlockedBy}. */
 export interface MissingTaintDetails {
-  /** See {@link isOnlyAudit}. */
-  readonly onlyAudit?: boolean | undefined;
+  /** Whether only --audit keeps the policy that requires it from acting. */
+  readonly onTrial?: boolean | undefined;
   /** The client that removed the taint last. */
   readonly otherWriter?: string | undefined;
 }
@@ -64,17 +63,12 @@ export interface MissingTaintDetails {
 /** Why a required taint is not set, in words. */
 export function whyNotSet(
   blockedBy: BlockedBy | undefined,
-  { onlyAudit, otherWriter }: MissingTaintDetails = {},
+  { onTrial, otherWriter }: MissingTaintDetails = {},
 ): string {
   if (blockedBy === undefined) return 'the leader is about to set it';
-  if (blockedBy === 'ModeDoesNotRestore' && onlyAudit) return 'only --audit keeps it from being set';
+  if (blockedBy === 'ModeDoesNotRestore' && onTrial) return 'only --audit keeps it from being set';
   const by = blockedBy === 'Conflict' && otherWriter !== undefined ? `, last by ${otherWriter}` : '';
   return `${TEXTS[blockedBy]}${by}`;
-}
-
-/** Whether the policy would set the taint if taintkeeper ran without --audit. */
-export function isOnlyAudit({ policy }: Pick<MissingTaint, 'policy'>): boolean {
-  return !isEnforced(policy) && isEnforcedWithoutAudit(policy);
 }
 
 /**
@@ -87,14 +81,3 @@ export function harmOfMissingTaint(blockedBy: BlockedBy | undefined, mode: Taint
   if (blockedBy === 'Conflict') return 'Conflict';
   return mode === 'Audit' && blockedBy === 'ModeDoesNotRestore' ? 'Reported' : 'Missing';
 }
-
-/** Sets taints on nodes. @param overwrites whether they carry other values of them */
-export function taintCommand(nodes: readonly string[], taints: readonly string[], overwrites: boolean): string {
-  return `kubectl taint ${overwrites ? '--overwrite ' : ''}node ${[...nodes, ...taints].map(shellWord).join(' ')}`;
-}
-
-/** What setting a NoExecute taint does, for the user who copies a command. */
-export const EVICTS = 'evicts the pods there that do not tolerate it';
-
-/** Lists which client removes a taint repeatedly. */
-export const CONFLICT_EVENTS = 'kubectl get events --all-namespaces --field-selector reason=TaintConflict';

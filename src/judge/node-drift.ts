@@ -43,7 +43,7 @@ export function nodeDrift(
       ({ taint }) => identity(taint),
     ).values(),
   ];
-  const carried = valuesOf(node.taints);
+  const valueByTaint = valuesOf(node.taints);
   const judged = groups.flatMap((group) => {
     const [target] = [...taintsToSet(group.filter(({ policy }) => isEnforced(policy))), ...group];
     return target ? [{ group, target: target.taint, blockedBy: whatBlocks(group, target.taint) }] : [];
@@ -59,7 +59,7 @@ export function nodeDrift(
     const enforcing = group.filter(({ policy }) => isEnforced(policy));
     if (enforcing.length === 0) return 'ModeDoesNotRestore';
     if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
-    const present = carried.get(identity(target));
+    const present = valueByTaint.get(identity(target));
     const requiring = new Set(enforcing.map(({ policy }) => policy));
     const others = selecting.filter((policy) => !requiring.has(policy));
     if (present !== undefined && isProtectedBy(others, { ...target, value: present })) return 'OtherValuePresent';

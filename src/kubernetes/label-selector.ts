@@ -16,6 +16,9 @@ export interface LabelSelectorRequirement {
   readonly values?: readonly string[];
 }
 
+/** The label with its name that the API server sets on each namespace. */
+export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
+
 /** The value of `key` if the map itself has it, never an inherited one such as `constructor`. */
 export function own(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? (map[key] ?? '') : undefined;

@@ -45,15 +45,32 @@ export function written(expression: Expression): string {
   return expression.written((name) => `variables.${name}`);
 }
 
-/** The variables that the expressions use, directly or indirectly, in the given order, which must be the order of use. */
+/**
+ * The variables that the expressions use, directly or indirectly, in the given order. It must be the order of use, because a definition can only use the
+ * variables before it.
+ */
 export function usedVariables(variables: readonly Variable[], expressions: readonly Expression[]): NativeVariable[] {
-  const used = new Set(expressions.flatMap(({ uses }) => [...uses]));
+  const undefinedYet = new Set(expressions.flatMap(({ uses }) => [...uses]));
   const kept = variables.toReversed().filter(({ name, definition }) => {
-    if (!used.has(name)) return false;
-    for (const further of definition.uses) used.add(further);
+    if (!undefinedYet.delete(name)) return false;
+    for (const further of definition.uses) undefinedYet.add(further);
     return true;
   });
+  requireNone(undefinedYet);
   return kept.toReversed().map(({ name, definition }) => ({ name, expression: written(definition) }));
+}
+
+/** The API server would refuse the policy. */
+function requireNone(undefinedNames: ReadonlySet<string>): void {
+  if (undefinedNames.size === 0) return;
+  throw new Error(`variable not defined before it is used: ${[...undefinedNames].join(', ')}`);
+}
+
+/** The condition with the definitions of its variables, because match conditions have none. */
+function boundCondition(variables: readonly Variable[], condition: Expression): Expression {
+  const bound = bind(variables, condition);
+  requireNone(bound.uses);
+  return bound;
 }
 
 /** A native policy, and the size of objects up to which the API server evaluates it. */
@@ -145,7 +162,7 @@ function assembled(
 ): Assembled[] {
   const bound = Object.entries(conditions)
     .filter(([, condition]) => condition !== TRUE)
-    .map(([name, condition]) => ({ name, condition: bind(variables, condition) }));
+    .map(([name, condition]) => ({ name, condition: boundCondition(variables, condition) }));
   if (bound.some(({ condition }) => condition === FALSE)) return [];
   const used = usedVariables(variables, expressions);
   const names = new Set(used.map(({ name }) => name));

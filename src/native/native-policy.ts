@@ -33,6 +33,8 @@ export interface NativeMatchCondition {
 interface NativeSpec {
   readonly failurePolicy: FailurePolicy;
   readonly matchConstraints: {
+    /** The API server's default is Equivalent. */
+    readonly matchPolicy?: 'Equivalent';
     readonly resourceRules: readonly ResourceRule[];
     /** Tried against the labels of the object before and after the request: one of the two suffices. Absent: every object. */
     readonly objectSelector?: LabelSelector;
@@ -49,6 +51,8 @@ export interface ResourceRule {
   readonly apiVersions: readonly string[];
   readonly resources: readonly string[];
   readonly operations: readonly ('CREATE' | 'UPDATE')[];
+  /** The API server's default is `*`. */
+  readonly scope?: '*';
 }
 
 export const NODE_CREATIONS: readonly ResourceRule[] = [
@@ -126,12 +130,20 @@ export interface NativeManifest {
   readonly spec: object;
 }
 
+/** What the manifests have of a {@link NativePolicy}. */
+interface ManifestParts extends Pick<NativePolicy, 'kind' | 'name'> {
+  readonly spec: object;
+  readonly validationActions?: readonly ValidationAction[];
+}
+
 /** The policy and its binding, as they are written to the API server. */
-export function manifestsOf(policy: NativePolicy, mutatingVersion: MutatingVersion): NativeManifest[] {
-  const { kind, name, spec } = policy;
+export function manifestsOf(
+  { kind, name, spec, validationActions }: ManifestParts,
+  mutatingVersion: MutatingVersion,
+): NativeManifest[] {
   const version = kind === 'ValidatingAdmissionPolicy' ? 'v1' : mutatingVersion;
   const apiVersion = `admissionregistration.k8s.io/${version}`;
-  const actions = policy.kind === 'ValidatingAdmissionPolicy' ? { validationActions: policy.validationActions } : {};
+  const actions = validationActions ? { validationActions } : {};
   return [
     { apiVersion, kind, metadata: { name }, spec },
     { apiVersion, kind: `${kind}Binding`, metadata: { name }, spec: { policyName: name, ...actions } },

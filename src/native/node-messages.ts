@@ -1,5 +1,5 @@
 import { cel, concatenated, type Expression, LIST_COST, literal, reference, type Variable } from '../cel/expression.ts';
-import { each } from '../cel/lists.ts';
+import { each, isEmpty } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ENTRY_LENGTH } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -22,8 +22,9 @@ const INDICES = Array.from({ length: MAX_TAINTS }, (_, index) => index).join(', 
  */
 const textCost = (size: number) => 200 * size + 2_000;
 
-/** The taints of the variable `violations`, as kubectl writes them. */
-const TEXTS: Variable = { name: 'violationTexts', definition: each(reference('violations'), FORMATTED) };
+const VIOLATIONS = 'violations';
+/** The violations as kubectl writes them. */
+const TEXTS: Variable = { name: 'violationTexts', definition: each(reference(VIOLATIONS), FORMATTED) };
 /** At most {@link MAX_TAINTS} of those. For each item, a comprehension and two accesses. */
 const SHOWN: Variable = {
   name: 'shown',
@@ -36,16 +37,20 @@ const TAINTS = cel(0)`(size(${TEXTS}) == 1 ? "taint " : "taints ") +
 (${SHOWN} + (size(${TEXTS}) > ${MAX_TAINTS} ? ["and " + string(size(${TEXTS}) - ${MAX_TAINTS}) + " more"] : []))
   .join(", ")`;
 
-/** The variables of messages about `violations`, a variable: removed taints, or taints that a new node lacks. */
-export const VIOLATION_VARIABLES: readonly Variable[] = [TEXTS, SHOWN];
+/** The variables of the messages and of {@link NO_VIOLATIONS}, for these violations: removed taints, or taints that a new node lacks. */
+export function violationVariables(definition: Expression): Variable[] {
+  return [{ name: VIOLATIONS, definition }, TEXTS, SHOWN];
+}
+
+export const NO_VIOLATIONS: Expression = isEmpty(reference(VIOLATIONS));
 
 /** All violations, for the audit log. */
 export const ALL_VIOLATIONS: Expression = cel(textCost)`${TEXTS}.join(", ")`;
 
 /** The text of all the taints, for the audit log. */
-export function writtenOut(list: string): Expression {
+export function writtenOut(list: Variable): Expression {
   // 400 characters that are joined, for each taint.
-  return cel((size) => size * 50)`${each(reference(list), FORMATTED)}.join(", ")`;
+  return cel((size) => size * 50)`${each(list, FORMATTED)}.join(", ")`;
 }
 
 /** The message of an Audit policy. */

@@ -9,7 +9,7 @@ import {
 import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
-import type { NativeManifest, ResourceRule } from './native-policy.ts';
+import { manifestsOf, type NativeManifest, type ResourceRule, type ValidatingSpec } from './native-policy.ts';
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
 export const NODE_METADATA_POLICY = 'taintkeeper-node-metadata';
@@ -17,7 +17,7 @@ export const NODE_METADATA_POLICY = 'taintkeeper-node-metadata';
 /** The field is absent if the request is for the Node itself, and reading it then would be an error. */
 const BY_STATUS: Expression = all([cel(2)`has(request.subResource)`, cel(3)`request.subResource == "status"`]);
 
-const RULES: readonly (ResourceRule & { readonly scope: '*' })[] = [
+const RULES: readonly ResourceRule[] = [
   { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes', 'nodes/status'], operations: ['UPDATE'], scope: '*' },
   { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['CREATE'], scope: '*' },
 ];
@@ -108,8 +108,7 @@ const SAME_OR_VALID_SWAP: Expression = any([
  * are total, so a requester cannot make them fail.
  */
 export function nodeMetadataManifests(): NativeManifest[] {
-  const metadata = { name: NODE_METADATA_POLICY };
-  const spec = {
+  const spec: Omit<ValidatingSpec, 'variables' | 'auditAnnotations'> = {
     failurePolicy: 'Ignore',
     // With the API server's defaults written out, because the constraints are one atomic field. A manager that applied less would own another value,
     // and the next one that applies the same manifest would get a conflict.
@@ -159,14 +158,8 @@ export function nodeMetadataManifests(): NativeManifest[] {
       },
     ],
   };
-  const apiVersion = 'admissionregistration.k8s.io/v1';
-  return [
-    { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec },
-    {
-      apiVersion,
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata,
-      spec: { policyName: NODE_METADATA_POLICY, validationActions: ['Deny'] },
-    },
-  ];
+  return manifestsOf(
+    { kind: 'ValidatingAdmissionPolicy', name: NODE_METADATA_POLICY, spec, validationActions: ['Deny'] },
+    'v1',
+  );
 }

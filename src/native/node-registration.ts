@@ -4,17 +4,17 @@ import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { conditionsOf } from '../cel-rules/node-policies.ts';
 import { LABELS } from '../cel-rules/selection.ts';
 import { lacksDeclared, TAINTS } from '../cel-rules/taints.ts';
-import { obeysEntries } from '../judge/allow-removal.ts';
+import { clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
+import { declaredThat, declaredUnless, listOfDeclared } from './declared-taints.ts';
 import { type NativePart, nativeName } from './native-parts.ts';
 import { NODE_CREATIONS, type Target } from './native-policy.ts';
-import { missingMessage, reportActions, VIOLATION_VARIABLES } from './node-messages.ts';
+import { missingMessage, reportActions, violationVariables } from './node-messages.ts';
 import { puttingTaints } from './put-taints.ts';
-import { listOfRequired, requiredThat, requiredUnless } from './required-taints.ts';
 
 /** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
@@ -50,12 +50,13 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
   if (!isEnforced(policy) || count === 0) return [];
   // A stronger policy that declares the taint with another value wins.
   const stronger = strongerThan(policy, others);
-  const required = requiredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));
-  if (required === EMPTY) return [];
-  const put = puttingTaints('taints', 'missing');
+  const declared = declaredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));
+  if (declared === EMPTY) return [];
+  const { variables, missing } = missingTaints(declared, count);
+  const put = puttingTaints(TAINTS, missing);
   return mutating({
     ...onCreation(policy, 'register'),
-    variables: [...CREATE_VARIABLES, { name: 'required', definition: required }, missing(count), ...put.variables],
+    variables: [...variables, ...put.variables],
     reinvocationPolicy: 'Never',
     mutations: [put.operations],
   });
@@ -65,7 +66,7 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
  * Nothing has been allowed on a new node, whatever it says. The policy does so for nodes that it does not select, too: their labels may change later.
  */
 export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
-  if (!obeysEntries(policy)) return [];
+  if (!clearsEntriesAtRegistration(policy)) return [];
   return mutating({
     name: nativeName(policy.name, 'disallow'),
     failurePolicy: 'Ignore',
@@ -79,19 +80,14 @@ export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
 
 /** Reports which required and startup taints a node still lacks when it registers. An Audit policy sets none. */
 export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const required = registrationTaintsOf(policy);
-  if (required.length === 0) return [];
+  const declared = registrationTaintsOf(policy);
+  if (declared.length === 0) return [];
+  const { variables, missing } = missingTaints(listOfDeclared(declared), declared.length);
   return validating({
     ...onCreation(policy, 'report-registration'),
-    variables: [
-      ...CREATE_VARIABLES,
-      { name: 'required', definition: listOfRequired(required) },
-      missing(required.length),
-      { name: 'violations', definition: reference('missing') },
-      ...VIOLATION_VARIABLES,
-    ],
+    variables: [...variables, ...violationVariables(reference(missing.name))],
     actions: reportActions(purpose),
-    validations: [{ holds: isEmpty(reference('missing')), message: missingMessage(policy) }],
+    validations: [{ holds: isEmpty(missing), message: missingMessage(policy) }],
   });
 }
 
@@ -105,12 +101,14 @@ function onCreation({ name, nodeSelector }: CompiledTaintPolicy, part: NativePar
   } as const;
 }
 
-const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
+const LACKS_DECLARED = lacksDeclared(TAINTS);
 
-/** @param count how many taints the variable `required` has */
-const missing = (count: number): Variable => ({
-  name: 'missing',
-  definition: requiredThat(LACKS_REQUIRED, count),
-});
-
-const LACKS_REQUIRED = lacksDeclared(TAINTS);
+/**
+ * The taints of the list that a new node lacks.
+ * @param count how many taints the list has
+ */
+function missingTaints(list: Expression, count: number): { variables: readonly Variable[]; missing: Variable } {
+  const declared: Variable = { name: 'required', definition: list };
+  const missing: Variable = { name: 'missing', definition: declaredThat(declared, LACKS_DECLARED, count) };
+  return { variables: [TAINTS, LABELS, declared, missing], missing };
+}

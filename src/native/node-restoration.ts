@@ -1,4 +1,4 @@
-import { all, any, cel, choose, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
+import { all, any, cel, choose, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { EMPTY, isIn, those, together } from '../cel/lists.ts';
 import { ALLOW_REMOVAL_AFTER } from '../cel-rules/annotations.ts';
 import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
@@ -14,19 +14,19 @@ import {
   nameWithoutValue,
   notAmong,
   REMOVES_TAINTS,
+  TAINTS_AFTER,
 } from '../cel-rules/taints.ts';
-import { readsAllowRemoval } from '../judge/allow-removal.ts';
+import { endsEntries } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { bookkeeping } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
 import {
-  ALLOWED,
   type AmongPolicies,
-  exemptedBy,
-  isNamedIn,
+  allowedByAnnotation,
   isProtectedByOthers,
   policyGroups,
   updateVariables,
@@ -46,23 +46,27 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   const { policy } = among;
   const { name, mode, allowsRemovalByAnnotation, protectionRules } = policy;
   if (protectionRules.length === 0) return [];
-  const exempt = exemptedBy(policy);
+  const { variables, protectedTaints, exempt } = updateVariables(among);
   const groups = policyGroups(others);
   const denying = groups.filter((group) => group.mode === 'Deny');
-  const isAllowed = allowsRemovalByAnnotation ? isIn(reference('allowedByAnnotation')) : FALSE;
-  const restored =
-    mode === 'Restore'
-      ? those(
-          reference('protected'),
-          all([not(exempt), not(isAllowed), not(isProtectedByOthers(denying, protectionRules))]),
-        )
-      : EMPTY;
-  const put = puttingTaints('after', 'restored');
+  const allowed = allowedByAnnotation(protectedTaints);
+  const isAllowed = allowsRemovalByAnnotation ? isIn(allowed) : FALSE;
+  const isKept = isProtectedByOthers(denying, protectionRules, allowed);
+  const restored: Variable = {
+    name: 'restored',
+    definition: mode === 'Restore' ? those(protectedTaints, all([not(exempt), not(isAllowed), not(isKept)])) : EMPTY,
+  };
+  const put = puttingTaints(TAINTS_AFTER, restored);
   const entries = bookkeeping(
-    readsAllowRemoval(policy) ? those(ADDED, isProtected(protectionRules)) : EMPTY,
-    removedForGood(among, all([exempt, not(isProtectedByOthers(groups, protectionRules))]), put.ids),
+    endsEntries(policy) ? those(ADDED, isProtected(protectionRules)) : EMPTY,
+    removedForGood(
+      among,
+      protectedTaints,
+      all([exempt, not(isProtectedByOthers(groups, protectionRules, allowed))]),
+      put.ids,
+    ),
   );
-  const operations = [...(restored === EMPTY ? [] : [put.operations]), entries.operations];
+  const operations = [...(restored.definition === EMPTY ? [] : [put.operations]), entries.operations];
   return mutating({
     name: nativeName(name, 'restore'),
     failurePolicy: 'Ignore',
@@ -70,10 +74,10 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
     objectSelector: policy.nodeSelector,
     conditions: { 'removes-taints-or-ends-entries': CONCERNS_TAINTS_OR_ENTRIES, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
-      ...updateVariables(among),
+      ...variables,
       ...groups.flatMap(({ binds }) => binds.variables),
-      { name: 'allowedByAnnotation', definition: those(reference('protected'), isNamedIn(ALLOWED)) },
-      { name: 'restored', definition: restored },
+      allowed,
+      restored,
       ...put.variables,
       ...entries.variables,
     ],
@@ -84,25 +88,29 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
 }
 
 /**
- * The removed taints, among those that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
+ * Those of the removed taints that fulfil the condition, which the policy requires and the node no longer carries: without an entry, the leader
  * would set them again. A taint of which a policy begins to require any value is not among them: see {@link selection}. `SPEC_CONSTRAINTS` of
  * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
  *
  * @param ids the names of the taints that the node has after the update
  */
-function removedForGood({ policy, among }: AmongPolicies, condition: Expression, ids: Variable): Expression {
+function removedForGood(
+  { policy, among }: AmongPolicies,
+  removed: Variable,
+  condition: Expression,
+  ids: Variable,
+): Expression {
   const others = among.filter((other) => other.name !== policy.name && isEnforced(other));
   const { before, after } = conditionsOf(policy).selects;
-  const groups = Map.groupBy(
+  const groups = groupsBy(
     policy.required.map((required) => ({ required, begins: beginsToBeRequired(required, others) })),
     ({ begins }) => begins.text,
   );
-  const lists = [...groups.values()].flatMap((alike) => {
-    const [first] = alike;
-    if (!first) return [];
+  const lists = groups.flatMap((alike) => {
+    const [{ begins }] = alike;
     const required = alike.map((one) => one.required);
-    const removed = those(reference('protected'), all([condition, isRequiredAndMissing(required, ids)]));
-    return removed === EMPTY ? [] : [choose(all([before, after, not(first.begins)]), removed, EMPTY)];
+    const missing = those(removed, all([condition, isRequiredAndMissing(required, ids)]));
+    return missing === EMPTY ? [] : [choose(all([before, after, not(begins)]), missing, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);
 }

@@ -1,20 +1,21 @@
-import { all, any, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
+import { all, any, cel, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { each, those, together } from '../cel/lists.ts';
 import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
 import { LABELS_CHANGE } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
-import { lacksDeclared, NAME_WITHOUT_VALUE, REMOVED, TAINTS_AFTER } from '../cel-rules/taints.ts';
+import { lacksDeclared, NAME_WITHOUT_VALUE, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
+import { declaredThat, declaredUnless } from './declared-taints.ts';
 import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
 import {
   ALLOWED,
   type AmongPolicies,
-  isNamedIn,
+  allowedByAnnotation,
   isProtectedByOthers,
   MAX_ENTRIES,
   policyGroups,
@@ -22,7 +23,6 @@ import {
   updateVariables,
 } from './node-variables.ts';
 import { puttingTaints } from './put-taints.ts';
-import { requiredThat, requiredUnless } from './required-taints.ts';
 
 /** The name of `required`, a map, as {@link NAME_WITHOUT_VALUE} names a taint. */
 const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;
@@ -53,15 +53,33 @@ export function selection(context: AmongPolicies): Assembled[] {
   const taints = settableOnSelection(policy);
   if (!isEnforced(policy) || taints.length === 0) return [];
   const others = context.among.filter((other) => other.name !== name && isEnforced(other));
-  const required = requiredUnless(taints, (one) => isRequiredOtherwise(one, others));
   // A removal that is refused, or that another policy reverts, must not become a change to the required value, which always passes.
   const keeping = policyGroups(mode === 'Deny' ? [...others, policy] : others);
+  const { variables, removed } = updateVariables(context);
+  const allowed = allowedByAnnotation(removed);
+  const protectedByOthers: Variable = {
+    name: 'protectedByOthers',
+    definition: those(TAINTS_AFTER, isProtectedByAnother(others)),
+  };
+  const keptRemoved: Variable = {
+    name: 'keptRemoved',
+    definition: those(removed, isProtectedByOthers(keeping, policy.protectionRules, allowed)),
+  };
+  const protectedIds: Variable = {
+    name: 'protectedIds',
+    definition: together([protectedByOthers, keptRemoved].map((list) => each(list, NAME_WITHOUT_VALUE))),
+  };
+  const required: Variable = {
+    name: 'required',
+    definition: declaredUnless(taints, (one) => isRequiredOtherwise(one, others)),
+  };
   const isMissing = all([
     lacksDeclared(TAINTS_AFTER),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
-    cel((size) => size + 1)`!((${REQUIRED_ID}) in ${reference('protectedIds')})`,
+    cel((size) => size + 1)`!((${REQUIRED_ID}) in ${protectedIds})`,
   ]);
-  const put = puttingTaints('after', 'beginning');
+  const beginning: Variable = { name: 'beginning', definition: declaredThat(required, isMissing, taints.length) };
+  const put = puttingTaints(TAINTS_AFTER, beginning);
   return mutating({
     name: nativeName(name, 'select'),
     failurePolicy: 'Ignore',
@@ -69,21 +87,15 @@ export function selection(context: AmongPolicies): Assembled[] {
     objectSelector: nodeSelector,
     conditions: { 'begins-to-select': all([LABELS_CHANGE, ...beginsToSelect(policy), not(IS_NODE)]) },
     variables: [
-      ...updateVariables(context),
+      ...variables,
       ALLOWED_IDS,
-      { name: 'protectedByOthers', definition: those(TAINTS_AFTER, isProtectedByAnother(others)) },
-      { name: 'allowedByAnnotation', definition: those(REMOVED, isNamedIn(ALLOWED)) },
+      protectedByOthers,
+      allowed,
       ...keeping.flatMap(({ binds }) => binds.variables),
-      { name: 'keptRemoved', definition: those(REMOVED, isProtectedByOthers(keeping, policy.protectionRules)) },
-      {
-        name: 'protectedIds',
-        definition: together([
-          each(reference('protectedByOthers'), NAME_WITHOUT_VALUE),
-          each(reference('keptRemoved'), NAME_WITHOUT_VALUE),
-        ]),
-      },
-      { name: 'required', definition: required },
-      { name: 'beginning', definition: requiredThat(isMissing, taints.length) },
+      keptRemoved,
+      protectedIds,
+      required,
+      beginning,
       ...put.variables,
     ],
     reinvocationPolicy: 'Never',

@@ -12,7 +12,7 @@ import {
 } from '../cel/expression.ts';
 import { isIn, those } from '../cel/lists.ts';
 import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../cel-rules/annotations.ts';
-import { type Corrections, corrections } from '../cel-rules/corrected-values.ts';
+import { corrections } from '../cel-rules/corrected-values.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../cel-rules/node-policies.ts';
 import { isProtected, isTransientByName } from '../cel-rules/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
@@ -22,7 +22,6 @@ import {
   FORMATTED,
   NAMES_AFTER,
   NAMES_BEFORE,
-  REMOVED,
   removed,
   TAINTS_AFTER,
   TAINTS_BEFORE,
@@ -30,6 +29,7 @@ import {
 import { MAX_ALLOW_REMOVAL_ENTRIES, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 
 /** The number of parts into which the annotation is divided: the last one has the rest, and names no taint. */
 export const MAX_ENTRIES = MAX_ALLOW_REMOVAL_ENTRIES;
@@ -48,60 +48,64 @@ function entriesOf(annotation: Variable): Expression {
 export const ALLOWED: Variable = { name: 'allowed', definition: entriesOf(ALLOW_REMOVAL_BEFORE) };
 export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_REMOVAL_AFTER) };
 
-/** Variables for every update. */
-function changeVariables({ variables, isCorrected }: Corrections): readonly Variable[] {
-  return [
-    TAINTS_BEFORE,
-    TAINTS_AFTER,
-    LABELS_BEFORE,
-    LABELS,
-    NAMES_AFTER,
-    ...variables,
-    removed(isCorrected),
-    NAMES_BEFORE,
-    ADDED,
-    ...REQUESTER_VARIABLES,
-    ALLOW_REMOVAL_BEFORE,
-    ALLOW_REMOVAL_AFTER,
-    ALLOWED,
-    ENTRIES,
-  ];
-}
-
-/** True for a requester whom the policy exempts. */
-export function exemptedBy(policy: CompiledTaintPolicy): Expression {
-  return exemption(policy).condition;
-}
-
-function exemption(policy: CompiledTaintPolicy): NamedCondition {
-  return named('exempt', not(conditionsOf(policy).notExempt));
-}
-
 /** A policy, and all policies that are in force, with it. */
 export interface AmongPolicies {
   readonly policy: CompiledTaintPolicy;
   readonly among: readonly CompiledTaintPolicy[];
 }
 
-/**
- * What the policies for an update use, also {@link exemptedBy}, and `protected`: the removed taints that the policy protects on a node that it
- * selects, whichever user removes them.
- */
-export function updateVariables({ policy, among }: AmongPolicies): Variable[] {
-  const isProtectedByIt: Variable = {
+/** What the native policies for an update use. */
+export interface UpdateVariables {
+  /** All of them, in the order of use. */
+  readonly variables: readonly Variable[];
+  readonly removed: Variable;
+  /** The removed taints that the policy protects on a node that it selects, whichever user removes them. */
+  readonly protectedTaints: Variable;
+  /** True for a requester whom the policy exempts. */
+  readonly exempt: Expression;
+}
+
+export function updateVariables({ policy, among }: AmongPolicies): UpdateVariables {
+  const { variables: corrected, isCorrected } = corrections(among, policy.protectionRules);
+  const removedTaints = removed(isCorrected);
+  const exempt = named('exempt', not(conditionsOf(policy).notExempt));
+  const protectedTaints: Variable = {
     name: 'protected',
-    definition: those(REMOVED, isProtected(policy.protectionRules)),
+    definition: those(removedTaints, isProtected(policy.protectionRules)),
   };
-  return [
-    ...changeVariables(corrections(among, policy.protectionRules)),
-    ...exemption(policy).variables,
-    isProtectedByIt,
-  ];
+  return {
+    variables: [
+      TAINTS_BEFORE,
+      TAINTS_AFTER,
+      LABELS_BEFORE,
+      LABELS,
+      NAMES_AFTER,
+      ...corrected,
+      removedTaints,
+      NAMES_BEFORE,
+      ADDED,
+      ...REQUESTER_VARIABLES,
+      ALLOW_REMOVAL_BEFORE,
+      ALLOW_REMOVAL_AFTER,
+      ALLOWED,
+      ENTRIES,
+      ...exempt.variables,
+      protectedTaints,
+    ],
+    removed: removedTaints,
+    protectedTaints,
+    exempt: exempt.condition,
+  };
 }
 
 /** True for a taint `t` that an entry of the list names, with its value. */
-export function isNamedIn(list: Variable): Expression {
+function isNamedIn(list: Variable): Expression {
   return cel(LIST_COST + 2 * (MAX_ENTRIES + 12))`[${FORMATTED}, ${EXACT_NAME}]\n  .exists(name, name in ${list})`;
+}
+
+/** Those of the removed taints whose removal the annotation allows. */
+export function allowedByAnnotation(removals: Variable): Variable {
+  return { name: 'allowedByAnnotation', definition: those(removals, isNamedIn(ALLOWED)) };
 }
 
 /** A condition with a name, and the variable of that name. */
@@ -126,13 +130,12 @@ export interface PolicyGroup {
 }
 
 export function policyGroups(policies: readonly CompiledTaintPolicy[]): PolicyGroup[] {
-  const groups = Map.groupBy(policies, (policy) => {
+  const groups = groupsBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
     return JSON.stringify([policy.mode, policy.allowsRemovalByAnnotation, nodes, exempt]);
   });
-  return [...groups.values()].flatMap((alike, index) => {
+  return groups.map((alike, index) => {
     const [first] = alike;
-    if (!first) return [];
     const binds = all([selectsBeforeOrAfter(first), conditionsOf(first).notExempt]);
     // Evaluated once, and not for each taint. The name is for the reader, and the number distinguishes equal names.
     const name = `binds${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
@@ -146,24 +149,21 @@ export function policyGroups(policies: readonly CompiledTaintPolicy[]): PolicyGr
 }
 
 /**
- * True for a taint `t` that one of the groups keeps: it does not exempt the requester, and does not allow the removal. The list `allowedByAnnotation` has
- * the taints whose removal is allowed.
+ * True for a taint `t` that one of the groups keeps: it does not exempt the requester, and does not allow the removal.
  *
  * @param protecting the rules by which another policy protects the taint
+ * @param allowed the taints whose removal the annotation allows
  */
 export function isProtectedByOthers(
   groups: readonly PolicyGroup[],
   protecting: readonly CompiledTaintRule[],
+  allowed: Variable,
 ): Expression {
   // A taint that the policy protects by a pattern is none that Kubernetes, autoscalers or operators set and remove.
   const transient = isTransientByName(protecting);
   return any(
     groups.map(({ binds, rules, allowsRemovalByAnnotation }) =>
-      all([
-        binds.condition,
-        isProtected(rules, transient),
-        allowsRemovalByAnnotation ? not(isIn(reference('allowedByAnnotation'))) : TRUE,
-      ]),
+      all([binds.condition, isProtected(rules, transient), allowsRemovalByAnnotation ? not(isIn(allowed)) : TRUE]),
     ),
   );
 }

@@ -189,10 +189,12 @@ const checked = (authorizer: Expression, key: string) =>
  * True if the pod needs no authorization for the key, or its service account is authorized, or the person who creates it is. Controllers create the
  * pods of a template.
  */
-export function isAuthorized({ what }: PodPlace, { key, restrictsNodeName }: RestrictedKey, asked: string): Expression {
-  const notAsked = restrictsNodeName
-    ? all([isEmpty(reference(asked)), not(reference(NAMES_NODE))])
-    : isEmpty(reference(asked));
+export function isAuthorized(
+  { what }: PodPlace,
+  { key, restrictsNodeName }: RestrictedKey,
+  asked: Variable,
+): Expression {
+  const notAsked = restrictsNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
   return any([
     notAsked,
     checked(cel(3)`authorizer.serviceAccount(request.namespace, ${reference(SERVICE_ACCOUNT)})`, key),
@@ -208,12 +210,11 @@ const shown = (t: string) =>
 const TEXT_COST = 600;
 
 /** Why the pod needs authorization: `tolerates * and 2 more`, or `has a nodeName, which bypasses the scheduler`. */
-export function reasonOf(asked: string): Expression {
-  const list = reference(asked);
-  return cel((size) => TEXT_COST + size * 80)`(size(${list}) == 0
+export function reasonOf(asked: Variable): Expression {
+  return cel((size) => TEXT_COST + size * 80)`(size(${asked}) == 0
   ? "has a nodeName, which bypasses the scheduler"
-  : "tolerates " + ${list}.map(t, ${shown('t')})[0] +
-    (size(${list}) > 1 ? " and " + string(size(${list}) - 1) + " more" : ""))`;
+  : "tolerates " + ${asked}.map(t, ${shown('t')})[0] +
+    (size(${asked}) > 1 ? " and " + string(size(${asked}) - 1) + " more" : ""))`;
 }
 
 /** `NAMESPACE:NAME`, as kubectl takes it. */

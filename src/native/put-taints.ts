@@ -4,7 +4,6 @@ import {
   type Expression,
   LIST_COST,
   MAP_COST,
-  reference,
   repeated,
   STRUCT_COST,
   type Variable,
@@ -33,11 +32,10 @@ interface PutTaints {
 const COMPARED_NAMES_COST = 35;
 
 /**
- * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`, both variables: in place of the taint of the same key and effect,
+ * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`: in place of the taint of the same key and effect,
  * or at the end. {@link withTaints} in CEL. Other expressions must not use the variables earlier.
  */
-export function puttingTaints(taints: string, put: string): PutTaints {
-  const [list, added] = [reference(taints), reference(put)];
+export function puttingTaints(taints: Variable, put: Variable): PutTaints {
   const ids = idsOf(taints);
   const addedIds = idsOf(put);
   const name = repeated((size) => size, NAME_WITHOUT_VALUE);
@@ -51,17 +49,17 @@ export function puttingTaints(taints: string, put: string): PutTaints {
       2 * size * KEPT_ITEM_COST +
       STRUCT_COST,
   )`JSONPatch{op: "add", path: "/spec/taints", value:
-  (${list}.map(t, (${name}) in ${addedIds}
-    ? ${added}[${addedIds}.indexOf(${name})] : t) +
-  ${added}.filter(t, !((${name}) in ${ids}))
+  (${taints}.map(t, (${name}) in ${addedIds}
+    ? ${put}[${addedIds}.indexOf(${name})] : t) +
+  ${put}.filter(t, !((${name}) in ${ids}))
   ).map(t, ${repeated((size) => 2 * size, WRITTEN_TAINT)})}`;
   return {
     ids,
     variables: [ids, addedIds],
-    operations: choose(isEmpty(added), EMPTY, cel(LIST_COST)`[${operation}]`),
+    operations: choose(isEmpty(put), EMPTY, cel(LIST_COST)`[${operation}]`),
   };
 }
 
-function idsOf(list: string): Variable {
-  return { name: `${list}Ids`, definition: each(reference(list), NAME_WITHOUT_VALUE) };
+function idsOf(list: Variable): Variable {
+  return { name: `${list.name}Ids`, definition: each(list, NAME_WITHOUT_VALUE) };
 }

@@ -1,18 +1,5 @@
-import {
-  any,
-  cel,
-  composed,
-  type Expression,
-  LIST_COST,
-  not,
-  reference,
-  repeated,
-  sumOf,
-  TRUE,
-  type Variable,
-} from '../cel/expression.ts';
-import { indented } from '../cel/layout.ts';
-import { listOf } from '../cel/lists.ts';
+import { conditionalList, dividedLists } from '../cel/conditional-lists.ts';
+import { any, cel, type Expression, not, reference, repeated, TRUE, type Variable } from '../cel/expression.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
 import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
@@ -107,18 +94,18 @@ export interface ItemForm {
 }
 
 /** `lacking`: the needed tolerations that the DaemonSet lacks. */
-export function lackingLists(needs: readonly ConditionalNeed[], { write, read }: ItemForm): NamedLists {
+export function lackingLists(needs: readonly ConditionalNeed[], { write, read }: ItemForm): Variable[] {
   const items = needs.flatMap((need) => {
     const ranges = need.ranges.filter(({ range }) => alwaysTolerated(range) !== 'in every pod');
     if (ranges.length === 0) return [];
     const list = conditionalList(ranges.map(rangeItem));
     const item = cel(0)`{"required": dyn(${write(need)}), "ranges": dyn(${list})}`;
-    return [{ condition: need.required.condition, item, ranges: ranges.length }];
+    return [{ condition: need.required.condition, item, weight: ranges.length }];
   });
   const isLacking = notTolerated({ dynamic: true });
   return dividedLists('lacking', items, (some) => {
     const list = conditionalList(some);
-    const ranges = some.reduce((sum, { ranges }) => sum + ranges, 0);
+    const ranges = some.reduce((sum, { weight }) => sum + weight, 0);
     return cel(ranges * 30 + some.length * 40)`${list}.filter(need, need.ranges.exists(required,
   ${repeated(() => ranges, isLacking)})).map(need, ${read})`;
   });
@@ -127,81 +114,4 @@ export function lackingLists(needs: readonly ConditionalNeed[], { write, read }:
 function rangeItem({ range, unless }: NeededRange) {
   const tolerated = alwaysTolerated(range) === 'nowhere' ? unless : any([unless, HOST_NETWORK]);
   return { condition: not(tolerated), item: cel(0)`${rangeLiteral(range)}` };
-}
-
-/** An item that is in a list in CEL where the condition is true. */
-export interface ConditionalItem {
-  readonly condition: Expression;
-  readonly item: Expression;
-}
-
-/** The items as a list in CEL. Neighbours with the same condition are joined, and no item occurs twice. */
-export function conditionalList(items: readonly ConditionalItem[]): Expression {
-  const parts: { condition: Expression; items: Expression[] }[] = [];
-  for (const { condition, item } of items) {
-    const last = parts.at(-1);
-    if (last?.condition.text === condition.text) last.items.push(item);
-    else parts.push({ condition, items: [item] });
-  }
-  const lists = parts.map(({ condition, items: some }) => listWhere(condition, some));
-  return composed(lists, sumOf(lists, 0), (texts) => (texts.length > 1 ? `(${texts.join(' + ')})` : texts.join('')));
-}
-
-function listWhere(condition: Expression, items: readonly Expression[]): Expression {
-  const distinct = [...new Map(items.map((item) => [item.text, item])).values()];
-  const list = composed(distinct, sumOf(distinct, 0), listOf);
-  return condition === TRUE
-    ? cel(2 * LIST_COST)`${list}`
-    : composed(
-        [condition, list],
-        sumOf([condition, list], 2 * LIST_COST),
-        ([when = '', then = '']) => `(\n  ${indented(when)}\n  ? ${indented(then)}\n  : [])`,
-      );
-}
-
-/** The number of taints for one list, and the maximum length of its text: more would exceed the API server's cost limit. */
-const RANGES_AT_ONCE = 96;
-const LENGTH_AT_ONCE = 30_000;
-
-/** Lists in CEL, each with a name. */
-export interface NamedLists {
-  readonly variables: readonly Variable[];
-  readonly names: readonly string[];
-}
-
-/** An item of a list that is divided if it is too long. */
-export interface WeighedItem extends ConditionalItem {
-  /** The number of ranges. */
-  readonly ranges: number;
-}
-
-/** `PREFIX`, or several of that name with a number: the result of `write` for as many items as the API server can evaluate at once. */
-export function dividedLists<T extends WeighedItem>(
-  prefix: string,
-  items: readonly T[],
-  write: (items: readonly T[]) => Expression,
-): NamedLists {
-  const chunks: { items: T[]; ranges: number; length: number }[] = [];
-  for (const weighed of items) {
-    const { length } = weighed.item.text;
-    const last = chunks.at(-1);
-    if (last && last.ranges + weighed.ranges <= RANGES_AT_ONCE && last.length + length <= LENGTH_AT_ONCE) {
-      last.items.push(weighed);
-      last.ranges += weighed.ranges;
-      last.length += length;
-    } else {
-      chunks.push({ items: [weighed], ranges: weighed.ranges, length });
-    }
-  }
-  const variables = chunks.map(({ items: some }, index) => ({
-    name: chunks.length === 1 ? prefix : `${prefix}${index + 1}`,
-    definition: write(some),
-  }));
-  return { variables, names: variables.map(({ name }) => name) };
-}
-
-/** All items of the lists, at least one: a list in CEL. */
-export function joined(names: readonly string[]): Expression {
-  const lists = names.map(reference);
-  return composed(lists, sumOf(lists, LIST_COST * names.length), (texts) => texts.join(' + '));
 }

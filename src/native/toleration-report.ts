@@ -1,3 +1,4 @@
+import { conditionalList, dividedLists, joined, type WeighedItem } from '../cel/conditional-lists.ts';
 import {
   all,
   any,
@@ -7,7 +8,7 @@ import {
   LIST_COST,
   literal,
   not,
-  reference,
+  referenced,
   repeated,
   sumOf,
   type Variable,
@@ -24,17 +25,7 @@ import {
 import { resultKey } from '../judge/outcomes.ts';
 import { alwaysTolerated, formatSeconds, formatToleration, rangesOf } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
-import {
-  type ConditionalNeed,
-  conditionalList,
-  dividedLists,
-  joined,
-  lackingLists,
-  type NamedLists,
-  needsAmong,
-  type RequiredTolerations,
-  type WeighedItem,
-} from './required-tolerations.ts';
+import { type ConditionalNeed, lackingLists, needsAmong, type RequiredTolerations } from './required-tolerations.ts';
 
 /** A messageExpression may return at most 5 KiB, and a key has up to 317 characters. */
 const SHOWN = 8;
@@ -72,37 +63,32 @@ export function missingReport(
   });
   const items = earlyItems(needs);
   const early = earlyLists(items);
-  const names = [...lacking.names, ...early.names];
-  if (names.length === 0) return undefined;
-  const shown = shownOf(needs.length + items.length);
+  const lists = [...lacking, ...early];
+  if (lists.length === 0) return undefined;
+  const missing: Variable = { name: 'missing', definition: joined(lists) };
+  const shown = shownOf(missing, needs.length + items.length);
   const audit = mode === 'Audit' ? ', Audit' : '';
   const intro = cel(0)`${literal(`TolerationPolicy ${name}${audit}: missing tolerations: `)} + ${shown}`;
   const key = resultKey(mode === 'Audit' ? 'Audited' : 'Reported');
   return {
-    variables: [
-      TOLERATIONS,
-      ...variables,
-      ...lacking.variables,
-      ...early.variables,
-      { name: 'missing', definition: joined(names) },
-    ] satisfies Variable[],
+    variables: [TOLERATIONS, ...variables, ...lists, missing],
     validation: {
-      holds: isEmpty(reference('missing')),
+      holds: isEmpty(missing),
       message: mode === 'Mutate' && mutates ? withPromise(intro, early) : intro,
     },
     auditAnnotations: {
-      [key]: cel(0)`${isEmpty(reference('missing'))} ? "" : ${literal(`${name}: `)} + ${shown}`,
+      [key]: cel(0)`${isEmpty(missing)} ? "" : ${literal(`${name}: `)} + ${shown}`,
     },
   };
 }
 
 /** With the time at which it will be repaired. An addition does not repair a toleration that ends too early. */
-function withPromise(message: Expression, { names }: NamedLists): Expression {
+function withPromise(message: Expression, early: readonly Variable[]): Expression {
   const promise = literal('; added with the next change of the pod template');
-  if (names.length === 0) return cel(0)`${message} + ${promise}`;
-  const lists = names.map(reference);
-  const early = composed(lists, sumOf(lists, 0), (texts) => texts.map((text) => `size(${text})`).join(' + '));
-  return cel(10 * names.length)`${message} + (${early} == 0 ? ${promise} : "")`;
+  if (early.length === 0) return cel(0)`${message} + ${promise}`;
+  const lists = early.map(referenced);
+  const count = composed(lists, sumOf(lists, 0), (texts) => texts.map((text) => `size(${text})`).join(' + '));
+  return cel(10 * early.length)`${message} + (${count} == 0 ? ${promise} : "")`;
 }
 
 /** Tolerations that may end earlier than required. */
@@ -111,13 +97,13 @@ function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
     ranges.flatMap(({ range, unless }) => {
       const item = secondsLiteral(range, required.toleration, { text: formatSeconds(required.toleration) });
       const condition = all([required.condition, not(unless)]);
-      return item === undefined ? [] : [{ condition, item: cel(0)`${item}`, ranges: SECONDS_WEIGHT }];
+      return item === undefined ? [] : [{ condition, item: cel(0)`${item}`, weight: SECONDS_WEIGHT }];
     }),
   );
 }
 
 /** `early`: those that do. */
-function earlyLists(items: readonly WeighedItem[]): NamedLists {
+function earlyLists(items: readonly WeighedItem[]): Variable[] {
   return dividedLists('early', items, (some) => {
     const list = conditionalList(some);
     return cel(some.length * 40)`${list}.filter(required,
@@ -126,9 +112,8 @@ function earlyLists(items: readonly WeighedItem[]): NamedLists {
 }
 
 /** The first texts of `missing`, and the number of the others. */
-function shownOf(count: number): Expression {
+function shownOf(missing: Variable, count: number): Expression {
   const cost = count * (TEXT_LENGTH / 10 + 10 + count);
-  const missing = reference('missing');
   if (count <= SHOWN) return cel(cost)`${missing}.join(", ")`;
   const first = cel(0)`${missing}.filter(text, ${missing}.indexOf(text) < ${SHOWN}).join(", ")`;
   return cel(

@@ -1,3 +1,4 @@
+import { conditionalList, joined } from '../cel/conditional-lists.ts';
 import { all, cel, choose, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY } from '../cel/lists.ts';
 import {
@@ -17,14 +18,7 @@ import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
 import type { NativeLimit, NativeTranslation, ResourceRule, Target } from './native-policy.ts';
-import {
-  conditionalList,
-  joined,
-  lackingLists,
-  needsAmong,
-  type RequiredTolerations,
-  requiredWith,
-} from './required-tolerations.ts';
+import { lackingLists, needsAmong, type RequiredTolerations, requiredWith } from './required-tolerations.ts';
 import { lacksAny, missingReport } from './toleration-report.ts';
 
 const DAEMON_SETS: readonly ResourceRule[] = [
@@ -105,28 +99,27 @@ function limitsOf({ mode, patchesExisting }: CompiledTolerationPolicy, { mutates
 
 const PATH = '/spec/template/spec/tolerations';
 
-const ADDED = reference('added');
-
 /** Item by item: existing items are not replaced. */
-const PATCH: Expression = choose(
-  cel(5)`size(${ADDED}) == 0 || has(object.spec.template.spec.tolerations)`,
-  cel((size) => 10 + size * 40)`${ADDED}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
-  cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${ADDED}}]`,
-);
+function patchOf(added: Variable): Expression {
+  return choose(
+    cel(5)`size(${added}) == 0 || has(object.spec.template.spec.tolerations)`,
+    cel((size) => 10 + size * 40)`${added}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
+    cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${added}}]`,
+  );
+}
 
 const NOW: Variable = { name: 'now', definition: normalized(TOLERATIONS) };
 const [OLD_TOLERATIONS, BEFORE] = TOLERATIONS_BEFORE;
 
-/** Whether the pods of a DaemonSet do not restart once it gets back what an update removes. */
-const AS_BEFORE: Variable = {
-  name: 'asBefore',
-  definition: all([
+/** Whether the pods of a DaemonSet with these required tolerations do not restart once it gets back what an update removes. */
+function isAsBefore(required: Variable): Expression {
+  return all([
     reference(SAME_TEMPLATE.name),
     cel(3)`size(${BEFORE}) >= size(${NOW})`,
-    // Each costs as much as the compared fields. `required` has its own cost.
-    cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${reference('required')})`,
-  ]),
-};
+    // Each costs as much as the compared fields. The required tolerations have their own cost.
+    cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${required})`,
+  ]);
+}
 
 /** The removed tolerations as new maps, because an item itself must not be in a patch, for the reason in `puttingTaints`. */
 const TAKEN_OUT: Variable = {
@@ -147,30 +140,35 @@ function additionsOf({ variables, required }: RequiredTolerations): {
     write: ({ required }) => patchLiteral(required.toleration),
     read: 'need.required',
   });
-  const list = conditionalList(
-    required.map(({ condition, toleration }) => ({ condition, item: cel(0)`${normalizedLiteral(toleration)}` })),
-  );
+  const requiredTolerations: Variable = {
+    name: 'required',
+    definition: conditionalList(
+      required.map(({ condition, toleration }) => ({ condition, item: cel(0)`${normalizedLiteral(toleration)}` })),
+    ),
+  };
+  const asBefore: Variable = { name: 'asBefore', definition: isAsBefore(requiredTolerations) };
+  const added: Variable = {
+    name: 'added',
+    definition: choose(
+      reference(asBefore.name),
+      reference(TAKEN_OUT.name),
+      lacking.length > 0 ? joined(lacking) : EMPTY,
+    ),
+  };
   return {
     variables: [
       TOLERATIONS,
       ...variables,
       ...TOLERATIONS_BEFORE,
-      { name: 'required', definition: list },
+      requiredTolerations,
       SAME_TEMPLATE,
       NOW,
-      AS_BEFORE,
+      asBefore,
       TAKEN_OUT,
-      ...lacking.variables,
-      {
-        name: 'added',
-        definition: choose(
-          reference(AS_BEFORE.name),
-          reference(TAKEN_OUT.name),
-          lacking.names.length > 0 ? joined(lacking.names) : EMPTY,
-        ),
-      },
+      ...lacking,
+      added,
     ],
-    patch: PATCH,
+    patch: patchOf(added),
   };
 }
 

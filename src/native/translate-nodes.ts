@@ -1,7 +1,7 @@
-import { all, FALSE, not, reference, TRUE } from '../cel/expression.ts';
-import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
+import { all, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
+import { isIn, those } from '../cel/lists.ts';
 import { REMOVES_TAINTS } from '../cel-rules/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION, obeysEntries } from '../judge/allow-removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import { resultKey } from '../judge/outcomes.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
@@ -14,15 +14,16 @@ import { type NativeLimit, type NativeTranslation, NODE_UPDATES, type Target } f
 import {
   ALL_VIOLATIONS,
   auditMessage,
+  NO_VIOLATIONS,
   refusalMessage,
   reportActions,
-  VIOLATION_VARIABLES,
+  violationVariables,
   writtenOut,
 } from './node-messages.ts';
 import { disallowance, registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
 import { selection } from './node-selection.ts';
-import { ALLOWED, type AmongPolicies, exemptedBy, isNamedIn, updateVariables } from './node-variables.ts';
+import { type AmongPolicies, allowedByAnnotation, updateVariables } from './node-variables.ts';
 
 /**
  * The validation of an update. A Deny policy refuses removals of protected taints. A Restore policy checks that the mutation restored them. An Audit
@@ -32,37 +33,24 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
   const { policy } = context;
   const { name, mode, failurePolicy, allowsRemovalByAnnotation, protectionRules } = policy;
   if (protectionRules.length === 0) return [];
-  const exempt = exemptedBy(policy);
+  const { variables, protectedTaints, exempt } = updateVariables(context);
   const audit = mode === 'Audit';
-  const allowedByAnnotation = allowsRemovalByAnnotation ? those(reference('protected'), isNamedIn(ALLOWED)) : EMPTY;
-  const violations = those(
-    reference('protected'),
-    all([not(exempt), allowsRemovalByAnnotation ? not(isIn(reference('allowedByAnnotation'))) : TRUE]),
-  );
+  const allowed = allowedByAnnotation(protectedTaints);
+  const allowedByExemption: Variable = { name: 'allowedByExemption', definition: those(protectedTaints, exempt) };
+  const violations = those(protectedTaints, all([not(exempt), allowsRemovalByAnnotation ? not(isIn(allowed)) : TRUE]));
   return validating({
     name: nativeName(name, audit ? 'report' : 'protect'),
     failurePolicy,
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,
     conditions: { 'removes-taints': REMOVES_TAINTS },
-    variables: [
-      ...updateVariables(context),
-      { name: 'allowedByAnnotation', definition: allowedByAnnotation },
-      { name: 'allowedByExemption', definition: those(reference('protected'), exempt) },
-      { name: 'violations', definition: violations },
-      ...VIOLATION_VARIABLES,
-    ],
+    variables: [...variables, allowed, allowedByExemption, ...violationVariables(violations)],
     actions: audit ? reportActions(target.purpose) : ['Deny'],
-    validations: [
-      {
-        holds: isEmpty(reference('violations')),
-        message: audit ? auditMessage(policy) : refusalMessage(policy, target),
-      },
-    ],
+    validations: [{ holds: NO_VIOLATIONS, message: audit ? auditMessage(policy) : refusalMessage(policy, target) }],
     auditAnnotations: {
       [resultKey(audit ? 'Audited' : 'Denied')]: ALL_VIOLATIONS,
-      ...(allowsRemovalByAnnotation ? { [resultKey('AllowedByAnnotation')]: writtenOut('allowedByAnnotation') } : {}),
-      ...(exempt === FALSE ? {} : { [resultKey('AllowedByExemption')]: writtenOut('allowedByExemption') }),
+      ...(allowsRemovalByAnnotation ? { [resultKey('AllowedByAnnotation')]: writtenOut(allowed) } : {}),
+      ...(exempt === FALSE ? {} : { [resultKey('AllowedByExemption')]: writtenOut(allowedByExemption) }),
     },
   });
 }
@@ -147,7 +135,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         message:
           'a node gets missing required taints only when it registers, or when a change of its labels makes the policy select it',
       },
-    obeysEntries(policy) &&
+    clearsEntriesAtRegistration(policy) &&
       !mutates && {
         field: 'spec.removalByAnnotation',
         message: `without MutatingAdmissionPolicy, a node that registers keeps its own annotation ${ALLOW_REMOVAL_ANNOTATION}`,

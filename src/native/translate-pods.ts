@@ -1,5 +1,6 @@
-import { concatenated, type Expression, literal, TRUE } from '../cel/expression.ts';
+import { concatenated, type Expression, literal, TRUE, type Variable } from '../cel/expression.ts';
 import { type RestrictedKey, restrictedKeys, TOLERATE } from '../judge/request/pod-authorization.ts';
+import { NAMESPACE_NAME_LABEL } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isNamespaceName } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationRestriction, RestrictionMode } from '../policy/toleration-restriction.ts';
@@ -62,7 +63,7 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
     ...(names.length > 0
       ? {
           namespaceSelector: {
-            matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: names }],
+            matchExpressions: [{ key: NAMESPACE_NAME_LABEL, operator: 'NotIn', values: names }],
           },
         }
       : {}),
@@ -74,8 +75,8 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
     },
     variables,
     validations: numbered.map(({ key, variable }) => ({
-      holds: isAuthorized(place, key, variable.name),
-      message: isPod ? podMessage(name, mode, key, variable.name) : templateMessage(name, mode, key, variable.name),
+      holds: isAuthorized(place, key, variable),
+      message: isPod ? podMessage(name, mode, key, variable) : templateMessage(name, mode, key, variable),
     })),
     actions: isPod ? (mode === 'Deny' ? ['Deny'] : ['Audit', 'Warn']) : ['Warn'],
   });
@@ -87,7 +88,7 @@ function sentence(parts: readonly (Expression | string)[]): Expression {
   return concatenated(parts, () => parts.length * 500 + texts.length * 200);
 }
 
-function podMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
+function podMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: Variable) {
   return sentence([
     literal(`TolerationRestriction ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
     reasonOf(asked),
@@ -98,7 +99,7 @@ function podMessage(policy: string, mode: RestrictionMode, { key, fields }: Rest
   ]);
 }
 
-function templateMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
+function templateMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: Variable) {
   return sentence([
     literal(
       `TolerationRestriction ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,

@@ -1,7 +1,8 @@
 import type { Static, TProperties, TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
+import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
+import { shorten } from '../kubernetes/text.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';
 
@@ -14,10 +15,15 @@ export class MalformedObjectError extends Error {
   readonly problem: string;
 
   constructor(path: Path, problem: string) {
-    super(formatProblem({ path, message: problem }));
+    super(formatProblem({ path: path.map(shownPart), message: problem }));
     this.path = path;
     this.problem = problem;
   }
+}
+
+/** The name of a label or an annotation may have any length. */
+function shownPart(part: string | number): string | number {
+  return typeof part === 'string' ? shorten(part, QUALIFIED_NAME_LENGTH) : part;
 }
 
 /**

@@ -2,7 +2,7 @@ import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { Path } from '../policy/problem.ts';
-import type { SchedulingView } from '../scheduling/coverage.ts';
+import type { PodScheduling } from '../scheduling/coverage.ts';
 import { asObject, asPod, requirementsOf, writtenDirectories } from './pod-schema.ts';
 
 /**
@@ -124,10 +124,7 @@ export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolea
  * Where a single pod may run.
  * @throws MalformedObjectError
  */
-export function viewPodScheduling(
-  value: unknown,
-  path: Path,
-): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+export function viewPodScheduling(value: unknown, path: Path): PodScheduling {
   return requirementsOf(asPod(value, path).spec);
 }
 

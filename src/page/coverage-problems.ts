@@ -2,15 +2,11 @@ import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import type { EvaluatedRow } from './coverage-matrix.ts';
+import { groupedCount, groupedNumber } from './grouped-numbers.ts';
+import { daemonSetAt } from './places.ts';
 import type { Fix } from './state.ts';
-import {
-  count,
-  daemonSetAt,
-  type LeaderView,
-  number,
-  problemsOfCauses,
-  type UnrankedProblem,
-} from './unranked-problem.ts';
+import type { LeaderView } from './state-views.ts';
+import { problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 /** The DaemonSets that taints keep off nodes, and those with pods that are unavailable. */
 export function coverageProblems({ coverage: { daemonSets }, unready }: LeaderView, audit: boolean): UnrankedProblem[] {
@@ -33,7 +29,7 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: LeaderVi
       (row) => gapProblem(row, audit),
       (further) => ({
         harm: harmOfGap(further[0]),
-        text: `${count(further.length, 'more DaemonSet')} kept off nodes by taints`,
+        text: `${groupedCount(further.length, 'more DaemonSet')} kept off nodes by taints`,
         place: { tab: 'coverage', filters: { show: 'tainted' } },
         fix: LIST_GAPS,
       }),
@@ -50,7 +46,7 @@ export function coverageProblems({ coverage: { daemonSets }, unready }: LeaderVi
           {
             harm: 'Repairing',
             count: rolling.length,
-            text: `${count(rolling.length, 'DaemonSet')} ${rolling.length === 1 ? 'is' : 'are'} rolling out`,
+            text: `${groupedCount(rolling.length, 'DaemonSet')} ${rolling.length === 1 ? 'is' : 'are'} rolling out`,
             place: { tab: 'coverage', filters: { show: 'unavailable' } },
             names: rolling.map(daemonSetName),
             nameAt: daemonSetAt,
@@ -67,7 +63,7 @@ function gapProblem(row: EvaluatedRow, audit: boolean): UnrankedProblem {
   return {
     harm: harmOfGap(row),
     count: keptOff,
-    text: `${name} is kept off ${number(keptOff)} of ${count(runs + keptOff, 'node')} by taints`,
+    text: `${name} is kept off ${groupedNumber(keptOff)} of ${groupedCount(runs + keptOff, 'node')} by taints`,
     place: daemonSetAt(name),
     why: critical
       ? 'the other pods of these nodes depend on it'
@@ -88,7 +84,7 @@ function gapFix(row: EvaluatedRow, audit: boolean): Fix | undefined {
   if (tooManyTolerations) return explainTooMany(daemonSetName(row));
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
   if (remedy === undefined) return undefined;
-  const on = remedy.nodes === keptOff ? `all ${number(keptOff)}` : `${number(remedy.nodes)} of them`;
+  const on = remedy.nodes === keptOff ? `all ${groupedNumber(keptOff)}` : `${groupedNumber(remedy.nodes)} of them`;
   return {
     command: remedy.command,
     note: `Lets it run on ${on}, and replaces all of its pods.`,
@@ -104,7 +100,7 @@ function halfTolerantProblem(rows: readonly EvaluatedRow[], audit: boolean): Unr
     {
       harm: 'Reported',
       count: rows.length,
-      text: `${isOne ? `${daemonSetName(first)} tolerates` : `${count(rows.length, 'DaemonSet')} tolerate`} one of the two names of the control plane's taint`,
+      text: `${isOne ? `${daemonSetName(first)} tolerates` : `${groupedCount(rows.length, 'DaemonSet')} tolerate`} one of the two names of the control plane's taint`,
       place: isOne ? daemonSetAt(daemonSetName(first)) : { tab: 'coverage', filters: { show: 'tainted' } },
       names: isOne ? [] : rows.map(daemonSetName),
       nameAt: daemonSetAt,
@@ -129,8 +125,8 @@ function unavailableProblem(harm: Harm, rows: readonly EvaluatedRow[]): Unranked
       count: Math.max(...rows.map(({ unavailable }) => unavailable)),
       text:
         second === undefined
-          ? `${daemonSetName(first)} has ${number(first.unavailable)} of ${count(first.desired, 'pod')} unavailable`
-          : `${count(rows.length, 'DaemonSet')} have pods unavailable`,
+          ? `${daemonSetName(first)} has ${groupedNumber(first.unavailable)} of ${groupedCount(first.desired, 'pod')} unavailable`
+          : `${groupedCount(rows.length, 'DaemonSet')} have pods unavailable`,
       place:
         second === undefined
           ? daemonSetAt(daemonSetName(first))

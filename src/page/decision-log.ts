@@ -15,12 +15,12 @@ import type { PageDecision, PageViolation } from './state.ts';
 export interface KeptDecision {
   readonly id: string;
   /** Present if it denied a request of a component. */
-  readonly refusal?: Refusal;
+  readonly denied?: DeniedRequest;
   /** Parses it for a reader. */
   readonly view: () => PageDecision;
 }
 
-interface Refusal {
+interface DeniedRequest {
   readonly user: string;
   readonly object: string;
   readonly origin: string;
@@ -30,7 +30,7 @@ interface Refusal {
 }
 
 /** The denied requests of one component. */
-export interface Refusals {
+export interface DenialsOfComponent {
   readonly user: string;
   readonly count: number;
   /** The names of the policies that denied them. */
@@ -42,7 +42,7 @@ export interface Refusals {
 }
 
 /** How long a denied request counts as a problem. */
-const REFUSED_MS = 3_600_000;
+const DENIED_MS = 3_600_000;
 
 /** The users of kubelets, controllers and service accounts. */
 const isComponent = (user: string) => !isPerson({ user, hasController: false });
@@ -52,7 +52,7 @@ const MAX_VIOLATIONS = 16;
 /** Names have 253 characters at most. Only values that are not validated yet are longer. */
 const MAX_CHARACTERS = 512;
 
-/** A refusal names up to eight taints. */
+/** A denial names up to eight taints. */
 const MAX_MESSAGE_CHARACTERS = 4_096;
 
 const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
@@ -89,11 +89,11 @@ function keepDecision(
 
   const user = bounded(userInfo.username ?? '');
   const policies = [...new Set(shown.map(({ policy }) => policy))];
-  const refusal =
+  const denied =
     action === 'deny' && isComponent(user)
       ? { user, object: bounded(request.name ?? ''), origin: bounded(origin), at: at.getTime(), policies }
       : undefined;
-  return unlistedDecision({ text, at, changes, refusal });
+  return unlistedDecision({ text, at, changes, denied });
 }
 
 /** V8 keeps all that the functions of one scope use for as long as one of them lives: those that are kept are made here, without the request. */
@@ -101,16 +101,16 @@ function unlistedDecision({
   text,
   at,
   changes,
-  refusal,
+  denied,
 }: {
   readonly text: string;
   readonly at: Date;
   readonly changes: ReturnType<typeof keepPatch>;
-  readonly refusal: Refusal | undefined;
+  readonly denied: DeniedRequest | undefined;
 }): UnlistedDecision {
   return ({ id, unlisted }) => ({
     id,
-    ...(refusal ? { refusal } : {}),
+    ...(denied ? { denied } : {}),
     view: () => ({
       ...JSON.parse(text),
       id,
@@ -167,7 +167,7 @@ export interface DecisionLog {
   /** The kept decisions, the oldest first. */
   latest(): KeptDecision[];
   /** The denied requests of kubelets and controllers in the hour before `now` (milliseconds since the epoch). */
-  refusals(now: number): Refusals[];
+  denials(now: number): DenialsOfComponent[];
   /** Calls the listener with each decision from now on, until the returned function is called. */
   follow(listener: (decision: KeptDecision) => void): () => void;
 }
@@ -219,11 +219,11 @@ export function createDecisionLog({
       return () => list(source, () => decision);
     },
     latest: kept.values,
-    refusals(now) {
-      const refused = kept
+    denials(now) {
+      const requests = kept
         .values()
-        .flatMap(({ refusal }) => (refusal && Math.abs(now - refusal.at) < REFUSED_MS ? [refusal] : []));
-      return [...Map.groupBy(refused, ({ user }) => user)].map(([user, own]) => ({
+        .flatMap(({ denied }) => (denied && Math.abs(now - denied.at) < DENIED_MS ? [denied] : []));
+      return [...Map.groupBy(requests, ({ user }) => user)].map(([user, own]) => ({
         user,
         count: own.length,
         policies: [...new Set(own.flatMap(({ policies }) => policies))],

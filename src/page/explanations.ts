@@ -1,11 +1,12 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
 import { namespacedPath } from '../cluster/client/object-path.ts';
+import type { Cell, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/display.ts';
 import { explainDaemonSet, formatDaemonSet } from '../explain/explain-daemon-set.ts';
 import { explainNode, formatNode, type NodeFacts } from '../explain/explain-node.ts';
-import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
+import type { Facts } from '../explain/explained-facts.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { ClusterObjects, PageSources } from './state-feed.ts';
+import type { ClusterObjects, PageSources } from './page-sources.ts';
 
 /**
  * The explanation of a node or a DaemonSet, as `taintkeeper explain` makes it: the JSON of `GET /api/explain/node/NAME` and

@@ -1,4 +1,7 @@
-import { count, DOCTOR, type ReplicaView, type UnrankedProblem } from './unranked-problem.ts';
+import { DOCTOR } from './doctor-fix.ts';
+import { groupedCount } from './grouped-numbers.ts';
+import type { ReplicaView } from './state-views.ts';
+import type { UnrankedProblem } from './unranked-problem.ts';
 
 /** What is wrong with the installation itself. */
 export function installationProblems(state: ReplicaView): UnrankedProblem[] {
@@ -35,7 +38,7 @@ function trustProblems({ webhooks }: ReplicaView): UnrankedProblem[] {
     {
       harm: 'NotReachable',
       count: distrusting.length,
-      text: `The API server does not trust the certificate of ${distrusting.length} of ${count(webhooks.length, 'webhook')}`,
+      text: `The API server does not trust the certificate of ${distrusting.length} of ${groupedCount(webhooks.length, 'webhook')}`,
       names: distrusting,
       why: 'updates that a policy of mode Deny concerns are refused, and all others pass without taintkeeper',
       fix: DOCTOR,
@@ -48,7 +51,7 @@ function certificateProblems({ certificate, checks, mode }: ReplicaView): Unrank
   if (certificate === undefined || isListed) return [];
   if (!certificate.expiresSoon) return [];
   const hasExpired = certificate.daysLeft < 0;
-  const text = hasExpired ? 'has expired' : `expires in ${count(certificate.daysLeft, 'day')}`;
+  const text = hasExpired ? 'has expired' : `expires in ${groupedCount(certificate.daysLeft, 'day')}`;
   const fix = mode === 'cluster' ? DOCTOR : undefined;
   return [{ harm: hasExpired ? 'NotReachable' : 'Stalled', text: `The serving certificate ${text}`, fix }];
 }

@@ -1,15 +1,9 @@
 import type { ClusterNode } from '../cluster/watch/cluster-objects.ts';
-import {
-  type BlockedBy,
-  harmOfMissingTaint,
-  isOnlyAudit,
-  type MissingTaint,
-  whyNotSet,
-} from '../judge/missing-taint.ts';
+import { type BlockedBy, harmOfMissingTaint, type MissingTaint, whyNotSet } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { longLoop } from '../runtime/long-loop.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
@@ -107,7 +101,7 @@ function rowOf(
     missing.toReversed().map((missingTaint) => [`${missingTaint.policy.name} ${missingTaint.field}`, missingTaint]),
   );
   const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
-  const carried = valuesOf(node.taints);
+  const valueByTaint = valuesOf(node.taints);
   const kept = new Map(
     selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectingRule(taint)?.field))]),
   );
@@ -117,13 +111,13 @@ function rowOf(
     if (fields === undefined) return '-';
     const missingTaint = lost.get(`${column.policy} ${column.field}`);
     if (missingTaint !== undefined) {
-      const carriedValue = carried.get(identity(missingTaint.taint));
+      const carriedValue = valueByTaint.get(identity(missingTaint.taint));
       noteIndexes.push(notes.indexOf(noteOn(missingTaint, carriedValue)));
       if (missingTaint.blockedBy === 'Conflict') return 'c';
       return carriedValue === undefined ? 'm' : 'd';
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
-    return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
+    return fields.has(column.field) || isPresent(column.rule, valueByTaint) ? 'k' : 'a';
   });
   return {
     name: node.name,
@@ -134,14 +128,14 @@ function rowOf(
 }
 
 /** If two rules protect one taint, only the first is reported as its protection. */
-function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: ReadonlyMap<string, string>): boolean {
-  return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
+function isPresent({ key, effect, ensure }: CompiledTaintRule, valueByTaint: ReadonlyMap<string, string>): boolean {
+  return ensure === 'Always' && effect !== undefined && valueByTaint.has(identity({ key, effect }));
 }
 
 function noteOn(missingTaint: MissingTaint, carriedValue: string | undefined): EvaluatedNote {
   const { taint, blockedBy, policy } = missingTaint;
   return {
-    why: whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(missingTaint) }),
+    why: whyNotSet(blockedBy, { onTrial: isOnTrial(missingTaint.policy) }),
     harm: harmOfMissingTaint(blockedBy, policy.mode),
     taint: formatTaint(taint),
     ...(carriedValue === undefined ? {} : { carries: formatTaint({ ...taint, value: carriedValue }) }),

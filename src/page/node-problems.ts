@@ -1,10 +1,13 @@
-import { CONFLICT_EVENTS, EVICTS, nextStepFor, taintCommand } from '../judge/missing-taint.ts';
+import { nextStepFor } from '../judge/missing-taint.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
+import { groupedCount, groupedNumber } from './grouped-numbers.ts';
 import type { EvaluatedNodes, EvaluatedNote } from './node-map.ts';
+import { nodeAt } from './places.ts';
 import type { Fix, NodeMap } from './state.ts';
-import { count, nodeAt, number, problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
+import { problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';
 
 /** Nodes that lack a taint by the same field of a policy and for the same reason. */
 interface Cause {
@@ -54,7 +57,7 @@ export const nodeProblems = oncePer(
         (cause) => nodeProblem(columns[cause.column], cause),
         (further) => ({
           harm: further[0].harm,
-          text: `${count(new Set(further.flatMap(({ nodes }) => nodes)).size, 'node')} for ${count(further.length, 'more reason')}`,
+          text: `${groupedCount(new Set(further.flatMap(({ nodes }) => nodes)).size, 'node')} for ${groupedCount(further.length, 'more reason')}`,
           place: { tab: 'nodes', filters: { show: 'problem' } },
         }),
       ),
@@ -64,7 +67,7 @@ export const nodeProblems = oncePer(
             {
               harm: 'Repairing',
               count: repaired.length,
-              text: `${count(repaired.length, 'node')} ${repaired.length === 1 ? 'is' : 'are'} being repaired`,
+              text: `${groupedCount(repaired.length, 'node')} ${repaired.length === 1 ? 'is' : 'are'} being repaired`,
               place: { tab: 'nodes', filters: { show: 'problem' } },
               names: repaired,
               nameAt: nodeAt,
@@ -81,7 +84,7 @@ function nodeProblem(column: NodeMap['columns'][number] | undefined, cause: Caus
   const { harm, cell, note, alike, nodes } = cause;
   const { policy = '', taint = '' } = column ?? {};
   const what = alike ? note.taint : taint;
-  const on = count(nodes.length, 'node');
+  const on = groupedCount(nodes.length, 'node');
   return {
     harm,
     count: nodes.length,
@@ -121,8 +124,8 @@ function taintFix(nodes: readonly string[], { taint, carries, blockedBy }: Evalu
       const some = nodes.slice(0, MAX_NODES);
       const on =
         some.length < nodes.length
-          ? `the first ${MAX_NODES} of ${number(nodes.length)} nodes`
-          : count(nodes.length, 'node');
+          ? `the first ${MAX_NODES} of ${groupedNumber(nodes.length)} nodes`
+          : groupedCount(nodes.length, 'node');
       return { command: taintCommand(some, [taint], carries !== undefined), note: `Sets it on ${on}${evicts}.` };
     }
   }

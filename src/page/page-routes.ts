@@ -3,7 +3,8 @@ import { messageOf } from '../runtime/error-message.ts';
 import type { DecisionLog, KeptDecision } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
 import { createExplanations, type ShownExplanation, UnexplainedError } from './explanations.ts';
-import { createStateFeed, type PageSources, type StateFeed } from './state-feed.ts';
+import type { PageSources } from './page-sources.ts';
+import { createStateFeed, type StateFeed } from './state-feed.ts';
 import { type PageFiles, readPageFiles, staticFiles } from './static-files.ts';
 import { isReachedByLoopback, PAGE_HEADERS, refusal } from './trusted-request.ts';
 
@@ -158,7 +159,7 @@ export async function openPage(decisions: DecisionLog, sources: PageSources): Pr
   const explain = createExplanations(sources);
   return {
     files: await readPageFiles(),
-    feed: createStateFeed(sources, { refusals: decisions.refusals }),
+    feed: createStateFeed(sources, { denials: decisions.denials }),
     decisions,
     explain,
     now: sources.now,

@@ -4,17 +4,12 @@ import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { explainTooMany } from './coverage-problems.ts';
-import type { Fix, Place } from './state.ts';
-import {
-  count,
-  DOCTOR,
-  daemonSetAt,
-  type LeaderView,
-  nodeAt,
-  number,
-  type ReplicaView,
-  type UnrankedProblem,
-} from './unranked-problem.ts';
+import { DOCTOR } from './doctor-fix.ts';
+import { groupedCount, groupedNumber } from './grouped-numbers.ts';
+import { daemonSetAt, nodeAt } from './places.ts';
+import type { Fix, Place, PolicyState } from './state.ts';
+import type { LeaderView, ReplicaView } from './state-views.ts';
+import type { UnrankedProblem } from './unranked-problem.ts';
 
 /** What the policies say of themselves, and of objects that are not known here. */
 export function policyProblems(
@@ -68,12 +63,8 @@ export function policyProblems(
 }
 
 /** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
-function missingBy(
-  policy: ReplicaView['policies'][number],
-  place: Place,
-  leaderView: LeaderView | undefined,
-): UnrankedProblem[] {
-  const { kind, name, mode, spec, violating = 0, matched = 0, violators } = policy;
+function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | undefined): UnrankedProblem[] {
+  const { kind, name, mode, violating = 0, matched = 0, violators } = policy;
   if (violating === 0 || kind === 'TolerationRestriction') return [];
   const harm = mode === 'Audit' ? 'Reported' : 'Missing';
   const problem = { harm, count: violating, place, nameAt: (one: string) => violatorAt(kind, one) } as const;
@@ -87,7 +78,7 @@ function missingBy(
         : [
             {
               ...problem,
-              text: `TaintPolicy ${name}: taints are missing on ${number(violating)} of ${count(matched, 'node')}`,
+              text: `TaintPolicy ${name}: taints are missing on ${groupedNumber(violating)} of ${groupedCount(matched, 'node')}`,
               names: withNames(violators),
             },
           ];
@@ -102,9 +93,9 @@ function missingBy(
         {
           ...problem,
           count: unlisted,
-          text: `TolerationPolicy ${name}: tolerations are missing on ${number(unlisted)} of ${count(matched, 'DaemonSet')}`,
+          text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(unlisted)} of ${groupedCount(matched, 'DaemonSet')}`,
           names: withNames(others),
-          fix: mode === 'Mutate' ? addTolerations(name, withNames(others), tooMany, spec) : undefined,
+          fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), tooMany) : undefined,
         },
       ];
     }
@@ -112,7 +103,7 @@ function missingBy(
       return [
         {
           ...problem,
-          text: `RecoveryPolicy ${name}: ${count(violating, 'pod')} of DaemonSets ${violating === 1 ? 'is' : 'are'} stuck`,
+          text: `RecoveryPolicy ${name}: ${groupedCount(violating, 'pod')} of DaemonSets ${violating === 1 ? 'is' : 'are'} stuck`,
           names: withNames(violators),
           fix: first === undefined ? undefined : { command: `taintkeeper explain pod ${shellWord(first)}`, note: '' },
         },
@@ -132,10 +123,9 @@ function violatorAt(kind: PolicyKind, name: string): Place | undefined {
  * @param tooMany those with so many tolerations that no policy adds any
  */
 function addTolerations(
-  policy: string,
+  { name: policy, patchesExisting }: PolicyState,
   daemonSets: readonly string[],
   tooMany: ReadonlySet<string>,
-  spec: string,
 ): Fix | undefined {
   const [first, second] = daemonSets.filter((one) => !tooMany.has(one));
   const [any = ''] = daemonSets;
@@ -144,7 +134,7 @@ function addTolerations(
     const [namespace = '', name = ''] = first.split('/');
     return { command: rolloutCommandFor({ namespace, name }), note: 'Adds them, and replaces its pods.' };
   }
-  if (/^existing: Patch$/m.test(spec)) return DOCTOR;
+  if (patchesExisting) return DOCTOR;
   return {
     command: `kubectl patch tolerationpolicy ${shellWord(policy)} --type merge --patch '{"spec":{"existing":"Patch"}}'`,
     note: 'Adds them to one DaemonSet after the other, and replaces its pods. It needs the right patchDaemonSets.',

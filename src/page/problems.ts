@@ -1,28 +1,29 @@
 import { type Harm, worstFirst } from '../policy/harm.ts';
 import { coverageProblems } from './coverage-problems.ts';
-import type { Refusals } from './decision-log.ts';
+import type { DenialsOfComponent } from './decision-log.ts';
+import { denialProblems } from './denial-problems.ts';
 import { installationProblems, leaderProblems } from './installation-problems.ts';
 import { nodeProblems } from './node-problems.ts';
 import { policyProblems } from './policy-problems.ts';
-import { refusalProblems } from './refusal-problems.ts';
 import type { PageProblem } from './state.ts';
-import type { LeaderView, ReplicaView, UnrankedProblem } from './unranked-problem.ts';
+import type { LeaderView, ReplicaView } from './state-views.ts';
+import type { UnrankedProblem } from './unranked-problem.ts';
 
 /** How many nodes or DaemonSets a problem names. */
 const MAX_NAMED = 3;
 
 /**
  * All problems, the worst first.
- * @param refusals of the last hour
+ * @param denials of the last hour
  */
 export function pageProblems(
   state: ReplicaView,
   leaderView: LeaderView | undefined,
-  refusals: readonly Refusals[],
+  denials: readonly DenialsOfComponent[],
 ): PageProblem[] {
   const problems = [
     ...installationProblems(state),
-    ...refusalProblems(refusals, state.mode),
+    ...denialProblems(denials, state.mode),
     ...policyProblems(state, leaderView),
     ...(leaderView ? [...nodeProblems(leaderView.nodes), ...coverageProblems(leaderView, state.audit)] : []),
     ...leaderProblems(state),

@@ -79,7 +79,16 @@ function inForce(policy: Policy, audit: boolean): Omit<PolicyState, 'violators' 
   const { kind, name } = policy;
   const spec = specs.get(policy) ?? stringify(policy.spec);
   specs.set(policy, spec);
-  return { kind, name, mode: audit ? 'Audit' : modeOf(policy), valid: true, problems: [], spec };
+  const patchesExisting = kind === 'TolerationPolicy' && policy.spec.existing === 'Patch';
+  return {
+    kind,
+    name,
+    mode: audit ? 'Audit' : modeOf(policy),
+    valid: true,
+    problems: [],
+    spec,
+    ...(patchesExisting ? { patchesExisting } : {}),
+  };
 }
 
 function sorted(states: readonly PolicyState[]): PolicyState[] {

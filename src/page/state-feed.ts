@@ -1,50 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
-import type { PolicySet } from '../policy/policy-set.ts';
-import type { Check } from '../server/admin-server.ts';
 import { VERSION } from '../version.ts';
 import { coverageMatrix } from './coverage-matrix.ts';
 import type { DecisionLog } from './decision-log.ts';
+import { etagOf } from './etag.ts';
 import { nodeMap } from './node-map.ts';
+import type { LeaderSources, PageSources } from './page-sources.ts';
 import { pageProblems } from './problems.ts';
-import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
-import { etagOf } from './static-files.ts';
-import type { LeaderView, ReplicaView } from './unranked-problem.ts';
-
-/** Sources of what the page shows. They are read when there are clients. */
-export interface PageSources {
-  /**
-   * The time by the API server's clock, which is that of conditions and of the certificate's client. Without a cluster, the local time. All
-   * times on the page are by this clock.
-   */
-  readonly now: () => Date;
-  readonly replica: string;
-  readonly mode: PageState['mode'];
-  readonly audit: boolean;
-  readonly leader: () => Leader;
-  readonly checks: () => readonly Check[];
-  readonly certificate: () => CertificateState | undefined;
-  readonly webhooks: () => readonly WebhookState[];
-  readonly policies: () => readonly PolicyState[];
-  /** What only the leader knows, on the leader. */
-  readonly cluster: () => LeaderSources | undefined;
-  /** Absent in standalone mode. */
-  readonly objects?: ClusterObjects;
-}
-
-/** What a replica reads from the API server, and watches there. */
-export interface ClusterObjects {
-  /** An object as it is now; @throws ApiError */
-  readonly read: (path: string) => Promise<unknown>;
-  readonly policies: () => readonly PolicyObject[];
-}
-
-/** Sources of a {@link LeaderView}. */
-export interface LeaderSources {
-  readonly clusterState: ClusterState;
-  readonly compiled: PolicySet;
-}
+import type { LeaderView, ReplicaView } from './state-views.ts';
 
 /** The state, serialized. */
 export interface StateText {
@@ -70,13 +33,13 @@ export interface StateFeedOptions {
   readonly maxAgeMs?: number;
   readonly pauseMs?: number;
   /** The denied requests of components in the last hour. */
-  readonly refusals?: DecisionLog['refusals'];
+  readonly denials?: DecisionLog['denials'];
 }
 
 /** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
-  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, refusals = () => [] }: StateFeedOptions = {},
+  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, denials = () => [] }: StateFeedOptions = {},
 ): StateFeed {
   let latest: StateText | undefined;
   let computedAt = Number.NEGATIVE_INFINITY;
@@ -108,7 +71,7 @@ export function createStateFeed(
       policies: sources.policies(),
     } satisfies ReplicaView;
     const now = sources.now();
-    const problems = pageProblems(rest, leaderView, refusals(now.getTime()));
+    const problems = pageProblems(rest, leaderView, denials(now.getTime()));
     const text = appendMembers(JSON.stringify({ ...rest, problems }), leaderView?.members);
     const etag = etagOf(text);
     if (etag !== latest?.etag) latest = { etag, body: appendMembers(text, `"at":${JSON.stringify(now)}`) };

@@ -106,6 +106,8 @@ export interface PolicyState {
   readonly conditions: readonly ConditionState[];
   /** The `spec` in force, YAML. Empty if none is. */
   readonly spec: string;
+  /** True if the spec in force has `existing: Patch`. */
+  readonly patchesExisting?: true;
 }
 
 export interface ConditionState {

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { VERSION } from '../version.ts';
+import { etagOf } from './etag.ts';
 
 /** The page's files by their names, as texts. */
 export type PageFiles = Readonly<Record<string, string>>;
@@ -16,6 +17,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
+
+/** In `index.html`, where its own version is served: an open page compares it with that of each state. */
+const VERSION_PLACE = '{version}';
 
 /** One file, as it is served. */
 export interface StaticFile {
@@ -36,15 +40,14 @@ export async function readPageFiles(): Promise<PageFiles> {
 }
 
 export function staticFiles(files: PageFiles): StaticFile[] {
-  return Object.entries(files).map(([name, text]) => ({
-    path: name === 'index.html' ? '/' : `/${name}`,
-    type: TYPES[extname(name)] ?? 'application/octet-stream',
-    etag: etagOf(text),
-    body: Buffer.from(text),
-  }));
-}
-
-/** A strong entity tag (RFC 9110, section 8.8.3) of a text. */
-export function etagOf(text: string): string {
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+  return Object.entries(files).map(([name, source]) => {
+    const isIndex = name === 'index.html';
+    const text = isIndex ? source.replace(VERSION_PLACE, VERSION) : source;
+    return {
+      path: isIndex ? '/' : `/${name}`,
+      type: TYPES[extname(name)] ?? 'application/octet-stream',
+      etag: etagOf(text),
+      body: Buffer.from(text),
+    };
+  });
 }

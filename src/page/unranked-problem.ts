@@ -1,8 +1,5 @@
-import { count as counted } from '../kubernetes/text.ts';
 import type { Harm } from '../policy/harm.ts';
-import type { EvaluatedCoverage } from './coverage-matrix.ts';
-import type { EvaluatedNodes } from './node-map.ts';
-import type { Fix, PageState, Place } from './state.ts';
+import type { Fix, Place } from './state.ts';
 
 /** If there are more causes of one kind than this, the last problem counts the rest. */
 const MAX_CAUSES = 8;
@@ -34,27 +31,3 @@ export function problemsOfCauses<Cause>(
     ...(next === undefined ? [] : [furtherProblem([next, ...others])]),
   ];
 }
-
-/** What every replica knows: the state without nodes and DaemonSets. */
-export type ReplicaView = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
-
-/** What only the leader knows, evaluated. */
-export interface LeaderView {
-  readonly nodes: EvaluatedNodes;
-  readonly coverage: EvaluatedCoverage;
-  /** How many nodes are not Ready. */
-  readonly unready: number;
-}
-
-/** `5,000`. */
-export const number = (value: number) => value.toLocaleString('en');
-/** `1 node`, `5,000 nodes`. */
-export const count = (value: number, one: string) => counted(value, one).replace(String(value), number(value));
-
-/** Where the node is shown. */
-export const nodeAt = (object: string): Place => ({ tab: 'nodes', object });
-/** Where the DaemonSet is shown. @param object `NAMESPACE/NAME` */
-export const daemonSetAt = (object: string): Place => ({ tab: 'coverage', object });
-
-/** The command that finds problems of the installation. */
-export const DOCTOR: Fix = { command: 'taintkeeper doctor', note: 'Says why, and the command that repairs it.' };

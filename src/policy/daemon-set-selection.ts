@@ -1,6 +1,11 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { compileSelector, type LabelSelectorRequirement, type StringMap } from '../kubernetes/label-selector.ts';
+import {
+  compileSelector,
+  type LabelSelectorRequirement,
+  NAMESPACE_NAME_LABEL,
+  type StringMap,
+} from '../kubernetes/label-selector.ts';
 import { DNS_LABEL } from '../kubernetes/names.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';
@@ -36,13 +41,13 @@ export function isNamespaceName(name: string): boolean {
 const MAX_NAMED = 256;
 
 /**
- * The requirement for the labels of the namespaces, by the label that the API server sets on each. Empty if one of them is a pattern, which a selector
+ * The requirement for the labels of the namespaces, by {@link NAMESPACE_NAME_LABEL}. Empty if one of them is a pattern, which a selector
  * cannot express, or an invalid name, which a selector must not contain. Also empty if there are too many for one selector.
  */
 export function namespaceRequirements(namespaces: readonly string[]): LabelSelectorRequirement[] {
   const values = [...new Set(namespaces)].sort();
   if (values.length > MAX_NAMED || !values.every(isNamespaceName)) return [];
-  return [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }];
+  return [{ key: NAMESPACE_NAME_LABEL, operator: 'In', values }];
 }
 
 /** The fields of a DaemonSet that a selection reads. */

@@ -240,8 +240,17 @@ export function isEnforced({ mode }: Pick<CompiledTaintPolicy | CompiledTolerati
 }
 
 /** Whether the policy would do more than report without `audit`. */
-export function isEnforcedWithoutAudit({ declaredMode }: Pick<CompiledTaintPolicy, 'declaredMode'>): boolean {
+export function isEnforcedWithoutAudit({
+  declaredMode,
+}: Pick<CompiledTaintPolicy | CompiledTolerationPolicy, 'declaredMode'>): boolean {
   return declaredMode !== 'Audit';
+}
+
+/** Whether the policy only reports, and only because of `audit`. */
+export function isOnTrial(
+  policy: Pick<CompiledTaintPolicy | CompiledTolerationPolicy, 'mode' | 'declaredMode'>,
+): boolean {
+  return !isEnforced(policy) && isEnforcedWithoutAudit(policy);
 }
 
 /** The policy with the mode, and the rank, that it has without `audit`. Its failure policy stays as it is. */

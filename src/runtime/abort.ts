@@ -1,6 +1,10 @@
 /** The result of the promise, unless the signal aborts first: then throws the signal's reason. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
+  if (signal.aborted) {
+    // It may fail later, when nobody waits for it.
+    promise.catch(() => {});
+    throw signal.reason;
+  }
   let abort: (() => void) | undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
     abort = () => reject(signal.reason);

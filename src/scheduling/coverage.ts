@@ -70,8 +70,11 @@ export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNod
   return compile({ ...daemonSet, tolerations: daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork) });
 }
 
-/** {@link compileCoverage} for one pod, whose spec has all of its tolerations. The node to which it is bound does not count. */
-export function compilePodCoverage(pod: SchedulingView): (node: SchedulingNode) => Coverage {
+/** The fields of a pod that decide where it may run. The node to which it is bound does not count. */
+export type PodScheduling = Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'>;
+
+/** {@link compileCoverage} for one pod, whose spec has all of its tolerations. */
+export function compilePodCoverage(pod: PodScheduling): (node: SchedulingNode) => Coverage {
   return compile({ ...pod, nodeName: '' });
 }
 
@@ -80,7 +83,7 @@ function compile({
   nodeSelector,
   nodeAffinity,
   tolerations,
-}: SchedulingView): (node: SchedulingNode) => Coverage {
+}: PodScheduling & Pick<SchedulingView, 'nodeName'>): (node: SchedulingNode) => Coverage {
   const unknown = tolerations.filter(hasUnknownOperator);
   const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
   const selected = Object.keys(nodeSelector).map((key) => ({ key, required: own(nodeSelector, key) ?? '' }));

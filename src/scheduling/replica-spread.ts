@@ -1,11 +1,8 @@
-import { own } from '../kubernetes/label-selector.ts';
-import { compileNodeAffinity } from '../kubernetes/node-affinity.ts';
-import { tolerates } from '../kubernetes/toleration.ts';
 import { NETWORK_UNAVAILABLE_KEY, NOT_READY_KEY, UNSCHEDULABLE_KEY } from '../kubernetes/well-known-taints.ts';
-import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import { compilePodCoverage, type PodScheduling, type SchedulingNode } from './coverage.ts';
 
 /** One of several equal pods, and where it may run. */
-export interface ReplicaPod extends Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+export interface ReplicaPod extends PodScheduling {
   readonly name: string;
   /** The node that it is bound to; empty if it is not. */
   readonly node: string;
@@ -57,7 +54,8 @@ export function freeNodes(
   nodes: readonly SpreadNode[],
 ): string[] {
   const taken = new Set(replicas.map(({ node }) => node));
-  return nodes.filter((node) => !taken.has(node.name) && mayRunOn(replica, node)).map(({ name }) => name);
+  const mayRunOn = compilePlaces(replica);
+  return nodes.filter((node) => !taken.has(node.name) && mayRunOn(node)).map(({ name }) => name);
 }
 
 /**
@@ -100,7 +98,7 @@ export function blockedDrain(
     !others.some(({ serves }) => serves) &&
     own !== undefined &&
     isCordoned(own) &&
-    !waiting.some((replica) => known.some((node) => mayRunOn(replica, node)));
+    !waiting.some((replica) => known.some(compilePlaces(replica)));
   return isStuck ? own?.name : undefined;
 }
 
@@ -112,26 +110,16 @@ const UNREADY_KEYS: readonly string[] = [NOT_READY_KEY, NETWORK_UNAVAILABLE_KEY]
  * because then something else is missing.
  */
 export function awaitedNodes<Node extends SpreadNode>(replica: PlacedReplica, nodes: readonly Node[]): Node[] {
-  if (nodes.some((node) => mayRunOn(replica, node))) return [];
+  const mayRunOn = compilePlaces(replica);
+  if (nodes.some(mayRunOn)) return [];
   return nodes.filter((node) => {
     const others = node.taints.filter(({ key }) => !UNREADY_KEYS.includes(key));
-    return others.length < node.taints.length && mayRunOn(replica, { ...node, ready: true, taints: others });
+    return others.length < node.taints.length && mayRunOn({ ...node, ready: true, taints: others });
   });
 }
 
-/** By labels and taints. Only the scheduler knows the free resources of the node. */
-function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: PlacedReplica, node: SpreadNode): boolean {
-  const repelling = node.taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
-  return (
-    node.ready &&
-    Object.keys(nodeSelector).every((key) => own(node.labels, key) === own(nodeSelector, key)) &&
-    (nodeAffinity === undefined || compileNodeAffinity(nodeAffinity)(node) === undefined) &&
-    repelling.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)))
-  );
-}
-
-/** Whether no registry can have an image of this name: a node runs it only if a user loaded it. */
-export function isNowhere(image: string): boolean {
-  const [host = ''] = image.split('/');
-  return /(^|\.)(invalid|localhost)(:\d+)?$/.test(host);
+/** Whether a node could take the replica, by labels and taints. Only the scheduler knows the free resources of the node. */
+function compilePlaces(replica: PlacedReplica): (node: SpreadNode) => boolean {
+  const coverageOn = compilePodCoverage(replica);
+  return (node) => node.ready && coverageOn(node).runs;
 }

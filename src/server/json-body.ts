@@ -1,14 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { printable } from '../kubernetes/text.ts';
 
+const MIB = 1024 * 1024;
+
 /**
  * A longer body is not parsed. The review of the largest real nodes has 0.2 MB. An object that etcd accepts can result in a review of 25 MB: no limit
  * for which V8's heap has room includes them all.
  */
-export const BODY_LIMIT_BYTES = 2 * 1024 * 1024;
+export const BODY_LIMIT_BYTES = 2 * MIB;
 
 /** The rest of a longer body is received and discarded, because its sender may read no answer before. An API server sends no body as long as this. */
-export const DISCARDED_LIMIT_BYTES = 64 * 1024 * 1024;
+export const DISCARDED_LIMIT_BYTES = 64 * MIB;
 
 /** A body below this size has too few parts for them to matter. */
 const COUNTED_BYTES = 128 * 1024;
@@ -21,6 +23,14 @@ export const MOST_PARTS = 20_000;
 
 /** The texts of a body that is parsed, names of fields included. */
 export const MOST_TEXTS = 45_000;
+
+/** The limits of a body that is parsed, in words. */
+export const PARSED_LIMITS = limitsText();
+
+function limitsText(): string {
+  const [parts, texts] = [MOST_PARTS, MOST_TEXTS].map((most) => most.toLocaleString('en'));
+  return `${BODY_LIMIT_BYTES / MIB} MiB, ${parts} fields, ${parts} lists and maps, or ${texts} texts`;
+}
 
 /** The API server writes uid, kind and name of a review at its beginning. */
 const BEGINNING_BYTES = 2_048;

@@ -4,6 +4,7 @@ import {
   type DecodedReview,
   decodeReview,
   nestedTooDeep,
+  shownUser,
 } from '../admission/admission-review.ts';
 import { type Judgement, judgeRequest } from '../admission/judge-request.ts';
 import { nameOf, objectToCreate } from '../admission/request-object.ts';
@@ -14,7 +15,7 @@ import type { ObjectReference } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { parseBody, type ReceivedBody, type ReviewSubject } from './json-body.ts';
+import { PARSED_LIMITS, parseBody, type ReceivedBody, type ReviewSubject } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
 import { requestFaultLog } from './throttled-log.ts';
 import { violationLog } from './violation-log.ts';
@@ -122,7 +123,7 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
   /** Whether it is a dry run is not known, so it counts as a request. */
   function reviewTooLarge(subject: ReviewSubject & { readonly uid: string }, call: Call): HttpAnswer {
     try {
-      const decision = judgeTooLarge[call.phase](subject, policies());
+      const decision = judgeTooLarge[call.phase]({ ...subject, limits: PARSED_LIMITS }, policies());
       count(call, RESULTS[decision.action]);
       const fields = { ...subject, allowed: decision.action !== 'deny' };
       logFault({ ...call, level: 'warn', what: 'a review is too large', fields });
@@ -206,7 +207,9 @@ function kept(judged: JudgedRequest): JudgedRequest {
 }
 
 /** Identifies a request in the log. */
-function fieldsOf({ uid, resource, namespace, name, userInfo }: AdmissionRequest): object {
-  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
-  return Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text && printable(text)]));
+function fieldsOf(request: AdmissionRequest): object {
+  const { uid, resource, namespace, name } = request;
+  const fields = { uid, resource: resource.resource, namespace, name };
+  const printables = Object.entries(fields).map(([field, text]) => [field, text && printable(text)]);
+  return { ...Object.fromEntries(printables), user: shownUser(request) };
 }

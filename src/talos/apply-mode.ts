@@ -1,6 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
-import type { Path } from '../policy/problem.ts';
+import type { FieldLocation } from './field-location.ts';
 import { booleanAt, kindOf, textAt } from './tree.ts';
 
 /** The differences between a new configuration and the one that it replaces, and their effect in Talos. */
@@ -93,7 +93,7 @@ function changedFields(before: SourceDocument, after: SourceDocument, path: read
       changedFields(before, after, [...path, name]),
     );
   }
-  return isSame([before, path], [after, path]) ? [] : [path.join('.')];
+  return isSame({ document: before, path }, { document: after, path }) ? [] : [path.join('.')];
 }
 
 function changedKinds(live: readonly SourceDocument[], desired: readonly SourceDocument[]): string[] {
@@ -101,12 +101,10 @@ function changedKinds(live: readonly SourceDocument[], desired: readonly SourceD
   return kinds.filter((kind) => {
     const [before, after] = [live, desired].map((documents) => documents.filter((each) => kindOf(each) === kind));
     const isIn = (others: readonly SourceDocument[]) => (document: SourceDocument) =>
-      others.some((other) => isSame([document, []], [other, []]));
+      others.some((other) => isSame({ document, path: [] }, { document: other, path: [] }));
     return before?.length !== after?.length || !before?.every(isIn(after ?? [])) || !after?.every(isIn(before));
   });
 }
-
-type Located = readonly [document: SourceDocument, path: Path];
 
 /**
  * Structs that Talos' types have by value, not by pointer: absent and `{}` are the same (v1alpha1_types.go of 1.3 to 1.15). `talosctl gen config` writes
@@ -120,22 +118,27 @@ const ALWAYS_THERE: readonly string[] = [
 ];
 
 /** The value as Go reads it. Null is absent. */
-function read([document, path]: Located): NonNullable<unknown> | undefined {
+function read({ document, path }: FieldLocation): NonNullable<unknown> | undefined {
   const value = valueAt(document.value, path) ?? undefined;
   if (value !== undefined || kindOf(document) !== undefined) return value;
   return ALWAYS_THERE.includes(path.join('.')) ? {} : undefined;
 }
 
 /** Whether Go reads the same value: for a text, `1` is "1". */
-function isSame(one: Located, other: Located): boolean {
+function isSame(one: FieldLocation, other: FieldLocation): boolean {
   const [a, b] = [read(one), read(other)];
   if (a === undefined || b === undefined) return a === b;
   if (Array.isArray(a) !== Array.isArray(b) || isMapping(a) !== isMapping(b)) return false;
   if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false;
   if (typeof a === 'object' && typeof b === 'object') {
     const keys = Array.isArray(a) ? [...a.keys()] : [...new Set([...Object.keys(a), ...Object.keys(b)])];
-    return keys.every((key) => isSame([one[0], [...one[1], key]], [other[0], [...other[1], key]]));
+    return keys.every((key) => isSame(below(one, key), below(other, key)));
   }
-  if (typeof a === 'boolean' || typeof b === 'boolean') return booleanAt(...one) === booleanAt(...other);
-  return textAt(...one) === textAt(...other);
+  if (typeof a === 'boolean' || typeof b === 'boolean')
+    return booleanAt(one.document, one.path) === booleanAt(other.document, other.path);
+  return textAt(one.document, one.path) === textAt(other.document, other.path);
+}
+
+function below({ document, path }: FieldLocation, key: string | number): FieldLocation {
+  return { document, path: [...path, key] };
 }

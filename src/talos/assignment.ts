@@ -1,7 +1,7 @@
 import { own } from '../kubernetes/label-selector.ts';
-import { CONTROL_PLANE_KEY, type Declaration, ownLabels } from './declaration.ts';
 import type { LiveNode } from './live-node.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
+import { CONTROL_PLANE_KEY, type NodeDeclaration, ownLabels } from './node-declaration.ts';
 import { kindOf, textAt } from './tree.ts';
 
 /**
@@ -33,7 +33,7 @@ export type MatchedBy = '--node' | 'hostname' | 'labels' | 'role';
 
 export interface Assignment {
   readonly node: LiveNode;
-  readonly declaration: Declaration;
+  readonly declaration: NodeDeclaration;
   readonly by: MatchedBy;
 }
 
@@ -44,7 +44,7 @@ export interface Assignments {
   /** Nodes for which there is none, or more than one, of the machine configurations. */
   readonly unassigned: readonly { readonly node: string; readonly why: string }[];
   /** Machine configurations without a node. */
-  readonly unused: readonly Declaration[];
+  readonly unused: readonly NodeDeclaration[];
 }
 
 /**
@@ -54,8 +54,8 @@ export interface Assignments {
  */
 export function assign(
   nodes: readonly LiveNode[],
-  declarations: readonly Declaration[],
-  given: ReadonlyMap<string, Declaration>,
+  declarations: readonly NodeDeclaration[],
+  given: ReadonlyMap<string, NodeDeclaration>,
 ): Assignments {
   const hosts = declarations.flatMap((declaration) =>
     nodeNames(declaration.configuration).map((name) => ({ name, declaration })),
@@ -81,12 +81,12 @@ export function assign(
   return { assigned, unassigned, unused: declarations.filter((declaration) => !used.has(declaration)) };
 }
 
-function byLabelsOrRole(node: LiveNode, shared: readonly Declaration[]): Found | string {
+function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Found | string {
   const role = own(node.labels, CONTROL_PLANE_KEY) === undefined ? 'worker' : 'controlplane';
   const fitting = shared.filter(({ configuration }) => (configuration.role ?? role) === role);
   const labelled = fitting
     .map((declaration) => ({ declaration, count: carried(node, declaration) }))
-    .filter((each): each is { declaration: Declaration; count: number } => each.count !== undefined);
+    .filter((each): each is { declaration: NodeDeclaration; count: number } => each.count !== undefined);
   const most = Math.max(...labelled.map(({ count }) => count));
   const best = labelled.filter(({ count }) => count === most).map(({ declaration }) => declaration);
   // Workers form pools. Control planes are usually alike, so one without the labels has lost them.
@@ -101,7 +101,7 @@ function byLabelsOrRole(node: LiveNode, shared: readonly Declaration[]): Found |
 }
 
 /** The candidate, if there is only one; otherwise the ambiguity. */
-function only(candidates: readonly Declaration[], by: MatchedBy): Found | string {
+function only(candidates: readonly NodeDeclaration[], by: MatchedBy): Found | string {
   const [declaration, ...others] = candidates;
   if (declaration !== undefined && others.length === 0) return { declaration, by };
   return `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}`;
@@ -111,7 +111,7 @@ function only(candidates: readonly Declaration[], by: MatchedBy): Found | string
  * How many of the configuration's own labels the node has. Undefined if there are none, or if the node belongs to another configuration. A label that
  * Talos has set and that is missing does not count: that is the drift to find.
  */
-function carried({ labels, ownedLabels }: LiveNode, declaration: Declaration): number | undefined {
+function carried({ labels, ownedLabels }: LiveNode, declaration: NodeDeclaration): number | undefined {
   const declared = [...ownLabels(declaration)];
   const states = declared.map(([key, value]) => {
     const live = own(labels, key);

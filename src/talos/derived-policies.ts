@@ -5,15 +5,15 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
 import type { PolicySelector } from '../policy/selector.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
+import type { MachineConfiguration } from './machine-configuration.ts';
 import {
   CONTROL_PLANE_KEY,
   contradiction,
-  type Declaration,
   labelsOf,
+  type NodeDeclaration,
+  type NodeTaint,
   ownLabels,
-  type PlacedTaint,
-} from './declaration.ts';
-import type { MachineConfiguration } from './machine-configuration.ts';
+} from './node-declaration.ts';
 import { taintsKeepLabelsOff } from './refused-taints.ts';
 
 /** Short enough for a label's value, with room for a number. */
@@ -57,7 +57,7 @@ const MAX_VALUES = 64;
  * Possible selectors for the nodes of these machine configurations, all of them control planes or none: the simplest first. Which of them excludes
  * other nodes depends on the other nodes.
  */
-function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
+function selectorsFor(group: readonly NodeDeclaration[]): PolicySelector[] {
   const labels = group.map(ownLabels);
   const shared = [...(labels[0]?.keys() ?? [])].filter((key) => labels.every((each) => each.has(key))).sort();
   const valuesOf = (key: string) => [...new Set(labels.map((each) => each.get(key) ?? ''))].sort();
@@ -77,7 +77,7 @@ function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
 }
 
 /** True if the nodes of the machine configuration, with its declared labels, are selected. */
-function isFor(selector: PolicySelector, declaration: Declaration): boolean {
+function isFor(selector: PolicySelector, declaration: NodeDeclaration): boolean {
   return selects(selector, labelsOf(declaration));
 }
 
@@ -92,9 +92,9 @@ function compact({ matchLabels = {}, matchExpressions = [] }: PolicySelector): P
 export interface DerivedPolicy {
   readonly policy: TaintPolicy;
   /** The declared taints, in the order of the policy. */
-  readonly taints: readonly PlacedTaint[];
+  readonly taints: readonly NodeTaint[];
   /** Declared transient taints: a policy would restore what their agents remove. */
-  readonly leftOut: readonly PlacedTaint[];
+  readonly leftOut: readonly NodeTaint[];
   /** The files. */
   readonly sources: readonly string[];
   /** Files whose taints prevent the labels that select their nodes: see {@link taintsKeepLabelsOff}. */
@@ -111,7 +111,7 @@ export interface DerivationOptions {
  * One policy for each set of declared taints. None if no taint is to be kept.
  * @throws InputError with the places, for files that contradict each other, or whose nodes cannot be distinguished from others
  */
-export function derivePolicies(declarations: readonly Declaration[], options: DerivationOptions): DerivedPolicy[] {
+export function derivePolicies(declarations: readonly NodeDeclaration[], options: DerivationOptions): DerivedPolicy[] {
   const groups = [...Map.groupBy(declarations, groupKey).values()].filter((group) => lastingOf(group[0]).length > 0);
   const faults: string[] = [];
   const names = new Set<string>();
@@ -140,11 +140,11 @@ export function derivePolicies(declarations: readonly Declaration[], options: De
 }
 
 /** The taints of files for which there is no policy, because all taints that they declare are transient. */
-export function onlyTransientTaints(declarations: readonly Declaration[]): PlacedTaint[] {
+export function onlyTransientTaints(declarations: readonly NodeDeclaration[]): NodeTaint[] {
   return declarations.filter((declaration) => lastingOf(declaration).length === 0).flatMap(({ taints }) => taints);
 }
 
-function ruleFor({ key, value, effect }: PlacedTaint) {
+function ruleFor({ key, value, effect }: NodeTaint) {
   return {
     key,
     ...(value ? { value } : {}),
@@ -154,19 +154,19 @@ function ruleFor({ key, value, effect }: PlacedTaint) {
 }
 
 /** Control planes and workers never share a policy, because their nodes are selected in different ways. */
-function groupKey(declaration: Declaration): string {
+function groupKey(declaration: NodeDeclaration): string {
   const isControlPlane = declaration.configuration.role === 'controlplane';
   return [isControlPlane, ...lastingOf(declaration).map(formatTaint).sort()].join(' ');
 }
 
-function lastingOf(declaration: Declaration | undefined): PlacedTaint[] {
+function lastingOf(declaration: NodeDeclaration | undefined): NodeTaint[] {
   return (declaration?.taints ?? []).filter(({ key }) => !isTransientTaintKey(key));
 }
 
 /** The first selector that selects all nodes of the group, and none of a file that does not declare the group's taints. */
 function selectorOf(
-  group: readonly Declaration[],
-  all: readonly Declaration[],
+  group: readonly NodeDeclaration[],
+  all: readonly NodeDeclaration[],
   given: PolicySelector | undefined,
 ): PolicySelector | string {
   const candidates = given ? [given] : selectorsFor(group);
@@ -183,7 +183,7 @@ function selectorOf(
 }
 
 /** Why a policy for the nodes of the group must not select the nodes of the other file. */
-function clashOf(group: readonly Declaration[], other: Declaration, given: boolean): string | undefined {
+function clashOf(group: readonly NodeDeclaration[], other: NodeDeclaration, given: boolean): string | undefined {
   const declared = new Map(other.taints.map((taint) => [identity(taint), taint]));
   for (const taint of lastingOf(group[0])) {
     const counterpart = declared.get(identity(taint));
@@ -200,6 +200,6 @@ function clashOf(group: readonly Declaration[], other: Declaration, given: boole
   return undefined;
 }
 
-function sourcesOf(declarations: readonly Declaration[]): string {
+function sourcesOf(declarations: readonly NodeDeclaration[]): string {
   return declarations.map(({ configuration }) => configuration.source).join(', ');
 }

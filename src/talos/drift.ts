@@ -1,9 +1,9 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { Declaration } from './declaration.ts';
 import { mayKubeletSet } from './kubelet-labels.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
+import type { NodeDeclaration } from './node-declaration.ts';
 import { isByKubelet } from './refused-taints.ts';
 
 /** How a node differs from what its machine configuration declares. */
@@ -36,14 +36,14 @@ const EXTENSION_LABELS = 'extensions.talos.dev/';
  * All differences of the node. What other writers have added to the node does not count. A patch does not say what else is declared, so a patch makes
  * nothing orphaned.
  */
-export function driftOf(node: LiveNode, declaration: Declaration): DriftFinding[] {
+export function driftOf(node: LiveNode, declaration: NodeDeclaration): DriftFinding[] {
   const orphans = declaration.configuration.isPatch
     ? []
     : [...orphanedTaints(node, declaration), ...orphanedLabels(node, declaration)];
   return [...taintFindings(node, declaration), ...labelFindings(node, declaration), ...orphans, ...unreadable(node)];
 }
 
-function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): DriftFinding[] {
+function taintFindings({ name, taints: live }: LiveNode, { taints }: NodeDeclaration): DriftFinding[] {
   // A transient taint may be missing for good reasons.
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
   return lasting.flatMap((taint): DriftFinding[] => {
@@ -65,7 +65,7 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
   });
 }
 
-function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, declaration: Declaration): DriftFinding[] {
+function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, declaration: NodeDeclaration): DriftFinding[] {
   const isAdmin = setsAsAdmin(declaration);
   const isDeclared = (key: string) => declaration.taints.some((taint) => taint.key === key);
   // Talos does not count what the kubelet registers with.
@@ -86,7 +86,7 @@ function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, declarati
  * Whether Talos changes the node as an administrator. On workers it has the kubelet's identity: NodeRestriction lets a kubelet write any annotation
  * of its own node, but change no taint and few labels of Kubernetes.
  */
-function setsAsAdmin({ configuration: { role } }: Declaration): boolean {
+function setsAsAdmin({ configuration: { role } }: NodeDeclaration): boolean {
   return role === 'controlplane';
 }
 
@@ -105,7 +105,7 @@ function claimed(
   return { kind, problem: 'claimed', live, claim: { ...(removal ? { removal } : {}), release } };
 }
 
-function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): DriftFinding[] {
+function labelFindings({ name, labels: live }: LiveNode, { labels }: NodeDeclaration): DriftFinding[] {
   return [...labels].flatMap(([key, { value, at }]): DriftFinding[] => {
     const liveValue = own(live, key);
     if (liveValue === value) return [];
@@ -117,7 +117,7 @@ function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration
   });
 }
 
-function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, declaration: Declaration): DriftFinding[] {
+function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, declaration: NodeDeclaration): DriftFinding[] {
   return [...(ownedLabels ?? [])]
     .filter((key) => own(live, key) !== undefined && !declaration.labels.has(key) && !key.startsWith(EXTENSION_LABELS))
     .map((key) => {

@@ -1,4 +1,5 @@
 import type { Path } from '../policy/problem.ts';
+import { lazy } from '../runtime/lazy.ts';
 import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, KUBELET_TABLE, NAMESAKE_TABLE } from './field-table.ts';
 
 /** Minor versions of Talos 1. */
@@ -9,14 +10,6 @@ export const LAST_VERSION = 15;
 export interface Versions {
   readonly since: number;
   readonly until: number;
-}
-
-/**
- * Whether it applies to that version. Without a version: whether it applies to all of them.
- * @param from the first version of the subject
- */
-export function holdsIn({ since, until }: Versions, version: number | undefined, from: number): boolean {
-  return version === undefined ? since <= from && until === LAST_VERSION : version >= since && version <= until;
 }
 
 /** The versions of Talos that have a field, or a kind of document. */
@@ -38,21 +31,14 @@ export interface Entry {
   readonly children: ReadonlyMap<string, Entry>;
 }
 
-let documents: Entry | undefined;
-let kubelet: Entry | undefined;
-
-/** The kinds of documents, parsed on demand. */
-function kinds(): Entry {
-  documents ??= parseTable(FIELD_TABLE);
-  return documents;
-}
+const kinds = lazy(() => parseTable(FIELD_TABLE));
 
 /** The kubelet's configuration, whose versions are those of the Talos that decodes it. */
-export function kubeletEntry(): Entry {
-  kubelet ??= parseTable(KUBELET_TABLE).children.get('KubeletConfiguration');
+export const kubeletEntry = lazy((): Entry => {
+  const kubelet = parseTable(KUBELET_TABLE).children.get('KubeletConfiguration');
   if (!kubelet) throw new Error('the table has no KubeletConfiguration');
   return kubelet;
-}
+});
 
 /** The fields of a kind of document; undefined for the document without a kind. Undefined for an unknown kind. */
 export function documentEntry(kind: string | undefined): Entry | undefined {
@@ -103,6 +89,11 @@ export function typeIn({ types }: Entry, version: number = LAST_VERSION): string
   return types.findLast(({ since }) => since <= version)?.type ?? 'any';
 }
 
+/** Whether a value of the type has named fields. */
+export function isStruct(type: string): boolean {
+  return type === 'struct' || type === 'value';
+}
+
 function lifeOf([range = '-', , mark, successor]: readonly string[]): FieldLife {
   return {
     ...versionsOf(range),
@@ -137,34 +128,32 @@ export interface Conflict extends Versions {
   readonly when: readonly ({ readonly name: string } | { readonly field: string })[];
 }
 
-let conflicts: readonly Conflict[] | undefined;
-
 /** All of them, by kind. */
-export function allConflicts(): readonly Conflict[] {
-  conflicts ??= rows(CONFLICT_TABLE).map(({ versions, words: [kind = '', path = '', test = '', ...when] }) => ({
+export const allConflicts = lazy((): readonly Conflict[] =>
+  rows(CONFLICT_TABLE).map(({ versions, words: [kind = '', path = '', test = '', ...when] }) => ({
     ...versions,
     kind,
     path: path.split('.'),
     test: test as Conflict['test'],
     when: when.map((text) => (text.startsWith('name=') ? { name: text.slice('name='.length) } : { field: text })),
-  }));
-  return conflicts;
-}
+  })),
+);
 
-let namesakes: ReadonlyMap<string, Versions> | undefined;
+const namesakes = lazy(
+  (): ReadonlyMap<string, Versions> =>
+    new Map(rows(NAMESAKE_TABLE).map(({ versions, words }) => [words.join(' '), versions])),
+);
 
 /** The versions of Talos that refuse two documents of these kinds with the same name. Undefined if none does. */
 export function namesakeVersions(a: string, b: string): Versions | undefined {
-  namesakes ??= new Map(rows(NAMESAKE_TABLE).map(({ versions, words }) => [words.join(' '), versions]));
-  return namesakes.get([a, b].sort().join(' '));
+  return namesakes().get([a, b].sort().join(' '));
 }
 
-let controlPlaneKinds: ReadonlyMap<string, Versions> | undefined;
+const controlPlaneKinds = lazy(() => new Set(rows(CONTROL_PLANE_TABLE).map(({ words: [kind = ''] }) => kind)));
 
 /** Whether Talos refuses documents of this kind on workers. */
 export function isForControlPlanes(kind: string): boolean {
-  controlPlaneKinds ??= new Map(rows(CONTROL_PLANE_TABLE).map(({ versions, words: [each = ''] }) => [each, versions]));
-  return controlPlaneKinds.has(kind);
+  return controlPlaneKinds().has(kind);
 }
 
 function rows(table: string): { versions: Versions; words: string[] }[] {

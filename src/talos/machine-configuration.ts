@@ -2,22 +2,12 @@ import type { SourceDocument } from '../files/documents.ts';
 import { InputError, readBoundedText } from '../files/text-files.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
-import {
-  type Declared,
-  type DeclaredLabel,
-  type FieldLocation,
-  type LabelShape,
-  type Malformed,
-  malformed,
-  malformedAnnotations,
-  readLabels,
-  readTaints,
-  type TaintShape,
-} from './declared.ts';
+import { type FieldLocation, type Located, type Malformed, malformed } from './field-location.ts';
+import { type FileLabel, malformedAnnotations, readLabels } from './file-labels.ts';
+import { type FileTaint, readTaints } from './file-taints.ts';
 import { unwrapped } from './live-configuration.ts';
 import { declaring, directives, isPatchOnly } from './patches.ts';
 import { tabs } from './tabs.ts';
-import type { DeclaredTaint } from './taint-notation.ts';
 import { booleanAt, kindOf, parseTalosDocuments, textAt } from './tree.ts';
 
 /** The fields of the document without a kind. */
@@ -93,10 +83,10 @@ export interface MachineConfiguration {
   readonly isWhole: boolean;
   /** Where a whole configuration has `$patch`, which Talos reads in patches only. */
   readonly directives: readonly FieldLocation[];
-  readonly taints: readonly (Declared<DeclaredTaint> & { readonly shape: TaintShape })[];
-  readonly labels: readonly (Declared<DeclaredLabel> & { readonly shape: LabelShape })[];
+  readonly taints: readonly FileTaint[];
+  readonly labels: readonly FileLabel[];
   /** Also `allowSchedulingOnMasters`, its name before Talos 1.2. */
-  readonly allowSchedulingOnControlPlanes: Declared<boolean> | undefined;
+  readonly allowSchedulingOnControlPlanes: Located<boolean> | undefined;
   /** What cannot be used, in the order of the file. */
   readonly malformed: readonly Malformed[];
   /** The declarations of the file; for patches, without what they delete. */
@@ -153,7 +143,7 @@ const ROLES: Readonly<Record<string, MachineRole>> = {
   join: 'worker',
 };
 
-function readSchedulingOnControlPlanes(documents: readonly SourceDocument[]): Declared<boolean> | undefined {
+function readSchedulingOnControlPlanes(documents: readonly SourceDocument[]): Located<boolean> | undefined {
   for (const field of ['allowSchedulingOnControlPlanes', 'allowSchedulingOnMasters']) {
     const declared = firstOf(documents, ['cluster', field], booleanAt);
     if (declared) return declared;
@@ -166,7 +156,7 @@ function firstOf<T>(
   documents: readonly SourceDocument[],
   path: Path,
   read: (document: SourceDocument, path: Path) => T | undefined,
-): Declared<T> | undefined {
+): Located<T> | undefined {
   for (const document of documents) {
     const value = kindOf(document) === undefined ? read(document, path) : undefined;
     if (value !== undefined) return { value, document, path };

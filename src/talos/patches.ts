@@ -3,7 +3,7 @@ import { InputError } from '../files/text-files.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { pointerNames } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
-import type { FieldLocation } from './declared.ts';
+import type { FieldLocation } from './field-location.ts';
 import { documentEntry, entryAt, typeIn } from './fields.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { policyText } from '../files/policy-manifest.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { removerOf } from '../kubernetes/transient-taints.ts';
-import type { PlacedTaint } from './declaration.ts';
 import type { DerivedPolicy } from './derived-policies.ts';
+import type { NodeTaint } from './node-declaration.ts';
 
 /** The policies as one YAML stream for `kubectl apply`, with comments that name the source of each line. */
 export function formatPolicies(derived: readonly DerivedPolicy[]): string {
@@ -33,7 +33,7 @@ export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
 }
 
 /** Why no policy has this transient taint. */
-export function noteOnLeftOut(taint: PlacedTaint): string {
+export function noteOnLeftOut(taint: NodeTaint): string {
   return `left out: ${formatTaint(taint)} (${taint.at}), which ${removerOf(taint.key)} removes: a policy would restore it`;
 }
 

@@ -1,6 +1,6 @@
 import { type CST, Parser } from 'yaml';
 import { unlocatedDocument } from '../files/documents.ts';
-import { type Malformed, malformed } from './declared.ts';
+import { type Malformed, malformed } from './field-location.ts';
 
 /**
  * Tabs in the indentation, before a comment or alone on a line. The package yaml reads them as spaces; libyaml, from which the parsers of Talos and

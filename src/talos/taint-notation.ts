@@ -2,7 +2,7 @@ import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 
 /** A taint that a machine configuration declares. */
-export interface DeclaredTaint {
+export interface TaintFields {
   readonly key: string;
   /** Empty for a taint without a value. */
   readonly value: string;
@@ -10,7 +10,7 @@ export interface DeclaredTaint {
 }
 
 export type ReadTaint =
-  | { readonly ok: true; readonly taint: DeclaredTaint }
+  | { readonly ok: true; readonly taint: TaintFields }
   | { readonly ok: false; readonly problem: string; readonly expected: string };
 
 /** `value:Effect` or `Effect`, as in `machine.nodeTaints` and KubeNodeConfig (ValidateTaints of Talos' pkg/machinery/labels). */
@@ -42,7 +42,7 @@ const TALOS_NOTATION = 'value:Effect, or Effect alone';
 const KUBELET_NOTATION = 'key=value:Effect, or key:Effect';
 
 /** @param expected the expected form of a taint */
-export function checkTaint(taint: DeclaredTaint, expected: string): ReadTaint {
+export function checkTaint(taint: TaintFields, expected: string): ReadTaint {
   const refuse = (problem: string): ReadTaint => ({ ok: false, problem, expected });
   if (!isQualifiedName(taint.key)) return refuse(`"${taint.key}" is no taint key (NAME or DOMAIN/NAME)`);
   if (!(TAINT_EFFECTS as readonly string[]).includes(taint.effect)) {

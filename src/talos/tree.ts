@@ -58,3 +58,13 @@ export function booleanAt(document: SourceDocument, path: Path): boolean | undef
   if (TRUE.test(value)) return true;
   return FALSE.test(value) ? false : undefined;
 }
+
+/** Flags are a text or, since Talos 1.13, a list of texts, which repeats the flag. */
+export function flagTexts(document: SourceDocument, path: Path): [at: Path, text: string][] {
+  const value = valueAt(document.value, path);
+  const places = Array.isArray(value) ? [...value.keys()].map((index) => [...path, index]) : [path];
+  return places.flatMap((at): [Path, string][] => {
+    const text = textAt(document, at);
+    return text === undefined ? [] : [[at, text]];
+  });
+}

@@ -3,7 +3,7 @@ import { Settings } from 'typebox/system';
 import { valueAt } from '../kubernetes/json.ts';
 import { pointerNames, pointerPath } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
-import { type Entry, type FieldLife, typeIn } from './fields.ts';
+import { type Entry, type FieldLife, isStruct, typeIn } from './fields.ts';
 
 /** A field that Go does not decode. */
 export type TypeFault = { readonly path: Path } & (
@@ -78,7 +78,7 @@ function buildSchema(entry: Entry | undefined, type: string, context: Context): 
   const item = () => buildSchema(entry?.children.get('*'), type.slice(2), context);
   if (type.startsWith('[]')) return { title: type, type: ['array', 'null'], items: item() };
   if (type.startsWith('{}')) return { title: type, type: ['object', 'null'], patternProperties: { '': item() } };
-  if (type !== 'struct' && type !== 'value')
+  if (!isStruct(type))
     return {
       title: type,
       ...(type === 'arg' && !context.argumentLists ? SCALARS.talos.text : SCALARS[context.decoder][type]),

@@ -17,6 +17,7 @@ import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated, rangesOf } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
 const VARIABLES: readonly Variable[] = [TOLERATIONS, ...SELECTION_VARIABLES];
@@ -32,8 +33,8 @@ export function daemonSetEntries(policies: readonly CompiledTolerationPolicy[]):
 
 /** The webhook for DaemonSets that lack a required toleration. None if the policies require none. */
 function tolerationEntry(name: string, phase: Phase, policies: readonly CompiledTolerationPolicy[]): WebhookEntry[] {
-  const groups = [...Map.groupBy(policies, ({ daemonSets }) => JSON.stringify(daemonSets)).values()].map((alike) => ({
-    condition: any(alike.slice(0, 1).map(({ daemonSets }) => selectsDaemonSet(daemonSets))),
+  const groups = groupsBy(policies, ({ daemonSets }) => JSON.stringify(daemonSets)).map((alike) => ({
+    condition: selectsDaemonSet(alike[0].daemonSets),
     ...requiredBy(alike),
   }));
   const untolerated = existsAmong(

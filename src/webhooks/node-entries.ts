@@ -7,7 +7,7 @@ import { onUpdate } from '../cel-rules/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
 import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
 import { TAINTS } from '../cel-rules/taints.ts';
-import { obeysEntries, readsAllowRemoval } from '../judge/allow-removal.ts';
+import { clearsEntriesAtRegistration, endsEntries } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
@@ -27,9 +27,8 @@ const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'I
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const enforced = policies.filter(isEnforced);
-  const [failing, others] = [true, false].map((fails) =>
-    policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
-  ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
+  const failing = policies.filter(({ failurePolicy }) => failurePolicy === 'Fail');
+  const others = policies.filter(({ failurePolicy }) => failurePolicy !== 'Fail');
   const protects = protection(failing, policies);
   const updates = onUpdateOf(failing);
   return [
@@ -50,7 +49,11 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
 /** A node registers that lacks a required or startup taint, allows removals itself, or does not say for which boot it gets startup taints. */
 function registration(enforced: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([enforced.some(obeysEntries) ? ALLOWS_ITSELF : FALSE, lacksDeclaredTaint(enforced), lacksBoot(enforced)]),
+    any([
+      enforced.some(clearsEntriesAtRegistration) ? ALLOWS_ITSELF : FALSE,
+      lacksDeclaredTaint(enforced),
+      lacksBoot(enforced),
+    ]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',
@@ -120,7 +123,7 @@ function restoration(
         exact: any([
           update.removesProtected(mutating),
           // A node's own updates are never patched.
-          enforced.some(readsAllowRemoval) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
+          enforced.some(endsEntries) ? all([not(IS_NODE), ADDS_TO_ALLOWED]) : FALSE,
         ]),
         corrections: update.corrections(allPolicies),
         protectedKeys: keys,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createDecisionLog } from '../../src/page/decision-log.ts';
-import type { LeaderSources } from '../../src/page/state-feed.ts';
+import type { LeaderSources } from '../../src/page/page-sources.ts';
 import { nodeRequest } from '../unit/admission/requests.ts';
 import { judged, nodeObject, taint } from '../unit/page/judged.ts';
 import { pageSources } from '../unit/page/page-sources.ts';

@@ -2,7 +2,8 @@ import Fastify from 'fastify';
 import type { DecisionLog } from '../../src/page/decision-log.ts';
 import { createExplanations } from '../../src/page/explanations.ts';
 import { pageRoutes } from '../../src/page/page-routes.ts';
-import { createStateFeed, type PageSources } from '../../src/page/state-feed.ts';
+import type { PageSources } from '../../src/page/page-sources.ts';
+import { createStateFeed } from '../../src/page/state-feed.ts';
 import { readPageFiles } from '../../src/page/static-files.ts';
 
 export interface PageServer {
@@ -22,7 +23,7 @@ export async function servePage(
   await app.register(
     pageRoutes({
       files: await readPageFiles(),
-      feed: createStateFeed(sources, { refusals: decisions.refusals }),
+      feed: createStateFeed(sources, { denials: decisions.denials }),
       decisions,
       explain: createExplanations(sources),
       now: at ? () => at : sources.now,

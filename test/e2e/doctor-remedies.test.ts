@@ -23,7 +23,7 @@ import { checkVersions } from '../../src/doctor/checks/versions.ts';
 import { type ClusterFacts, gatherCluster } from '../../src/doctor/facts/cluster-facts.ts';
 import type { Facts } from '../../src/doctor/facts/facts.ts';
 import { findInstallation, type Installation } from '../../src/doctor/facts/installation.ts';
-import { known } from '../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../src/doctor/facts/reading.ts';
 import type { ReplicaFacts } from '../../src/doctor/facts/replica-facts.ts';
 import { gatherService } from '../../src/doctor/facts/service-facts.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
@@ -108,7 +108,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
     const search = await findInstallation(client, {});
     if (!search.chosen) throw new Error('it is not installed');
     const facts = await gatherService(client, search.chosen);
-    return { ...facts, search, installation: search.chosen, replicas: [], nodes: known([]) };
+    return { ...facts, search, installation: search.chosen, replicas: [], nodes: readingOf([]) };
   }
 
   const policyManifest = (kind: string, name: string, spec: object) => ({
@@ -292,16 +292,16 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
   describe('the command of a remedy does what it says:', () => {
     const twoReplicas = [replica('well', greeted(its)), replica('stray', greeted(others))];
     const fault = { kind: 'refused', message: 'connection refused' } as const;
-    const gone = replica('stray', greeted(its), { reached: known({ outcome: 'failed', fault }) });
+    const gone = replica('stray', greeted(its), { reached: readingOf({ outcome: 'failed', fault }) });
     const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
     const both = Object.values(CONFIGURATIONS).map(
       ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/taintkeeper`,
     );
 
     it.each<{ check: CheckName; facts: Partial<Facts>; takesAway: readonly string[] }>([
-      { check: 'Secret', facts: { secret: known(undefined) }, takesAway: [] },
+      { check: 'Secret', facts: { secret: readingOf(undefined) }, takesAway: [] },
       { check: 'agreement of replicas', facts: { replicas: twoReplicas }, takesAway: [`${pods}/stray`] },
-      { check: 'caBundle', facts: { webhooks: known([webhook('x', others.ca.cert)]) }, takesAway: both },
+      { check: 'caBundle', facts: { webhooks: readingOf([webhook('x', others.ca.cert)]) }, takesAway: both },
       {
         check: 'endpoints',
         facts: { replicas: [replica('well', greeted(its), { endpoint: undefined })] },
@@ -311,8 +311,8 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
       {
         check: 'Secret',
         facts: {
-          secret: known(undefined),
-          pods: known([pod('stuck', { isReady: false, cannotStart: 'image' }), pod('well')]),
+          secret: readingOf(undefined),
+          pods: readingOf([pod('stuck', { isReady: false, cannotStart: 'image' }), pod('well')]),
         },
         takesAway: [`${pods}/well`],
       },
@@ -380,7 +380,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
       },
       { timeoutMs: 20_000, otherwise: () => `the trial resulted in ${JSON.stringify(last)}` },
     );
-    expect(checkAdmission({ ...healthyFacts(), webhooks: known([]), admission })).toMatchObject([
+    expect(checkAdmission({ ...healthyFacts(), webhooks: readingOf([]), admission })).toMatchObject([
       {
         state: 'ok',
         evidence: expect.stringMatching(/^removing the taints of node gpu-1 .* is refused by the API server itself: /),

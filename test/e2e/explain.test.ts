@@ -172,7 +172,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       const { stdout } = await explain('daemonset', 'agents/agent', '-o', 'json');
       const found = JSON.parse(stdout);
       expect(found).toMatchObject({
-        tolerations: [{ toleration: 'edge:NoSchedule', state: 'asked' }],
+        tolerations: [{ toleration: 'edge:NoSchedule', state: 'required' }],
         policies: [{ kind: 'TolerationPolicy', policy: 'edge-agents', unmet: [] }],
       });
       // The API server's own taint of a node without a kubelet comes and goes; another policy's stays.

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../src/judge/allow-removal.ts';
-import { CONFLICT } from '../../src/judge/node/node-memory.ts';
+import { UNDO_BUDGET } from '../../src/judge/node/node-memory.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -92,7 +92,7 @@ describeWithControlPlane('a leader of nodes, while the webhook is down', {}, (cp
       why: 'that require two values',
       one: [ALWAYS],
       other: [{ ...ALWAYS, value: 'cpu' }],
-      most: CONFLICT.limit,
+      most: UNDO_BUDGET.limit,
       isConflict: true,
       taints: [GPU],
     },
@@ -100,7 +100,7 @@ describeWithControlPlane('a leader of nodes, while the webhook is down', {}, (cp
       why: 'of which one sets a taint that the other removes',
       one: [ALWAYS],
       other: [UNTIL_READY],
-      most: CONFLICT.limit,
+      most: UNDO_BUDGET.limit,
       isConflict: true,
       taints: [GPU],
     },

@@ -291,7 +291,7 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
     };
     pass(Math.max(0, now - model.now));
     const goes = [...(leader?.memories.values() ?? [])].some(({ tracked }) =>
-      tracked.some(({ unrequiredSince }) => unrequiredSince !== undefined),
+      tracked.some(({ undeclaredSince }) => undeclaredSince !== undefined),
     );
     if (goes) pass(POLICY_GONE_MS);
   }

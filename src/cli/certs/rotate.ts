@@ -10,7 +10,7 @@ import {
   writeSecret,
 } from '../../cluster/certificates/certificate-secret.ts';
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
-import { OWN_SECRET } from '../../cluster/installation/own-names.ts';
+import { OWN_LABEL, OWN_SECRET } from '../../cluster/installation/own-names.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { parseSeconds } from '../options.ts';
@@ -110,7 +110,7 @@ function obstacleText(obstacle: RotationObstacle, namespace: string): string {
 function newCertificates(namespace: string): string {
   return (
     'The leader, or a replica that starts, issues a new CA and serving certificate: ' +
-    `kubectl rollout restart --namespace ${namespace} deployment --selector app.kubernetes.io/name=taintkeeper`
+    `kubectl rollout restart --namespace ${namespace} deployment --selector ${OWN_LABEL}`
   );
 }
 

@@ -1,5 +1,5 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
-import type { Level } from '../../explain/sections.ts';
+import type { Level } from '../../explain/display.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count, objectTitle, printable } from '../../kubernetes/text.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';

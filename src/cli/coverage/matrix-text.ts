@@ -1,6 +1,6 @@
 import { partlyText } from '../../coverage/node-traits.ts';
 import type { CoverageReport, ReportedCell, ReportedGroup } from '../../coverage/report.ts';
-import type { StateCell } from '../../explain/sections.ts';
+import type { StateCell } from '../../explain/display.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { Obstacle } from '../../scheduling/obstacle.ts';
 import type { Look } from '../output/look.ts';

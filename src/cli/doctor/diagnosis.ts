@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { CheckResult } from '../../doctor/check.ts';
 import { type Diagnosis, type DiagnosisResult, problemsOf } from '../../doctor/diagnosis.ts';
-import type { Level } from '../../explain/sections.ts';
+import type { Level } from '../../explain/display.ts';
 import { count, printable } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';

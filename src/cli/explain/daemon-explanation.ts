@@ -5,7 +5,7 @@ import { listNodes } from '../../cluster/nodes/nodes.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import { type DaemonSetExplanation, explainDaemonSet } from '../../explain/explain-daemon-set.ts';
 import { explainPod, type PodExplanation } from '../../explain/explain-pod.ts';
-import type { Facts } from '../../explain/sections.ts';
+import type { Facts } from '../../explain/explained-facts.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';

@@ -4,7 +4,7 @@ import { findObject } from '../../cluster/client/find-object.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { runsInAudit } from '../../cluster/policies/policy-object.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
-import type { Facts, ToldEvent } from '../../explain/sections.ts';
+import type { Facts, ToldEvent } from '../../explain/explained-facts.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import { installedPolicies } from '../cluster-options.ts';

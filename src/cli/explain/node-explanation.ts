@@ -4,7 +4,7 @@ import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { projectNode } from '../../cluster/watch/cluster-objects.ts';
 import { explainNode, type NodeExplanation } from '../../explain/explain-node.ts';
 import { explainStartupTaints } from '../../explain/explain-startup-taints.ts';
-import type { Facts } from '../../explain/sections.ts';
+import type { Facts } from '../../explain/explained-facts.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { readFacts, readObject, unlessForbidden } from './explained-object.ts';

@@ -1,7 +1,7 @@
+import type { Cell, FormattedExplanation, Section, Step } from '../../explain/display.ts';
 import { type DaemonSetExplanation, formatDaemonSet } from '../../explain/explain-daemon-set.ts';
 import { formatNode, type NodeExplanation } from '../../explain/explain-node.ts';
 import { formatPod, type PodExplanation } from '../../explain/explain-pod.ts';
-import type { Cell, FormattedExplanation, Section, Step } from '../../explain/sections.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { printable } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
@@ -46,7 +46,7 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
 }
 
 function daemonSetData({ gaps, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
-  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(notRequired), ...by(writtenBy) };
+  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), notRequired: texts(notRequired), ...by(writtenBy) };
 }
 
 function podData({ gaps, waiting, ...rest }: PodExplanation): object {

@@ -3,7 +3,7 @@ import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts'
 import { manifestOf, policiesAsObject, policyText } from '../../files/policy-manifest.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { NodeView } from '../../judge/node-view.ts';
-import { type NodePolicy, policyOfNode } from '../../judge/policy/node-policy.ts';
+import { type PolicyFromNode, policyFromNode } from '../../judge/policy/policy-from-node.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { removerOf } from '../../kubernetes/transient-taints.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
@@ -13,7 +13,7 @@ import { tell } from '../output/stderr.ts';
 
 interface FoundNode {
   readonly node: NodeView;
-  readonly derived: NodePolicy;
+  readonly derived: PolicyFromNode;
 }
 
 /**
@@ -21,7 +21,7 @@ interface FoundNode {
  * @throws InputError
  */
 export async function exportNodePolicies(paths: readonly string[], output: 'yaml' | 'json'): Promise<void> {
-  const nodes = (await readDocuments(paths)).flatMap(nodesOf).map((node) => ({ node, derived: policyOfNode(node) }));
+  const nodes = (await readDocuments(paths)).flatMap(nodesOf).map((node) => ({ node, derived: policyFromNode(node) }));
   if (nodes.length === 0)
     throw new InputError([`${paths.join(', ')}: no Node found: pass the output of kubectl get nodes -o yaml`]);
   const policies = nodes.flatMap(({ derived }) => derived.policy ?? []);
@@ -61,7 +61,7 @@ function refuse(policies: readonly TaintPolicy[]): void {
   if (faults.length > 0) throw new InputError(faults);
 }
 
-function formatOne(node: NodeView, derived: NodePolicy, policy: TaintPolicy): string {
+function formatOne(node: NodeView, derived: PolicyFromNode, policy: TaintPolicy): string {
   const notes = [`The taints of Node ${node.name}; written by taintkeeper export.`, ...notesOn({ node, derived })];
   return policyText(policy, notes, ({ effect }) =>
     effect === 'NoExecute' ? ['Only a node that registers gets it, because it evicts pods.'] : [],

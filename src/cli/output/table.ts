@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { StateCell } from '../../explain/sections.ts';
+import type { StateCell } from '../../explain/display.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { Look } from './look.ts';
 

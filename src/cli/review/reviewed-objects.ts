@@ -1,5 +1,5 @@
 import type { Admission } from '../../admission/simulate-admission.ts';
-import type { Level } from '../../explain/sections.ts';
+import type { Level } from '../../explain/display.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import type { Violation } from '../../judge/decision.ts';

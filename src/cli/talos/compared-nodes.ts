@@ -1,9 +1,9 @@
-import { EVICTS } from '../../judge/missing-taint.ts';
+import { EVICTS } from '../../judge/taint-commands.ts';
 import { parseTaint } from '../../kubernetes/taint.ts';
 import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../../talos/assignment.ts';
-import { ownLabels } from '../../talos/declaration.ts';
 import type { DriftFinding } from '../../talos/drift.ts';
+import { ownLabels } from '../../talos/node-declaration.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';

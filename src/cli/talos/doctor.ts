@@ -2,27 +2,13 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { Command } from 'commander';
-import { inspectPair } from '../../certs/inspect.ts';
-import type { CheckResult } from '../../doctor/check.ts';
 import { diagnose } from '../../doctor/diagnosis.ts';
-import type { askTalos, Called, TalosAnswers } from '../../doctor/talos/ask-apid.ts';
-import { type DialledApi, dialApid } from '../../doctor/talos/dial-apid.ts';
-import { callableApis, checkTalosApi } from '../../doctor/talos/talos-api.ts';
-import {
-  checkTalosNodes,
-  type DesiredConfiguration,
-  endpointsToCall,
-  nodesToCall,
-} from '../../doctor/talos/talos-nodes.ts';
+import { examine } from '../../doctor/talos/examine.ts';
+import type { DesiredConfiguration } from '../../doctor/talos/talos-nodes.ts';
 import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
-import { disabledIn } from '../../talos/lint/lint.ts';
-import {
-  type MachineConfiguration,
-  readMachineConfiguration,
-  readMachineConfigurationText,
-} from '../../talos/machine-configuration.ts';
-import { parseEndpoint, readTalosContext, type TalosContext } from '../../talos/talosconfig.ts';
-import { parseTalosDocuments } from '../../talos/tree.ts';
+import { disabledIn } from '../../talos/lint/disabled-rules.ts';
+import { readMachineConfigurationText } from '../../talos/machine-configuration.ts';
+import { readTalosContext } from '../../talos/talosconfig.ts';
 import { exitCodeOf, formatDiagnosis } from '../doctor/diagnosis.ts';
 import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from '../options.ts';
 import { usesColors } from '../output/look.ts';
@@ -92,55 +78,6 @@ Examples:
       process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
       exit(exitCodeOf(diagnosis));
     });
-}
-
-async function examine(
-  context: TalosContext,
-  named: readonly string[],
-  desired: DesiredConfiguration | undefined,
-  timeoutMs: number,
-): Promise<CheckResult[]> {
-  const { ca, crt: cert, key } = context;
-  const isUsable = cert !== undefined && key !== undefined && inspectPair({ cert, key }).ok;
-  const identity = isUsable ? { cert, key } : {};
-  const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
-  const dialled = await Promise.all(
-    addresses.map(async (address): Promise<DialledApi> => {
-      return { ...address, answer: await dialApid(address, identity, timeoutMs) };
-    }),
-  );
-  const now = new Date();
-  const callable = callableApis(context, dialled, now);
-  const called = nodesToCall(context, named, callable);
-  const endpoints = endpointsToCall(context, callable);
-  const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
-  const answers =
-    called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
-  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers.nodes, desired)];
-}
-
-const NO_ANSWERS: TalosAnswers = { nodes: [], workers: [] };
-
-/** gRPC is loaded only here. */
-async function answersOf(...args: Parameters<typeof askTalos>): Promise<TalosAnswers> {
-  const { askTalos } = await import('../../doctor/talos/ask-apid.ts');
-  const { nodes, workers } = await askTalos(...args);
-  const read = nodes.map((answer) => {
-    const { name, configuration } = answer;
-    return { ...answer, configuration: configuration?.ok ? parsed(configuration.value, name) : configuration };
-  });
-  return { nodes: read, workers };
-}
-
-/** Errors do not quote the text, which has secrets. */
-function parsed(text: string, node: string): Called<MachineConfiguration> {
-  try {
-    const source = `the configuration of ${node}`;
-    return { ok: true, value: readMachineConfiguration(parseTalosDocuments(text, source), source) };
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    return { ok: false, fault: 'garbled', message: error.faults[0] ?? '' };
-  }
 }
 
 /** @throws InputError if it is not a machine configuration */

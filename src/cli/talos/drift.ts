@@ -2,15 +2,15 @@ import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { readDocuments } from '../../files/documents.ts';
-import { reviewablesOf } from '../../files/reviewables.ts';
+import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { InputError, listFiles } from '../../files/text-files.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
-import { MalformedObjectError } from '../../objects/object-schema.ts';
 import { parseSelector } from '../../policy/selector.ts';
 import { assign } from '../../talos/assignment.ts';
-import { type Declaration, readDeclarations } from '../../talos/declaration.ts';
 import { driftOf } from '../../talos/drift.ts';
+import { readDeclarations } from '../../talos/lint/read-declarations.ts';
 import { asLiveNode, type LiveNode } from '../../talos/live-node.ts';
+import type { NodeDeclaration } from '../../talos/node-declaration.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { filenameOption, type OutputFormat, outputOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
@@ -100,11 +100,11 @@ async function readNodes({ kubeconfig, context, nodes: file, selector }: DriftOp
 function namedIn(
   pairs: readonly Pair[],
   sources: readonly string[],
-  declarations: readonly Declaration[],
+  declarations: readonly NodeDeclaration[],
   nodes: readonly LiveNode[],
-): ReadonlyMap<string, Declaration> {
+): ReadonlyMap<string, NodeDeclaration> {
   const faults: string[] = [];
-  const named = new Map<string, Declaration>();
+  const named = new Map<string, NodeDeclaration>();
   for (const { name, file } of pairs) {
     const declaration = declarations[sources.indexOf(file)];
     if (!nodes.some((node) => node.name === name)) faults.push(`--node ${name}=${file}: there is no node ${name}`);
@@ -128,18 +128,12 @@ function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined
 
 /**
  * The nodes in a file, as `kubectl get nodes -o yaml` writes them; `-` is standard input.
- * @throws InputError for a file that cannot be read, with the location of a malformed Node
+ * @throws InputError for a file that cannot be read, with the location of a Node that is malformed or has no name
  */
 async function nodesOfFile(file: string): Promise<LiveNode[]> {
-  const { reviewables } = reviewablesOf(await readDocuments([file]), { username: '', groups: [], namespace: '' });
-  return reviewables
-    .filter(({ request }) => request.resource.resource === 'nodes')
-    .map(({ request, locate }) => {
-      try {
-        return asLiveNode(request.object, ['request', 'object']);
-      } catch (error) {
-        if (!(error instanceof MalformedObjectError)) throw error;
-        throw new InputError([`${locate(error.path)}: ${error.problem}`]);
-      }
-    });
+  return (await readDocuments([file])).flatMap((document) =>
+    objectsOf(document)
+      .filter(({ object }) => isKind(object, 'v1', 'Node'))
+      .map(({ object, path }) => readNamed(document, path, () => asLiveNode(object, path))),
+  );
 }

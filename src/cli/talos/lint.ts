@@ -1,8 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError, listFiles } from '../../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
+import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import { SEVERITIES } from '../../talos/lint/finding.ts';
-import { disabledIn, type LintOptions, lint } from '../../talos/lint/lint.ts';
+import { type LintOptions, lint } from '../../talos/lint/lint.ts';
 import {
   ForeignFileError,
   type MachineRole,

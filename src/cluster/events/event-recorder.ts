@@ -55,7 +55,8 @@ export function createEventRecorder(options: {
     ),
   );
   const stopping = new AbortController();
-  let dropped = 0;
+  /** Those that could not be in an Event, or came too late. */
+  let refused = 0;
   let timer: NodeJS.Timeout | undefined;
   /** When the next one is written, by the monotonic clock. */
   let plannedFor = Number.POSITIVE_INFINITY;
@@ -96,31 +97,27 @@ export function createEventRecorder(options: {
   }
 
   function handleResult(series: EventSeries, write: EventWrite): void {
-    series.attempts++;
     switch (write.outcome) {
       case 'written':
         fault.ended();
-        dropped += store.wrote(series, write.count);
+        store.wrote(series, write.count);
         break;
-      case 'again':
-        dropped += store.postpone(series, performance.now());
+      case 'exists':
+      case 'gone':
+        store.correct(series, write.outcome);
         break;
       case 'unconfirmed':
-        if (store.forget(series) > 0) tellUnconfirmed();
+        if (store.forget(series)) tellUnconfirmed();
         break;
       case 'failed':
         if (!stopping.signal.aborted) fault.occurred('failed', `Events are not written: ${messageOf(write.error)}`);
-        if (series.attempts >= MAX_ATTEMPTS) dropped += store.forget(series);
-        else tryLater(series);
+        if (series.attempts + 1 >= MAX_ATTEMPTS) store.drop(series);
+        else store.postpone(series, performance.now() + RETRY_MS * (1 + Math.random() * RETRY_JITTER));
         break;
       case 'refused':
         explain(write.error);
-        dropped += store.forget(series);
+        store.drop(series);
     }
-  }
-
-  function tryLater(series: EventSeries): void {
-    dropped += store.postpone(series, performance.now() + RETRY_MS * (1 + Math.random() * RETRY_JITTER));
   }
 
   /** The Events of a deleted namespace are deleted, too. That is no failure. */
@@ -149,10 +146,11 @@ export function createEventRecorder(options: {
   return {
     record(event, origin) {
       const bounded = boundedEvent(event);
-      dropped += stopped || !bounded ? 1 : store.add(bounded, origin);
+      if (stopped || !bounded) refused++;
+      else store.add(bounded, origin);
       if (!isPlanned()) plan();
     },
-    dropped: () => dropped,
+    dropped: () => refused + store.dropped(),
     async stop() {
       if (stopped) return;
       stopped = true;
@@ -160,7 +158,7 @@ export function createEventRecorder(options: {
       const bound = setTimeout(() => stopping.abort(new Error('the process ends')), timings.flushMs);
       await flush();
       clearTimeout(bound);
-      for (const series of store.pending()) dropped += store.forget(series);
+      for (const series of store.pending()) store.drop(series);
     },
   };
 }

@@ -45,22 +45,33 @@ const MAX_PENDING = 128;
 /** The origin of Events of this process' own controllers. No address has this name. */
 const OWN = 'own';
 
-/** Equal Events, which become one object at the API server. */
+/** Equal Events, which become one object at the API server. Only the store changes it. */
 export interface EventSeries {
   readonly event: RecordedEvent;
   readonly source: EntrySource;
   /** Milliseconds since the epoch. */
   readonly firstAt: number;
-  lastAt: number;
-  count: number;
+  readonly lastAt: number;
+  readonly count: number;
+  /** The name of the object, which exists at the API server if `created`. A create is repeated with the same name. */
+  readonly name: string;
+  readonly created: boolean;
+  /** When it is due, by the monotonic clock. */
+  readonly dueAt: number;
+  /** Since the last successful write. */
+  readonly attempts: number;
+}
+
+type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
+
+interface StoredSeries extends Mutable<EventSeries> {
+  readonly key: string;
+  /** Of series that differ only in their notes. Undefined for the one that combines them. */
+  readonly similarKey: string | undefined;
   /** The count that the API server knows. */
   written: number;
-  /** The name of the object, which exists at the API server if `created`. A create is repeated with the same name. */
-  name: string;
-  created: boolean;
-  /** When it is due, by the monotonic clock. */
-  dueAt: number;
-  attempts: number;
+  /** For a quiet one: when it is no longer counted up, by the monotonic clock. */
+  expiresAt: number;
 }
 
 /**
@@ -72,115 +83,103 @@ export interface EventSeriesStore {
   /**
    * Counts the event.
    * @param origin a property of a review that its sender cannot forge, such as the sender's address; undefined for an Event of this process
-   * @returns how many events were discarded to make room
    */
-  add(event: RecordedEvent, origin: string | undefined): number;
+  add(event: RecordedEvent, origin: string | undefined): void;
   /**
    * The next series to write. It is not discarded before it was written. Origins with due series take turns, and those of this process do so with all
    * others together.
    */
   next(): EventSeries | undefined;
-  /** The API server has this count now. @returns how many events were discarded to make room */
-  wrote(series: EventSeries, count: number): number;
-  /** It is written later. @returns how many events were discarded to make room */
-  postpone(series: EventSeries, dueAt: number): number;
-  /** Removes a series. @returns how many of its events no Event shows */
-  forget(series: EventSeries): number;
+  /** The API server has this count now. */
+  wrote(series: EventSeries, count: number): void;
+  /** The object exists or is gone, other than was assumed. It is written again at once: a new one if it is gone. */
+  correct(series: EventSeries, object: 'exists' | 'gone'): void;
+  /** It could not be written, and is due again at `dueAt`. */
+  postpone(series: EventSeries, dueAt: number): void;
+  /** Removes a series. Those of its events that no Event shows count as dropped. */
+  drop(series: EventSeries): void;
+  /** Removes a series whose events do not count. @returns whether no Event shows some of them */
+  forget(series: EventSeries): boolean;
   pending(): EventSeries[];
-}
-
-/** The keys of a series: its own, and that of similar ones. */
-interface Keys {
-  readonly key: string;
-  readonly similar: string | undefined;
+  /** How many events no Event shows, because they were dropped, or discarded to make room. */
+  dropped(): number;
 }
 
 export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventTimings): EventSeriesStore {
   /** Each series is in one of these places, or is the chosen one. That one also counts, so each queue has one place less. */
-  const own = createFairMap<EventSeries>(MAX_PENDING - 1);
-  const ofReviews = createFairMap<EventSeries>(MAX_PENDING - 1);
+  const own = createFairMap<StoredSeries>(MAX_PENDING - 1);
+  const ofReviews = createFairMap<StoredSeries>(MAX_PENDING - 1);
   /** The one that was written first is at its head. */
-  const quiet = new Map<string, EventSeries & { expiresAt?: number }>();
+  const quiet = new Map<string, StoredSeries>();
   /** The one that waits for its turn, or is being written. */
-  let chosen: EventSeries | undefined;
-  const keys = new WeakMap<EventSeries, Keys>();
+  let chosen: StoredSeries | undefined;
+  /** How many series there are of each `similarKey`. */
   const similar = new Map<string, number>();
-  /** The origins in the order of their last turns. */
-  const turns = new Map<string, number>();
-  let turn = 0;
-  const lastTurns = new Map([own, ofReviews].map((queue) => [queue, 0]));
+  const turns = writeTurns();
+  let dropped = 0;
 
   const queueOf = ({ origin }: EntrySource) => (origin === OWN ? own : ofReviews);
   const queued = () => [...own.values(), ...ofReviews.values()];
 
-  /** @returns how many events were discarded to make room */
-  function enqueue(series: EventSeries, source: EntrySource): number {
-    const { key = '' } = keys.get(series) ?? {};
-    const evicted = queueOf(source).set(key, series, source);
-    return evicted ? remove(evicted) : 0;
+  function enqueue(series: StoredSeries, source: EntrySource): void {
+    const evicted = queueOf(source).set(series.key, series, source);
+    if (evicted) drop(evicted);
   }
 
-  /** Counts up an existing series. @returns undefined if there is none, else as {@link enqueue} */
-  function countUp(key: string, source: EntrySource): number | undefined {
-    const isChosen = chosen !== undefined && keys.get(chosen)?.key === key;
-    const known = isChosen ? chosen : (queueOf(source).get(key) ?? quiet.get(key));
-    if (!known) return undefined;
+  /** Counts up an existing series. @returns whether there is one */
+  function countUp(key: string, source: EntrySource): boolean {
+    const known = chosen?.key === key ? chosen : (queueOf(source).get(key) ?? quiet.get(key));
+    if (!known) return false;
     known.count++;
     known.lastAt = Date.now();
-    if (isChosen) return 0;
+    if (known === chosen) return true;
     quiet.delete(key);
-    return enqueue(known, source);
+    enqueue(known, source);
+    return true;
+  }
+
+  /** @returns undefined if it was removed before */
+  function stored(series: EventSeries): StoredSeries | undefined {
+    const { key } = series as StoredSeries;
+    return [chosen, queueOf(series.source).get(key), quiet.get(key)].find((one) => one === series);
   }
 
   /** @returns how many of its events no Event shows */
-  function remove(series: EventSeries): number {
-    const known = keys.get(series);
-    if (!known) return 0;
-    keys.delete(series);
-    if (series === chosen) chosen = undefined;
-    const queue = queueOf(series.source);
-    if (queue.get(known.key) === series) queue.delete(known.key);
-    if (quiet.get(known.key) === series) quiet.delete(known.key);
-    if (known.similar !== undefined) {
-      const left = (similar.get(known.similar) ?? 1) - 1;
-      if (left === 0) similar.delete(known.similar);
-      else similar.set(known.similar, left);
+  function remove(series: StoredSeries): number {
+    const { key, similarKey } = series;
+    takeOut(series);
+    if (quiet.get(key) === series) quiet.delete(key);
+    if (similarKey !== undefined) {
+      const others = (similar.get(similarKey) ?? 1) - 1;
+      if (others === 0) similar.delete(similarKey);
+      else similar.set(similarKey, others);
     }
     return series.count - series.written;
   }
 
+  function takeOut(series: StoredSeries): void {
+    if (series === chosen) chosen = undefined;
+    const queue = queueOf(series.source);
+    if (queue.get(series.key) === series) queue.delete(series.key);
+  }
+
+  function drop(series: StoredSeries): void {
+    dropped += remove(series);
+  }
+
   function removeExpired(): void {
     for (const series of quiet.values()) {
-      if ((series.expiresAt ?? 0) > performance.now()) return;
-      remove(series);
+      if (series.expiresAt > performance.now()) return;
+      drop(series);
     }
   }
 
-  /** Whether it is written before the other one. */
-  function isBefore(series: EventSeries, other: EventSeries, now: number): boolean {
-    const areDue = series.dueAt <= now && other.dueAt <= now;
-    const order = areDue ? turnOfQueue(series) - turnOfQueue(other) || turnOfOrigin(series) - turnOfOrigin(other) : 0;
-    return (order || series.dueAt - other.dueAt) < 0;
-  }
-
-  const turnOfQueue = ({ source }: EventSeries) => lastTurns.get(queueOf(source)) ?? 0;
-  const turnOfOrigin = ({ source }: EventSeries) => turns.get(source.origin) ?? 0;
-
-  function endTurn({ source }: EventSeries): void {
-    const { origin } = source;
-    turns.delete(origin);
-    turns.set(origin, ++turn);
-    lastTurns.set(queueOf(source), turn);
-    const [first] = turns.keys();
-    if (turns.size > MAX_PENDING && first !== undefined) turns.delete(first);
-  }
-
-  function postpone(series: EventSeries, dueAt: number): number {
-    endTurn(series);
+  function requeue(series: StoredSeries, dueAt: number): void {
+    turns.end(series);
     series.dueAt = dueAt;
-    if (series !== chosen) return 0;
+    if (series !== chosen) return;
     chosen = undefined;
-    return enqueue(series, series.source);
+    enqueue(series, series.source);
   }
 
   return {
@@ -190,18 +189,17 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
       const source = { origin, part: `${kind} ${namespace}/${name}` };
       const ownKey = JSON.stringify([group, event.reviewed && identityOf(event.reviewed), event.note]);
-      const discarded = countUp(ownKey, source);
-      if (discarded !== undefined) return discarded;
-
-      const shared = JSON.stringify([group, origin]);
-      const combined = (similar.get(shared) ?? 0) >= MAX_SIMILAR;
-      const discardedShared = combined ? countUp(shared, source) : undefined;
-      if (discardedShared !== undefined) return discardedShared;
+      if (countUp(ownKey, source)) return;
+      const sharedKey = JSON.stringify([group, origin]);
+      const others = similar.get(sharedKey) ?? 0;
+      const isCombined = others >= MAX_SIMILAR;
+      if (isCombined && countUp(sharedKey, source)) return;
 
       const now = Date.now();
-      const series: EventSeries = {
-        event: combined ? { ...event, note: `(combined from similar events) ${event.note}` } : event,
+      const series: StoredSeries = {
+        event: isCombined ? { ...event, note: `(combined from similar events) ${event.note}` } : event,
         source,
+        ...(isCombined ? { key: sharedKey, similarKey: undefined } : { key: ownKey, similarKey: sharedKey }),
         firstAt: now,
         lastAt: now,
         count: 1,
@@ -210,40 +208,88 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
         created: false,
         dueAt: performance.now() + settleMs,
         attempts: 0,
+        expiresAt: Number.POSITIVE_INFINITY,
       };
-      keys.set(series, combined ? { key: shared, similar: undefined } : { key: ownKey, similar: shared });
-      if (!combined) similar.set(shared, (similar.get(shared) ?? 0) + 1);
-      return enqueue(series, source);
+      if (!isCombined) similar.set(sharedKey, others + 1);
+      enqueue(series, source);
     },
     next() {
       const now = performance.now();
       let first = chosen;
-      for (const series of queued()) if (!first || isBefore(series, first, now)) first = series;
+      for (const series of queued()) if (!first || turns.isBefore(series, first, now)) first = series;
       if (first === undefined || first === chosen) return first;
-      queueOf(first.source).delete(keys.get(first)?.key ?? '');
+      takeOut(first);
       if (chosen) enqueue(chosen, chosen.source);
       chosen = first;
       return first;
     },
     wrote(series, written) {
-      endTurn(series);
-      series.written = written;
-      series.attempts = 0;
-      if (series.count > written) return postpone(series, performance.now() + patchIntervalMs);
-      const key = keys.get(series)?.key;
-      if (key === undefined) return 0;
-      if (series === chosen) chosen = undefined;
-      queueOf(series.source).delete(key);
-      series.dueAt = performance.now() + patchIntervalMs;
-      quiet.set(key, Object.assign(series, { expiresAt: performance.now() + windowMs }));
-      return 0;
+      turns.end(series);
+      const known = stored(series);
+      if (!known) return;
+      Object.assign(known, { written, created: true, attempts: 0 });
+      if (known.count > written) return requeue(known, performance.now() + patchIntervalMs);
+      takeOut(known);
+      known.dueAt = performance.now() + patchIntervalMs;
+      known.expiresAt = performance.now() + windowMs;
+      quiet.set(known.key, known);
     },
-    postpone,
+    correct(series, object) {
+      const known = stored(series);
+      if (!known) return;
+      known.attempts++;
+      known.created = object === 'exists';
+      if (object === 'gone') known.name = eventName(known.event.regarding.name);
+      requeue(known, performance.now());
+    },
+    postpone(series, dueAt) {
+      const known = stored(series);
+      if (!known) return;
+      known.attempts++;
+      requeue(known, dueAt);
+    },
+    drop(series) {
+      turns.end(series);
+      const known = stored(series);
+      if (known) drop(known);
+    },
     forget(series) {
-      endTurn(series);
-      return remove(series);
+      turns.end(series);
+      const known = stored(series);
+      return known !== undefined && remove(known) > 0;
     },
     pending: () => [...(chosen ? [chosen] : []), ...queued()],
+    dropped: () => dropped,
+  };
+}
+
+/**
+ * Which of two series is written first. Of those that are due: that of the kind of origin (this process, all others), then that of the origin, whose
+ * last turn was longer ago. Else the one that is due earlier.
+ */
+function writeTurns() {
+  /** The number of the last turn, by kind of origin. */
+  const lastOfKind = new Map<boolean, number>();
+  /** The same by origin, in the order of their last turns. */
+  const lastOfOrigin = new Map<string, number>();
+  let turn = 0;
+
+  const ofKind = ({ source }: EventSeries) => lastOfKind.get(source.origin === OWN) ?? 0;
+  const ofOrigin = ({ source }: EventSeries) => lastOfOrigin.get(source.origin) ?? 0;
+
+  return {
+    isBefore(series: EventSeries, other: EventSeries, now: number): boolean {
+      const areDue = series.dueAt <= now && other.dueAt <= now;
+      const order = areDue ? ofKind(series) - ofKind(other) || ofOrigin(series) - ofOrigin(other) : 0;
+      return (order || series.dueAt - other.dueAt) < 0;
+    },
+    end({ source: { origin } }: EventSeries): void {
+      lastOfKind.set(origin === OWN, ++turn);
+      lastOfOrigin.delete(origin);
+      lastOfOrigin.set(origin, turn);
+      const [first] = lastOfOrigin.keys();
+      if (lastOfOrigin.size > MAX_PENDING && first !== undefined) lastOfOrigin.delete(first);
+    },
   };
 }
 

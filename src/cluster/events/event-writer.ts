@@ -3,15 +3,16 @@ import { microTime } from '../../kubernetes/time.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
 import { namespacedPath } from '../client/object-path.ts';
-import { type EventSeries, eventName } from './event-series.ts';
+import type { EventSeries } from './event-series.ts';
 import type { ExistingObjects } from './existing-objects.ts';
 
 /** The result of writing one Event. */
 export type EventWrite =
   /** The API server has this count now. */
   | { readonly outcome: 'written'; readonly count: number }
-  /** Try again, at once or later. */
-  | { readonly outcome: 'again' }
+  /** The object exists, with a lower count perhaps, or is gone. Write it again. */
+  | { readonly outcome: 'exists' | 'gone' }
+  /** Try again later. */
   | { readonly outcome: 'failed'; readonly error: unknown }
   /** The API server does not have the object of the review. */
   | { readonly outcome: 'unconfirmed' }
@@ -24,7 +25,7 @@ export interface EventWriterContext {
   readonly identity: string;
 }
 
-/** Creates the series' Event, or writes its new count. The series keeps the state of the Event. */
+/** Creates the series' Event, or writes its new count. */
 export async function writeEvent(
   { client, objects, identity }: EventWriterContext,
   series: EventSeries,
@@ -45,10 +46,8 @@ export async function writeEvent(
     } catch (error) {
       if (!isConflict(error)) throw error;
       // An earlier request created it, and its answer was lost. It may show a lower count.
-      series.created = true;
-      return count > 1 ? { outcome: 'again' } : { outcome: 'written', count };
+      return count > 1 ? { outcome: 'exists' } : { outcome: 'written', count };
     }
-    series.created = true;
     return { outcome: 'written', count };
   }
 
@@ -82,10 +81,8 @@ export async function writeEvent(
       await client.request('PATCH', path, request);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // Events expire, and may be deleted: create a new one.
-      series.created = false;
-      series.name = eventName(series.event.regarding.name);
-      return { outcome: 'again' };
+      // Events expire, and may be deleted.
+      return { outcome: 'gone' };
     }
     return { outcome: 'written', count };
   }

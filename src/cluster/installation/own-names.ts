@@ -1,6 +1,18 @@
 /** The Service by which the API server calls taintkeeper, in the chart and in the manifests. The Lease for leader election has the same name. */
 export const OWN_SERVICE = 'taintkeeper';
 
+/** The namespace of the manifests. */
+export const OWN_NAMESPACE = 'taintkeeper';
+
+/** The Deployment of the manifests. */
+export const OWN_DEPLOYMENT = 'taintkeeper';
+
+/** The ServiceAccount of the manifests. */
+export const OWN_ACCOUNT = 'taintkeeper';
+
+/** The label of all objects of the manifests, as a selector. */
+export const OWN_LABEL = 'app.kubernetes.io/name=taintkeeper';
+
 /** The Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
 

@@ -1,6 +1,7 @@
 import type { NativeKind } from '../../cluster/admission-registration/native-policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
+import { NAMESPACE_NAME_LABEL } from '../../kubernetes/label-selector.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
@@ -62,7 +63,7 @@ function policySpec(spec: object, namespace: string): object {
       // As in the webhook, our own DaemonSets are ignored. Nodes have no namespace, so the selector does not apply to them.
       namespaceSelector: exactSelector([
         ...requirementsOf(matchConstraints.namespaceSelector),
-        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
+        { key: NAMESPACE_NAME_LABEL, operator: 'NotIn', values: [namespace] },
       ]),
       objectSelector: exactSelector(requirementsOf(matchConstraints.objectSelector)),
       excludeResourceRules: undefined,

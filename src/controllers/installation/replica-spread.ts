@@ -1,7 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
-import { freeNodes, isNowhere, replicaToMove } from '../../scheduling/replica-spread.ts';
+import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
+import { freeNodes, replicaToMove } from '../../scheduling/replica-spread.ts';
 import type { Nodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
@@ -67,7 +68,7 @@ export function startReplicaSpread(
 
   /** The scheduler may select any of these nodes. If the image cannot be pulled, all of them must have it. */
   async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
-    if (!isNowhere(image)) return true;
+    if (!isOnlyLoadable(image)) return true;
     if (names.length > MAX_INSPECTED) return false;
     const found = await Promise.all(
       names.map((name) =>

@@ -22,7 +22,8 @@ import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
-import { isNews, type WatchedNodes } from '../cluster-watches.ts';
+import { createSubject } from '../../runtime/source.ts';
+import { isNews, type SyncState, type WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
@@ -40,9 +41,7 @@ const MAX_TAINTS = 16;
 export interface PoolReviewOptions {
   readonly client: ApiClient;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
-  readonly nodes: Pick<WatchedNodes, 'entries' | 'changes'>;
-  /** Resolves when `nodes` has all of them. */
-  readonly synced: Promise<unknown>;
+  readonly nodes: Pick<WatchedNodes, 'entries' | 'changes'> & Pick<SyncState, 'synced'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
@@ -63,7 +62,7 @@ export interface PoolReview {
 
 /** @param onChange called when a condition has changed */
 export function poolReview(
-  { client, policies: { snapshot }, nodes, synced, rights, recordEvent }: Omit<PoolReviewOptions, 'reports'>,
+  { client, policies: { snapshot }, nodes, rights, recordEvent }: Omit<PoolReviewOptions, 'reports'>,
   log: Pick<Logger, 'warn'>,
   onChange: () => void,
 ): PoolReview {
@@ -89,7 +88,7 @@ export function poolReview(
       return hasNews;
     },
     async reconcile() {
-      await synced;
+      await nodes.synced;
       const policies = taintPolicies().filter((policy) => isEnforced(policy) && policy.ensured.length > 0);
       const isNeeded = policies.length > 0 || unchecked.size > 0;
       const found = isNeeded ? await compare(policies) : new Map<string, PoolNote>();
@@ -168,8 +167,9 @@ function keyOf({ nodePool, taint }: SeenStartupTaint): string {
 export function startPoolReview(run: Run, options: PoolReviewOptions): Controller {
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;
-  const review = poolReview(options, log, () => changes.next());
-  const changes = reports.add('nodePools', { conditions: (policy) => reported('Ready', review.undeclared(policy)) });
+  const changes = createSubject();
+  const review = poolReview(options, log, changes.next);
+  reports.add('nodePools', { changes, conditions: (policy) => reported('Ready', review.undeclared(policy)) });
   const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();

@@ -2,12 +2,14 @@ import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
-import { isOnlyAudit, type MissingTaint, whyNotSet } from '../../judge/missing-taint.ts';
-import type { ConflictingChange, NodeStep } from '../../judge/node/node-step.ts';
+import { type MissingTaint, whyNotSet } from '../../judge/missing-taint.ts';
+import type { NodeStep } from '../../judge/node/node-step.ts';
+import type { ConflictingChange } from '../../judge/node/undone-changes.ts';
 import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/policy-events.ts';
+import { isOnTrial } from '../../policy/policy-set.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { PerNode } from './per-node.ts';
@@ -35,7 +37,7 @@ export interface NodeEvents {
   /** Records once which startup taints the leader leaves to another writer. */
   recordConflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
   /** Records the taints that a write has set, and the entries that it has deleted. */
-  recordWritten(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'ended'>): void;
+  recordWritten(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'entriesEnded'>): void;
 }
 
 export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: NodeEventsOptions): NodeEvents {
@@ -89,14 +91,14 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
       if (notes.length === 0) recordedConflicts.delete(entry.name);
       else recordedConflicts.set(entry.name, new Set(notes));
     },
-    recordWritten(entry, { set, ended }) {
+    recordWritten(entry, { set, entriesEnded }) {
       for (const text of new Set(set.map(({ taint }) => formatTaint(taint)))) {
         log.info(`set taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(set.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const missingTaint of set) recordMissing(entry, missingTaint);
-      if (ended.length === 0) return;
-      const named = atMost(MAX_NAMED, ended.map(formatTaint)).join(', ');
+      if (entriesEnded.length === 0) return;
+      const named = atMost(MAX_NAMED, entriesEnded.map(formatTaint)).join(', ');
       const note = `deleted entries of annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): the node has carried taints of these keys and effects for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`;
       record(entry, { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note });
     },
@@ -130,7 +132,7 @@ function wordingOfMissingTaint(
   if (blockedBy === undefined) {
     return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `set missing taint ${taint}` };
   }
-  const why = whyNotSet(blockedBy, { onlyAudit: isOnlyAudit(missingTaint), otherWriter });
+  const why = whyNotSet(blockedBy, { onTrial: isOnTrial(missingTaint.policy), otherWriter });
   if (blockedBy === 'Conflict') {
     const note = `pauses setting taint ${taint}: ${why}`;
     return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };

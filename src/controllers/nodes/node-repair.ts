@@ -8,7 +8,7 @@ import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
-import type { Source } from '../../runtime/source.ts';
+import { createSubject, type Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -16,11 +16,11 @@ import type { Reports } from '../reports.ts';
 import { type NodeEvents, trackNodeEvents } from './node-events.ts';
 import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
 import { perNode } from './per-node.ts';
-import type { Refusal } from './refusals.ts';
 import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
 import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { policiesOf } from './startup-changes.ts';
-import { type StartupWaits, startStartupWaits } from './startup-waits.ts';
+import { policiesOf } from './startup/startup-changes.ts';
+import { type StartupWaits, startStartupWaits } from './startup/startup-waits.ts';
+import type { WriteFault } from './write-faults.ts';
 import { type TaintChanges, taintChangesOf, writtenChanges } from './written-changes.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
@@ -65,17 +65,18 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const { client, nodes, policies, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const kept = perNode();
-  const problems = trackRepairProblems({ client, kept, onChange: () => changes.next() });
+  const changes = createSubject();
+  /** Whether the policies have changed since the last sweep. */
+  let policiesChanged = true;
+  const problems = trackRepairProblems({ client, kept, onChange: changes.next });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
-  const startup = startStartupWaits(run, { ...options, kept, check: queue.restart, onChange: () => changes.next() });
+  const startup = startStartupWaits(run, { ...options, kept, check: queue.restart, onChange: changes.next });
   const steps = rememberedSteps({ client, policies, startup, kept, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, kept, signal);
   const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeEvents };
   const sweep = startController(run, 'node-sweep', sweepNodes);
-  const changes = reports.add('nodes', { problems: () => [...problems.list(), ...startup.problems()] });
-  /** Whether the policies have changed since the last sweep. */
-  let policiesChanged = true;
+  reports.add('nodes', { changes, problems: () => [...problems.list(), ...startup.problems()] });
 
   nodes.changes.subscribe(onNode, signal);
   policies.changes.subscribe(() => {
@@ -110,7 +111,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
   function check(entry: NodeEntry, add: (node: string) => void): void {
     const { name } = entry;
-    const step = steps.evaluate(entry);
+    const step = steps.takeStep(entry);
     // What was recorded may have ended, also by a repair in progress.
     if (needsWorker(step) || hasProblems(name, parts) || queue.isInProgress(name)) add(name);
     else if (step.nextInMs !== undefined) queue.add(name, step.nextInMs);
@@ -142,8 +143,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   function forget(name: string): void {
-    steps.forgetBoot(name);
-    startup.forget(name);
     if (kept.forget(name)) changes.next();
   }
 }
@@ -167,23 +166,23 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   // The watch nearly always shows the newer version before.
   if (outdatedForMs !== undefined) return outdatedForMs;
   // The Node may have changed since it was queued.
-  const step = steps.evaluate(entry);
+  const step = steps.takeStep(entry);
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
-    // In a conflict, the refusal may name the webhook that undoes the writes.
+    // In a conflict, the message of the fault may name the webhook that undoes the writes.
     const inConflict = step.drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
-    problems.clearRefusal(
+    problems.clearWriteFault(
       name,
       inConflict.map(({ policy }) => policy.name),
     );
-    startup.clearRefusal(
+    startup.clearWriteFault(
       name,
-      step.conflicting.flatMap(({ policies }) => policies),
+      step.conflicting.flatMap(({ policyNames }) => policyNames),
     );
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
-  await problems.setConflicts(name, step.memory.conflicts);
+  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordConflicting(entry, step.conflicting);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
@@ -196,31 +195,31 @@ async function write(
   parts: Parts,
 ): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
   const { steps, startup, writer, nodeEvents } = parts;
-  const { desired, ended } = step;
+  const { desired, entriesEnded } = step;
   const { name } = entry;
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
   const written = await writer.write(entry, desired).catch((error) => {
-    if (isFinal(error)) setRefusal(name, changes, { kind: 'Refused', error }, parts);
+    if (isFinal(error)) setWriteFault(name, changes, { kind: 'Refused', error }, parts);
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
-  steps.written(entry, step, undone?.startup.again.map(({ taint }) => taint) ?? []);
-  nodeEvents.recordWritten(entry, { set: stored.set, ended });
+  steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
+  nodeEvents.recordWritten(entry, { set: stored.set, entriesEnded });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
-  setRefusal(name, undone, undone.refusal, parts);
+  setWriteFault(name, undone, undone.fault, parts);
   return 'Undone';
 }
 
-function setRefusal(
+function setWriteFault(
   name: string,
   { set, startup: changes }: TaintChanges,
-  refusal: Refusal,
+  fault: WriteFault,
   { problems, startup }: Parts,
 ): void {
-  problems.setRefusal(name, set, refusal);
-  if (policiesOf(changes).length > 0) startup.setRefusal(name, changes, refusal);
+  problems.setWriteFault(name, set, fault);
+  if (policiesOf(changes).length > 0) startup.setWriteFault(name, changes, fault);
 }

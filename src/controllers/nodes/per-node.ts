@@ -1,20 +1,25 @@
-/** What the parts of this controller keep of nodes, by their names. A Node that was deleted leaves nothing in any of them. */
+/** What the parts of this controller keep of nodes, by their names. After {@link forget}, a Node that was deleted leaves nothing in any of them. */
 export interface PerNode {
   /** An empty map that {@link forget} reaches. */
   map<T>(): Map<string, T>;
-  /** @returns whether something was kept of the node */
+  /** Calls the listener with each node that is forgotten. */
+  onForget(listener: (node: string) => void): void;
+  /** @returns whether one of the maps had something of the node */
   forget(node: string): boolean;
 }
 
 export function perNode(): PerNode {
   const maps: Map<string, unknown>[] = [];
+  const listeners: ((node: string) => void)[] = [];
   return {
     map<T>() {
       const map = new Map<string, T>();
       maps.push(map);
       return map;
     },
+    onForget: (listener) => void listeners.push(listener),
     forget(node) {
+      for (const listener of listeners) listener(node);
       let wasKept = false;
       for (const map of maps) wasKept = map.delete(node) || wasKept;
       return wasKept;

@@ -2,12 +2,12 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
-import { isBlank, isInConflict, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
-import { memoryAfterWrite, type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
+import { isBlank, isInConflict, memoryAfterWrite, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
+import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { turnQueue } from '../../runtime/turn-queue.ts';
 import type { PerNode } from './per-node.ts';
-import type { StartupWaits } from './startup-waits.ts';
+import type { StartupWaits } from './startup/startup-waits.ts';
 
 /** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
 const BOOT_WRITES_MS = 200;
@@ -25,16 +25,17 @@ export interface RememberedStepsOptions {
 
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
 export interface RememberedSteps {
-  /** What the Node needs now. Keeps what the leader knows of it after the step, and queues the node for the turn of its boot if it needs one. */
-  evaluate(entry: Entry<ClusterNode>): NodeStep;
-  /** Call it with each change, before {@link evaluate}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
+  /**
+   * What the Node needs now. Keeps what the leader knows of it after the step, begins and ends its watches, and queues the node for the turn of its boot if
+   * it needs one.
+   */
+  takeStep(entry: Entry<ClusterNode>): NodeStep;
+  /** Call it with each change, before {@link takeStep}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
   observe(change: Change<ClusterNode>): void;
   /** @param unstored the taints that are set again after a reboot, and that the API server did not store */
   written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
   /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
-  /** The node waits for no turn any more. */
-  forgetBoot(node: string): void;
 }
 
 export function rememberedSteps({
@@ -49,9 +50,10 @@ export function rememberedSteps({
   const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
   const rebooting = new Set<string>();
+  kept.onForget(forgetBoot);
 
   return {
-    evaluate({ name, value: node }) {
+    takeStep({ name, value: node }) {
       let asksForTurn = false;
       const step = startup.duringStep(node, (blockers) =>
         nodeStep(node, memories.get(name), {
@@ -67,7 +69,7 @@ export function rememberedSteps({
         }),
       );
       if (!asksForTurn) forgetBoot(name);
-      keep(name, step.memory);
+      keep(name, step.memoryIfUnwritten);
       return step;
     },
     observe(change) {
@@ -85,7 +87,6 @@ export function rememberedSteps({
       const memory = memories.get(node);
       return memory !== undefined && isInConflict(memory, taint, performance.now());
     },
-    forgetBoot,
   };
 
   function keep(node: string, memory: NodeMemory): void {
@@ -93,6 +94,7 @@ export function rememberedSteps({
     else memories.set(node, memory);
   }
 
+  /** The node waits for no turn any more. */
   function forgetBoot(node: string): void {
     rebooting.delete(node);
     bootTurns.leave(node);

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type MissingTaint, taintCommand } from '../../judge/missing-taint.ts';
+import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
+import { taintCommand } from '../../judge/taint-commands.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
 import type { PerNode } from './per-node.ts';
-import { type Refusal, trackRefusals } from './refusals.ts';
+import { trackWriteFaults, type WriteFault } from './write-faults.ts';
 
 /** Why the leader does not repair nodes, for the status of policies. */
 export interface RepairProblems {
@@ -23,12 +24,12 @@ export interface RepairProblems {
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that sets these taints, or did not store them. */
-  setRefusal(node: string, set: readonly MissingTaint[], refusal: Refusal): void;
+  setWriteFault(node: string, set: readonly MissingTaint[], fault: WriteFault): void;
   /**
    * The node was written, or needs nothing.
    * @param inConflict the policies whose taints are left to another writer
    */
-  clearRefusal(node: string, inConflict: readonly string[]): void;
+  clearWriteFault(node: string, inConflict: readonly string[]): void;
   /** Whether the taints of the node are in conflict, its updates are refused, or it lacks taints that would evict pods. */
   has(node: string): boolean;
   list(): readonly ReportedProblem[];
@@ -46,7 +47,7 @@ export function trackRepairProblems(options: {
   const { client, kept, onChange } = options;
   /** By the name of the node, and the identity of the taint. */
   const conflicts = kept.map<ReadonlyMap<string, KnownConflict>>();
-  const refusals = trackRefusals(kept, onChange);
+  const writeFaults = trackWriteFaults(kept, onChange);
   /** By the name of the node: the policies, and the command that sets the taints. */
   const evicting = kept.map<Concern>();
 
@@ -72,25 +73,25 @@ export function trackRepairProblems(options: {
       onChange();
     },
     otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
-    setRefusal(node, set, refusal) {
-      refusals.set(
+    setWriteFault(node, set, fault) {
+      writeFaults.set(
         node,
         set.map(({ policy }) => policy.name),
-        refusal,
+        fault,
       );
     },
-    clearRefusal: refusals.clear,
-    has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
+    clearWriteFault: writeFaults.clear,
+    has: (node) => writeFaults.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
     list: () => [
       ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>
-          Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
+          Array.from(found.values(), (conflict) => ({ policies: conflict.policyNames, text: textOf(node, conflict) })),
         ),
         'TaintConflict',
         (texts) => `left alone for now, because another writer undoes each change: ${texts.join(', ')}`,
       ),
       ...problemsOf(
-        refusals.concerns((message) => message),
+        writeFaults.concerns((message) => message),
         'RepairRefused',
         (messages) => `missing taints cannot be set: ${messages.join(', ')}`,
       ),
@@ -111,8 +112,8 @@ function evictingConcern(
 ): Concern | undefined {
   const found = missing.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   if (found.length === 0) return undefined;
-  const values = valuesOf(carried);
-  const overwrites = found.some(({ taint }) => values.has(identity(taint)));
+  const valueByTaint = valuesOf(carried);
+  const overwrites = found.some(({ taint }) => valueByTaint.has(identity(taint)));
   const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
   return {
     policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),
@@ -123,7 +124,7 @@ function evictingConcern(
 function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeMemory['conflicts']): boolean {
   return (
     (known?.size ?? 0) === found.size &&
-    [...found].every(([key, { policies }]) => known?.get(key)?.policies.length === policies.length)
+    [...found].every(([key, { policyNames }]) => known?.get(key)?.policyNames.length === policyNames.length)
   );
 }
 

@@ -1,8 +1,8 @@
 import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import type { Refusal } from './refusals.ts';
-import type { StartupChanges } from './startup-changes.ts';
+import type { StartupChanges } from './startup/startup-changes.ts';
+import type { WriteFault } from './write-faults.ts';
 
 /** The changes of taints that one write makes. */
 export interface TaintChanges {
@@ -15,7 +15,7 @@ export interface TaintChanges {
 export interface WrittenChanges {
   readonly stored: TaintChanges;
   /** What the API server did not store, and why: mutating webhooks are called, too. Undefined for nothing. */
-  readonly undone: (TaintChanges & { readonly refusal: Refusal }) | undefined;
+  readonly undone: (TaintChanges & { readonly fault: WriteFault }) | undefined;
 }
 
 export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
@@ -38,7 +38,7 @@ export function writtenChanges(
   const isUndone = (taint: Taint) => sentValues.get(identity(taint)) !== storedValues.get(identity(taint));
   const undone = partOf(changes, isUndone);
   const { set, startup } = undone;
-  const taints = [...set, ...startup.late, ...startup.again, ...startup.removable].map(({ taint }) =>
+  const taints = [...set, ...startup.toSetLate, ...startup.toSetAgain, ...startup.removable].map(({ taint }) =>
     formatTaint(taint),
   );
   if (taints.length === 0) return { stored: changes, undone: undefined };
@@ -47,15 +47,20 @@ export function writtenChanges(
     'to list them: kubectl get mutatingwebhookconfigurations; kubectl get mutatingadmissionpolicies';
   return {
     stored: partOf(changes, (taint) => !isUndone(taint)),
-    undone: { ...undone, refusal: { kind: 'Undone', message } },
+    undone: { ...undone, fault: { kind: 'Undone', message } },
   };
 }
 
 function partOf({ set, startup }: TaintChanges, isIn: (taint: Taint) => boolean): TaintChanges {
   const among = <One extends { readonly taint: Taint }>(all: readonly One[]) => all.filter(({ taint }) => isIn(taint));
-  const { late, again, removable, allowing } = startup;
+  const { toSetLate, toSetAgain, removable, needEntry } = startup;
   return {
     set: among(set),
-    startup: { late: among(late), again: among(again), removable: among(removable), allowing: among(allowing) },
+    startup: {
+      toSetLate: among(toSetLate),
+      toSetAgain: among(toSetAgain),
+      removable: among(removable),
+      needEntry: among(needEntry),
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { ConfigurationPhase, Webhook } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
+import { NAMESPACE_NAME_LABEL } from '../../kubernetes/label-selector.ts';
 import { POLICY_API_GROUP, POLICY_VERSION } from '../../policy/policy.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 
@@ -62,7 +63,7 @@ export function desiredWebhooks(
           // Our own DaemonSets must not wait for us. Nodes have no namespace, so the selector does not apply to them.
           namespaceSelector: [
             ...(entry.namespaceSelector ?? []),
-            { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [options.service.namespace] },
+            { key: NAMESPACE_NAME_LABEL, operator: 'NotIn', values: [options.service.namespace] },
           ],
           // Requests result in Events, dry runs do not.
           sideEffects: 'NoneOnDryRun',

@@ -3,8 +3,7 @@ import { BACKDATE_MS } from '../../certs/issue.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
 import { deploymentOf } from '../restart.ts';
-import { type Served, servedBy, shortFingerprint, unservedReason } from '../served.ts';
-import { isTrustedByAll } from './ca-bundle.ts';
+import { isTrustedByAll, type Served, servedBy, shortFingerprint, unservedReason } from '../served.ts';
 
 /** A replica serves a new Secret within 45 s if its watch connection is dead, plus 10 s. */
 const SPREAD_MS = 60_000;

@@ -1,4 +1,3 @@
-import type { X509Certificate } from 'node:crypto';
 import { parseCertificates } from '../../certs/bundle.ts';
 import { issuersInvalidAt, isTrusted } from '../../certs/chain.ts';
 import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
@@ -9,10 +8,12 @@ import {
   type Webhook,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding } from '../check.ts';
+import { describeGroups } from '../describe-groups.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
 import { hasLeader } from '../facts/watch-lease.ts';
 import { leaderLog } from '../leader-log.ts';
-import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
+import { renewal } from '../renewal.ts';
+import { bundleOf, type Served, servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkCaBundle(facts: Facts): Finding {
@@ -95,13 +96,4 @@ function fault(webhook: Webhook, served: readonly Served[], now: Date): string {
 function issuerFault(webhook: Webhook, served: readonly Served[], now: Date): string | undefined {
   const bundle = bundleOf(webhook);
   return served.map(({ chain }) => issuersInvalidAt(chain, bundle, now)).find((reason) => reason !== undefined);
-}
-
-function bundleOf(webhook: Webhook): X509Certificate[] {
-  return parseCertificates(caBundleOf(webhook));
-}
-
-/** Whether every registered webhook trusts the chain. */
-export function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
-  return webhooks.every((webhook) => isTrusted(chain, bundleOf(webhook), now));
 }

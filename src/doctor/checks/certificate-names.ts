@@ -1,7 +1,9 @@
 import { namesText, uncoveredNames } from '../../certs/certificate-names.ts';
 import { type Finding, finding } from '../check.ts';
+import { describeGroups } from '../describe-groups.ts';
 import type { Facts } from '../facts/facts.ts';
-import { describeGroups, renewal, type Served, servedBy, unservedReason } from '../served.ts';
+import { renewal } from '../renewal.ts';
+import { type Served, servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the served certificates are for the server name of the API server's TLS handshake. */
 export function checkNames(facts: Facts): Finding {

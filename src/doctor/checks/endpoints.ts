@@ -1,8 +1,9 @@
 import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
-import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
-import { all } from '../facts/reading.ts';
+import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
+import { allRead } from '../facts/reading.ts';
+import { isExternal } from '../facts/service-facts.ts';
 import { patchService } from '../service-patch.ts';
 
 /** Checks that the Service has ready endpoints, at the port on which they listen. */
@@ -14,7 +15,7 @@ export function checkEndpoints(facts: Facts): Finding {
 
 function endpoints(facts: Facts): Finding {
   const { replicas, pods, installation, service, webhooks } = facts;
-  if (service.ok && service.value?.spec?.type === 'ExternalName') {
+  if (service.ok && isExternal(service.value)) {
     return finding('ok', 'none: the Service is of type ExternalName');
   }
   const name = `${installation.namespace}/${installation.service}`;
@@ -22,7 +23,7 @@ function endpoints(facts: Facts): Finding {
   const ready = listed.filter(({ endpoint }) => endpoint?.isReady);
   if (ready.length === 0) {
     // Only these tell which port of the slices is called.
-    const called = all({ service, webhooks });
+    const called = allRead({ service, webhooks });
     if (!called.ok) return finding('skipped', called.why);
     if (pods.ok && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
       return finding('skipped', 'none, because no pod is ready: see replicas');
@@ -51,7 +52,7 @@ function endpoints(facts: Facts): Finding {
       `Service ${name} leads to port ${astray.endpoint?.port} of ${astray.name}, which listens on ${ports.join(' and ')}`,
       patchService(installation, [
         { op: 'test', path: `/spec/ports/${index}/port`, value: port },
-        { op: 'replace', path: `/spec/ports/${index}/targetPort`, value: WEBHOOK_PORT },
+        { op: 'replace', path: `/spec/ports/${index}/targetPort`, value: WEBHOOK_PORT_NAME },
       ]),
     );
   }

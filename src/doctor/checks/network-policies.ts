@@ -1,6 +1,6 @@
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { type Ingress, ingressTo, type NetworkPolicyObject } from '../facts/network-policy.ts';
 
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
@@ -20,7 +20,7 @@ export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): read
 
 function ingressToPods(replicas: readonly ReplicaFacts[], all: readonly NetworkPolicyObject[]): Finding[] {
   const pods = replicas.flatMap(({ name, port, pod }): PodIngress[] =>
-    pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT }, all) }] : [],
+    pod ? [{ name, port, ...ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT_NAME }, all) }] : [],
   );
   if (pods.length === 0) return [finding('skipped', 'no pod to check')];
   // Groups the pods with the same result. The text has no names, so that it is equal for them.

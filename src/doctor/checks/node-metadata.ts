@@ -1,6 +1,7 @@
 import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
 import { NODE_METADATA_POLICY, nodeMetadataManifests } from '../../native/node-metadata.ts';
 import { type Finding, finding, needs } from '../check.ts';
+import type { MetadataProtection } from '../facts/cluster-facts.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
 import { reinstall } from '../reinstall.ts';
@@ -13,21 +14,21 @@ export function checkNodeMetadata({
   return needs({ metadataProtection }, (known) => protection(known.metadataProtection, installation));
 }
 
-function protection(stored: readonly ({ readonly spec?: unknown } | undefined)[], installation: Installation): Finding {
+function protection(stored: MetadataProtection, installation: Installation): Finding {
   const [policy, binding] = nodeMetadataManifests();
   const whole = exactSelector([]);
   const constraints = { excludeResourceRules: undefined, objectSelector: whole, namespaceSelector: whole };
   const spec = policy?.spec as { readonly matchConstraints: object };
-  const desired = [
-    { ...spec, paramKind: undefined, matchConstraints: { ...spec.matchConstraints, ...constraints } },
-    { ...binding?.spec, paramRef: undefined, matchResources: undefined },
+  const desiredPolicy = {
+    ...spec,
+    paramKind: undefined,
+    matchConstraints: { ...spec.matchConstraints, ...constraints },
+  };
+  const desiredBinding = { ...binding?.spec, paramRef: undefined, matchResources: undefined };
+  const wrong = [
+    ...difference('ValidatingAdmissionPolicy', stored.policy, desiredPolicy),
+    ...difference('ValidatingAdmissionPolicyBinding', stored.binding, desiredBinding),
   ];
-  const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
-  const wrong = kinds.flatMap((kind, place) => {
-    const object = stored[place];
-    if (object === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
-    return hasFields(object.spec, desired[place]) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
-  });
   if (wrong.length === 0)
     return finding(
       'ok',
@@ -35,4 +36,9 @@ function protection(stored: readonly ({ readonly spec?: unknown } | undefined)[]
     );
   const evidence = `${wrong.join('; ')}: users who may write nodes/status can allow themselves the removal of taints, and have nodes deleted`;
   return finding('problem', evidence, reinstall(installation));
+}
+
+function difference(kind: string, stored: MetadataProtection[keyof MetadataProtection], desired: object): string[] {
+  if (stored === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
+  return hasFields(stored.spec, desired) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
 }

@@ -15,9 +15,9 @@ import {
 import { isOnEveryNode, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { NodePoolFacts } from '../facts/cluster-facts.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
+import type { NodePoolFacts } from '../facts/node-pool-facts.ts';
 import { grantCommand } from '../grant-command.ts';
 
 interface Known {

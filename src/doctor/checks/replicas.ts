@@ -1,13 +1,15 @@
+import { OWN_LABEL } from '../../cluster/installation/own-names.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { NETWORK_UNAVAILABLE_KEY } from '../../kubernetes/well-known-taints.ts';
-import { awaitedNodes, isNowhere, sharedNode } from '../../scheduling/replica-spread.ts';
+import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
+import { awaitedNodes, sharedNode } from '../../scheduling/replica-spread.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
-import { LABEL } from '../facts/installation.ts';
 import type { PodView, StartFailure } from '../facts/pod-view.ts';
 import type { Readiness, ReplicaFacts } from '../facts/replica-facts.ts';
+import { isExternal } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { deploymentOf } from '../restart.ts';
 
@@ -20,8 +22,7 @@ export function checkReplicas(
   const { pods, service, installation, replicas } = facts;
   const { namespace } = installation;
   if (!pods.ok) return finding('skipped', pods.why);
-  const type = service.ok ? service.value?.spec?.type : undefined;
-  if (type === 'ExternalName') {
+  if (service.ok && isExternal(service.value)) {
     return finding('skipped', 'the Service points outside the cluster: its pods are not known');
   }
   if (service.ok && service.value === undefined) return finding('skipped', 'see Service');
@@ -127,7 +128,7 @@ function crowded(
     nodes.ok ? nodes.value.filter(({ loadedImages }) => loadedImages?.includes(image)).map(({ name }) => name) : [],
   );
   // A node does not report all its images, so it may have the image without reporting it.
-  const unsure = isNowhere(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
+  const unsure = isOnlyLoadable(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
   const loading =
     unsure.length === 0
       ? ''
@@ -147,7 +148,7 @@ function whyNone(evidence: string, { installation, search }: Pick<Facts, 'instal
   }
   if (deployment) {
     const told = `${evidence}, though Deployment ${namespace}/${deployment.name} has ${deployment.replicas} replicas`;
-    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
+    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${OWN_LABEL}`);
   }
   if (search.blind === undefined) {
     return finding('problem', `${evidence}, and there is no Deployment`, reinstall(installation));

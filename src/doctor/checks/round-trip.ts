@@ -1,11 +1,12 @@
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
+import { describeGroups } from '../describe-groups.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
-import { WEBHOOK_PORT } from '../facts/listed-replicas.ts';
+import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { ingressTo } from '../facts/network-policy.ts';
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
-import { describeGroups } from '../served.ts';
+import { isExternal } from '../facts/service-facts.ts';
 
 /** The outcome of one review, and its client. */
 type Trip =
@@ -41,7 +42,7 @@ export function checkRoundTrip(facts: Facts): Finding {
   const isOurWay = failed.every(
     ({ who, fault }) => who === 'this machine' && ['silent', 'unreachable', 'foreign'].includes(fault.kind),
   );
-  const isOut = facts.service.ok && facts.service.value?.spec?.type === 'ExternalName';
+  const isOut = facts.service.ok && isExternal(facts.service.value);
   const result =
     isOurWay && !isOut
       ? finding(
@@ -102,7 +103,7 @@ function wayRemedy(replica: ReplicaFacts, facts: Facts): string {
   const { networkPolicies, installation } = facts;
   const policies =
     pod && networkPolicies.ok
-      ? ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT }, networkPolicies.value)
+      ? ingressTo(pod.labels, { number: port, name: WEBHOOK_PORT_NAME }, networkPolicies.value)
       : undefined;
   if (policies && policies.access !== 'open') {
     return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;

@@ -12,8 +12,9 @@ import {
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
 import type { PodView } from '../facts/pod-view.ts';
+import { renewal } from '../renewal.ts';
 import { restart } from '../restart.ts';
-import { renewal, servedBy } from '../served.ts';
+import { servedBy } from '../served.ts';
 
 /** Checks that the Secret has a usable certificate. Other checks report problems of a certificate that is served already. */
 export function checkSecret(facts: Facts): Finding[] {

@@ -3,8 +3,8 @@ import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { calledPort, WEBHOOK_PORT } from '../facts/listed-replicas.ts';
-import type { ServicePort } from '../facts/service-facts.ts';
+import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
+import { isExternal, type ServicePort } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { patchService } from '../service-patch.ts';
 
@@ -35,9 +35,9 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
       `check that installation: taintkeeper doctor --namespace ${shellWord(namespace)}`,
     );
   }
-  const { type = 'ClusterIP', clusterIP, externalName, ports = [] } = service.value.spec ?? {};
+  const { clusterIP, externalName, ports = [] } = service.value.spec ?? {};
   const port = calledPort(facts);
-  if (type === 'ExternalName') {
+  if (isExternal(service.value)) {
     return finding('ok', `${where} leads to ${externalName}, port ${port}`);
   }
   if (!clusterIP || clusterIP === 'None') {
@@ -70,8 +70,8 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
 
 /** Changes the webhook's port of the Service to the number that is called, or adds one. */
 function changedPort(ports: readonly ServicePort[], port: number): object {
-  const index = ports.findIndex(({ name, targetPort }) => [name, targetPort].includes(WEBHOOK_PORT));
+  const index = ports.findIndex(({ name, targetPort }) => [name, targetPort].includes(WEBHOOK_PORT_NAME));
   return index < 0
-    ? { op: 'add', path: '/spec/ports/-', value: { name: WEBHOOK_PORT, port, targetPort: WEBHOOK_PORT } }
+    ? { op: 'add', path: '/spec/ports/-', value: { name: WEBHOOK_PORT_NAME, port, targetPort: WEBHOOK_PORT_NAME } }
     : { op: 'replace', path: `/spec/ports/${index}/port`, value: port };
 }

@@ -2,8 +2,10 @@ import { invalidAt } from '../../certs/inspect.ts';
 import { EXPIRES_SOON_MS } from '../../certs/stored-faults.ts';
 import { count } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
+import { describeGroups } from '../describe-groups.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
-import { describeGroups, renewal, servedBy, unservedReason } from '../served.ts';
+import { renewal } from '../renewal.ts';
+import { servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the served certificates are valid, now and soon, by the API server's clock. */
 export function checkServing(facts: Facts): Finding {

@@ -1,5 +1,5 @@
 import { type ClusterNode, projectNode } from '../../cluster/watch/cluster-objects.ts';
-import { isNowhere } from '../../scheduling/replica-spread.ts';
+import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
 
 /** A node as the leader sees it, and the fields that only checks read. */
 export interface DoctorNode extends ClusterNode {
@@ -25,6 +25,6 @@ export function viewDoctorNode(object: unknown): DoctorNode {
     ...projectNode(object),
     ...(ready && ready.status !== 'True' ? { notReady: ready.message ?? '' } : {}),
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
-    loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
+    loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isOnlyLoadable),
   };
 }

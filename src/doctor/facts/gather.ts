@@ -7,7 +7,7 @@ import { findInstallation, type InstallationChoice, type Search } from './instal
 import { calledPort, listedReplicas } from './listed-replicas.ts';
 import { recogniserFor } from './recognition.ts';
 import { ANSWER_TIMEOUT_MS, probeReplica, type ReplicaFacts, type Sockets } from './replica-facts.ts';
-import { gatherService, type ServiceFacts } from './service-facts.ts';
+import { gatherService, isExternal, type ServiceFacts } from './service-facts.ts';
 
 /** Problems show on a few replicas already. */
 const MAX_REPLICAS = 20;
@@ -77,8 +77,8 @@ export async function gatherFacts(
 
 /** A cluster IP answers inside the cluster only. */
 function addressOf({ service }: ServiceFacts): string | undefined {
-  const { type, externalName, clusterIP } = (service.ok ? service.value?.spec : undefined) ?? {};
-  const address = type === 'ExternalName' ? externalName : clusterIP;
+  const found = service.ok ? service.value : undefined;
+  const address = isExternal(found) ? found?.spec?.externalName : found?.spec?.clusterIP;
   return address === undefined || address === '' || address === 'None' ? undefined : address;
 }
 

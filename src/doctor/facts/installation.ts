@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
-import { OWN_SERVICE } from '../../cluster/installation/own-names.ts';
+import { OWN_ACCOUNT, OWN_LABEL, OWN_NAMESPACE, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
 import { boundNamespaces, calledService } from '../../cluster/installation/own-namespaces.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
@@ -8,7 +8,7 @@ import { own, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSource } from './certificate-source.ts';
-import { known, READ_TIMEOUT_MS, type Reading, read, readObject } from './reading.ts';
+import { READ_TIMEOUT_MS, type Reading, read, readingOf, readObject } from './reading.ts';
 import { argument } from './serve-arguments.ts';
 
 /** What the user said about the installation, by options. */
@@ -61,10 +61,6 @@ export interface Search {
   readonly blind: string | undefined;
 }
 
-/** The name of all objects of the manifests, and their label. */
-export const NAME = 'taintkeeper';
-export const LABEL = `app.kubernetes.io/name=${NAME}`;
-
 interface Deployment {
   readonly metadata: {
     readonly name: string;
@@ -98,7 +94,7 @@ export async function findInstallation(client: ApiClient, choice: InstallationCh
   ]);
   const call = called.ok ? called.value : undefined;
   const confirmed = [choice.namespace, call?.namespace, client.namespace, ...(bound.ok ? bound.value : [])];
-  const likely = [...confirmed, NAME].filter((one) => one !== undefined);
+  const likely = [...confirmed, OWN_NAMESPACE].filter((one) => one !== undefined);
   const namespaces = [...new Set(likely)];
   const [deployments, services] = await Promise.all([
     labelled<Deployment>(client, '/apis/apps/v1', 'deployments', namespaces),
@@ -132,7 +128,7 @@ export async function findInstallation(client: ApiClient, choice: InstallationCh
       return asTheManifests({ namespace: call.namespace, service: call.name });
     }
     if (blind === undefined) return undefined;
-    return asTheManifests({ namespace: choice.namespace ?? client.namespace ?? NAME, service: OWN_SERVICE });
+    return asTheManifests({ namespace: choice.namespace ?? client.namespace ?? OWN_NAMESPACE, service: OWN_SERVICE });
   }
 }
 
@@ -143,13 +139,13 @@ async function labelled<T>(
   resource: string,
   namespaces: readonly string[],
 ): Promise<Reading<readonly T[]>> {
-  const query = { labelSelector: LABEL };
+  const query = { labelSelector: OWN_LABEL };
   const listed = (path: string) => read(() => listObjects(client, path, (object) => object as T, query));
   const all = await listed(`${group}/${resource}`);
   if (all.ok) return all;
   const parts = await Promise.all(namespaces.map((namespace) => listed(namespacedPath(group, namespace, resource))));
   const seen = parts.flatMap((part) => (part.ok ? part.value : []));
-  return seen.length > 0 ? known(seen) : all;
+  return seen.length > 0 ? readingOf(seen) : all;
 }
 
 /** A user who may not list Services, such as taintkeeper itself, may still get one by its name. */
@@ -166,7 +162,7 @@ async function servicesIn(
     ),
   );
   const seen = objects.flatMap((one) => (one.ok && one.value ? [one.value] : []));
-  return seen.length > 0 ? known(seen) : services;
+  return seen.length > 0 ? readingOf(seen) : services;
 }
 
 function viewInstallation({ metadata, spec }: Deployment): Installation {
@@ -202,7 +198,7 @@ function asTheManifests({ namespace, service }: Pick<Installation, 'namespace' |
     namespace,
     service,
     deployment: undefined,
-    account: NAME,
+    account: OWN_ACCOUNT,
     lease: service,
     defaultPolicies: undefined,
     audit: false,

@@ -2,10 +2,10 @@ import { type EndpointSlice, isReadyEndpoint, podOf } from '../../cluster/instal
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
-import type { ServiceFacts, ServiceObject } from './service-facts.ts';
+import { isExternal, type ServiceFacts, type ServiceObject } from './service-facts.ts';
 
 /** A replica, as its pod and the EndpointSlices describe it. */
-export interface Listed {
+export interface ListedReplica {
   /** The pod's name, or the address if no pod is known. */
   readonly name: string;
   /** The pod's name, if the pod is known or an EndpointSlice names it. */
@@ -20,7 +20,7 @@ export interface Listed {
 }
 
 /** The name of the container's port in the chart. */
-export const WEBHOOK_PORT = 'webhook';
+export const WEBHOOK_PORT_NAME = 'webhook';
 /** The defaults of `serve`, and of the client configuration of a webhook. */
 const DEFAULT_POD_PORT = 8443;
 const DEFAULT_SERVICE_PORT = 443;
@@ -32,12 +32,12 @@ export function calledPort({ webhooks }: Pick<ServiceFacts, 'webhooks'>): number
 }
 
 /** All endpoints of the Service, and the pods that it selects and that are not among its endpoints. */
-export function listedReplicas(facts: ServiceFacts): Listed[] {
+export function listedReplicas(facts: ServiceFacts): ListedReplica[] {
   const service = facts.service.ok ? facts.service.value : undefined;
   const pods = facts.pods.ok ? facts.pods.value : [];
   const port = calledPort(facts);
-  if (service?.spec?.type === 'ExternalName') {
-    const address = service.spec.externalName ?? '';
+  if (isExternal(service)) {
+    const address = service?.spec?.externalName ?? '';
     const endpoint = { port, isReady: true };
     return [{ name: address, podName: undefined, addresses: [address], port, endpoint, pod: undefined }];
   }
@@ -50,7 +50,7 @@ export function listedReplicas(facts: ServiceFacts): Listed[] {
       name: pod.name,
       podName: pod.name,
       addresses: [pod.ip ?? ''],
-      port: pod.ports.get(WEBHOOK_PORT) ?? DEFAULT_POD_PORT,
+      port: pod.ports.get(WEBHOOK_PORT_NAME) ?? DEFAULT_POD_PORT,
       endpoint: undefined,
       pod,
     }));
@@ -63,7 +63,7 @@ function portName(service: ServiceObject | undefined, port: number): string {
 }
 
 /** One for each pod: of a dual-stack Service, a slice of each address family names it. */
-function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly PodView[]): Listed[] {
+function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly PodView[]): ListedReplica[] {
   const listedEndpoints = slices.flatMap(({ ports, endpoints }) => {
     const port = ports?.find((one) => (one.name ?? '') === name)?.port;
     if (port === undefined) return [];
@@ -89,7 +89,7 @@ function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly
         name: podName ?? hostPort(first.address, first.port),
         podName,
         addresses: addresses.toSorted((a, b) => Number(b === pod?.ip) - Number(a === pod?.ip)),
-        port: pod?.ports.get(WEBHOOK_PORT) ?? first.port,
+        port: pod?.ports.get(WEBHOOK_PORT_NAME) ?? first.port,
         endpoint: { port: first.port, isReady },
         pod,
       },

@@ -14,21 +14,21 @@ export type Reading<T> =
       readonly status: number | undefined;
     };
 
-export function known<T>(value: T): Reading<T> {
+export function readingOf<T>(value: T): Reading<T> {
   return { ok: true, value };
 }
 
 /** A read that failed without an HTTP status. */
-export function unknown(why: string): Reading<never> {
+export function failedReading(why: string): Reading<never> {
   return { ok: false, why, status: undefined };
 }
 
 /** The values of all, or the first that failed. */
-export function all<T extends object>(readings: { readonly [Name in keyof T]: Reading<T[Name]> }): Reading<T> {
+export function allRead<T extends object>(readings: { readonly [Name in keyof T]: Reading<T[Name]> }): Reading<T> {
   const entries = Object.entries<Reading<unknown>>(readings);
   const failed = entries.map(([, reading]) => reading).find((reading) => !reading.ok);
   return (
-    failed ?? known(Object.fromEntries(entries.map(([name, reading]) => [name, reading.ok && reading.value])) as T)
+    failed ?? readingOf(Object.fromEntries(entries.map(([name, reading]) => [name, reading.ok && reading.value])) as T)
   );
 }
 
@@ -37,13 +37,13 @@ export function mapped<T, Result>(
   reading: Reading<readonly T[]>,
   make: (item: T) => Result,
 ): Reading<readonly Result[]> {
-  return reading.ok ? known(reading.value.map(make)) : reading;
+  return reading.ok ? readingOf(reading.value.map(make)) : reading;
 }
 
 /** Waits for the work. An error becomes a failed reading. */
 export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
   try {
-    return known(await work());
+    return readingOf(await work());
   } catch (error) {
     return unreadable(error);
   }

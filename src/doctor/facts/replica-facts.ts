@@ -4,10 +4,10 @@ import { selfCheckReview } from '../../cluster/installation/self-check-review.ts
 import { type CniPod, listCniPodsOn } from '../../cluster/nodes/node-pods.ts';
 import { openTunnel } from '../../cluster/port-forward/tunnel.ts';
 import { openOrAborted } from '../../runtime/abort.ts';
-import type { Check } from '../../server/admin-server.ts';
+import type { Check as ReadinessCheck } from '../../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';
-import type { Listed } from './listed-replicas.ts';
-import { known, type Reading, read, unknown, unreadable } from './reading.ts';
+import type { ListedReplica } from './listed-replicas.ts';
+import { failedReading, type Reading, read, readingOf, unreadable } from './reading.ts';
 import type { Recognise } from './recognition.ts';
 
 /** A replica that accepts no connection within this time counts as not directly reachable, which is normal outside the cluster. */
@@ -30,11 +30,11 @@ export type Reached =
 export interface Readiness {
   readonly isReady: boolean;
   /** The checks that failed. */
-  readonly failures: readonly Pick<Check, 'name' | 'detail'>[];
+  readonly failures: readonly Pick<ReadinessCheck, 'name' | 'detail'>[];
 }
 
 /** A replica, and how it answered. */
-export interface ReplicaFacts extends Omit<Listed, 'addresses'> {
+export interface ReplicaFacts extends Omit<ListedReplica, 'addresses'> {
   /** The one that answered, or the first. */
   readonly address: string;
   readonly dialled: Dialled;
@@ -59,7 +59,7 @@ export interface ProbeOptions {
   readonly recognise: Recognise;
 }
 
-export async function probeReplica(replica: Listed, options: ProbeOptions): Promise<ReplicaFacts> {
+export async function probeReplica(replica: ListedReplica, options: ProbeOptions): Promise<ReplicaFacts> {
   const { addresses: _addresses, ...listed } = replica;
   const [called, reached, readiness] = await Promise.all([
     dialReplica(replica, options),
@@ -71,7 +71,7 @@ export async function probeReplica(replica: Listed, options: ProbeOptions): Prom
 }
 
 async function readCniPods(
-  { pod }: Listed,
+  { pod }: ListedReplica,
   reached: Reading<Reached>,
   { client }: ProbeOptions,
 ): Promise<Reading<readonly CniPod[]> | undefined> {
@@ -83,7 +83,7 @@ async function readCniPods(
 
 /** Connects directly, else by a port-forward. If both fail, the failure of the direct connection is returned. */
 async function dialReplica(
-  { addresses, port, pod }: Listed,
+  { addresses, port, pod }: ListedReplica,
   { sockets, namespace, serverName, recognise }: ProbeOptions,
 ): Promise<Pick<ReplicaFacts, 'address' | 'dialled' | 'way'>> {
   const [first, ...others] = await Promise.all(
@@ -113,34 +113,34 @@ async function dialReplica(
  * accepts any certificate.
  */
 async function reachFromApiServer(
-  { pod, port }: Listed,
+  { pod, port }: ListedReplica,
   { client, namespace }: ProbeOptions,
 ): Promise<Reading<Reached>> {
-  if (pod === undefined) return unknown('it is not known to be a pod');
+  if (pod === undefined) return failedReading('it is not known to be a pod');
   const review = selfCheckReview();
   const path = `/api/v1/namespaces/${namespace}/pods/https:${pod.name}:${port}/proxy/validate`;
   try {
     const answer = await client.request('POST', path, { body: JSON.parse(review.body), timeoutMs: TIMEOUT_MS });
     const refusal = review.refusal(200, answer);
-    return known(refusal === undefined ? { outcome: 'answered' } : failed(refusal));
+    return readingOf(refusal === undefined ? { outcome: 'answered' } : failed(refusal));
   } catch (error) {
     if (isForbidden(error)) return unreadable(error);
     // The replica answered. It accepts known clients only.
     if (error instanceof ApiError && review.refusal(error.status, undefined) === undefined) {
-      return known({ outcome: 'answered' });
+      return readingOf({ outcome: 'answered' });
     }
-    return known(failed(lastPart((error as Error).message)));
+    return readingOf(failed(lastPart((error as Error).message)));
   }
 }
 
-async function readReadiness({ pod }: Listed, { client, namespace }: ProbeOptions): Promise<Reading<Readiness>> {
+async function readReadiness({ pod }: ListedReplica, { client, namespace }: ProbeOptions): Promise<Reading<Readiness>> {
   const port = pod?.ports.get('admin');
-  if (pod === undefined || port === undefined) return unknown('its admin port is not known');
+  if (pod === undefined || port === undefined) return failedReading('its admin port is not known');
   const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/checks`;
   try {
-    const checks = await client.request<readonly Check[]>('GET', path, { timeoutMs: TIMEOUT_MS });
+    const checks = await client.request<readonly ReadinessCheck[]>('GET', path, { timeoutMs: TIMEOUT_MS });
     const failures = checks.filter(({ state }) => state === 'failed');
-    return known({ isReady: failures.length === 0, failures });
+    return readingOf({ isReady: failures.length === 0, failures });
   } catch (error) {
     return unreadable(error);
   }

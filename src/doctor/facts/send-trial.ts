@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { isOurs, OWN_SUFFIX } from '../../cluster/installation/own-names.ts';
 import { type ConnectionFault, connectionFault } from './dial.ts';
-import { known, type Reading, unknown, unreadable } from './reading.ts';
+import { failedReading, type Reading, readingOf, unreadable } from './reading.ts';
 import type { Trial } from './trial.ts';
 
 /**
@@ -36,10 +36,10 @@ export async function sendTrial(client: ApiClient, trial: Trial): Promise<Readin
       },
     });
     // The webhook's warnings begin with the policy. Those of native policies begin with the native policy.
-    if (/"(Taint|Toleration)Policy /.test(warnings)) return known({ outcome: 'answered', what });
-    if (!trial.shows(answer)) return known({ outcome: 'passed', what });
+    if (/"(Taint|Toleration)Policy /.test(warnings)) return readingOf({ outcome: 'answered', what });
+    if (!trial.shows(answer)) return readingOf({ outcome: 'passed', what });
     const isNative = trial.isNative && (await changesNatively(client));
-    return known({ outcome: isNative ? 'answered natively' : 'answered', what });
+    return readingOf({ outcome: isNative ? 'answered natively' : 'answered', what });
   } catch (error) {
     return readRefusal(error, what);
   }
@@ -57,20 +57,22 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
   const [, denier] = /admission webhook "([^"]*)" denied the request/.exec(error.message) ?? [];
   if (denier !== undefined) {
     return isOurs(denier)
-      ? known({ outcome: 'answered', what })
-      : unknown(`${what}, as a trial, is refused by ${denier}, which is not taintkeeper's`);
+      ? readingOf({ outcome: 'answered', what })
+      : failedReading(`${what}, as a trial, is refused by ${denier}, which is not taintkeeper's`);
   }
   // `policyDecisionErrorMessage` of k8s.io/apiserver/pkg/admission/plugin/policy/validating.
   const [, native] =
     /ValidatingAdmissionPolicy '([^']*)' with binding '[^']*' denied request/.exec(error.message) ?? [];
   if (native !== undefined) {
     return native.includes(OWN_SUFFIX)
-      ? known({ outcome: 'answered natively', what, policy: native })
-      : unknown(`${what}, as a trial, is refused by ValidatingAdmissionPolicy ${native}, which is not taintkeeper's`);
+      ? readingOf({ outcome: 'answered natively', what, policy: native })
+      : failedReading(
+          `${what}, as a trial, is refused by ValidatingAdmissionPolicy ${native}, which is not taintkeeper's`,
+        );
   }
   const [, webhook, reason = ''] = /failed calling webhook "([^"]*)": (.*)$/s.exec(error.message) ?? [];
   if (webhook !== undefined)
-    return known({ outcome: 'failed', what, webhook, fault: connectionFault(innermost(reason)) });
+    return readingOf({ outcome: 'failed', what, webhook, fault: connectionFault(innermost(reason)) });
   return unreadable(error);
 }
 

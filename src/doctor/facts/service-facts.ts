@@ -11,7 +11,7 @@ import { type CertificateSource, certificateSources } from './certificate-source
 import type { Installation } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { countRejected, isAlive, type PodView, viewPod } from './pod-view.ts';
-import { known, READ_TIMEOUT_MS, type Reading, read, readObject } from './reading.ts';
+import { READ_TIMEOUT_MS, type Reading, read, readingOf, readObject } from './reading.ts';
 
 export interface ServiceObject {
   readonly spec?: {
@@ -21,6 +21,11 @@ export interface ServiceObject {
     readonly selector?: Readonly<Record<string, string>>;
     readonly ports?: readonly ServicePort[];
   };
+}
+
+/** Whether the Service leads to a name outside the cluster, and so selects no pods. */
+export function isExternal(service: ServiceObject | undefined): boolean {
+  return service?.spec?.type === 'ExternalName';
 }
 
 export interface ServicePort {
@@ -74,7 +79,7 @@ export async function gatherService(
     webhooks,
     service,
     slices,
-    pods: podObjects.ok ? known(alive.map(viewPod)) : podObjects,
+    pods: podObjects.ok ? readingOf(alive.map(viewPod)) : podObjects,
     rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
     networkPolicies,
     ...stored,
@@ -85,13 +90,13 @@ export async function gatherService(
     if (!service.ok) return service;
     const labels = formatLabels(service.value?.spec?.selector ?? {});
     // A Service without a selector selects no pods, but an empty label selector selects all.
-    if (labels === '') return known([]);
+    if (labels === '') return readingOf([]);
     return listOf<PodObject>(namespacedPath('/api/v1', namespace, 'pods'), labels);
   }
 
   async function readStored(source: CertificateSource): Promise<StoredCertificates> {
     const { secret } = source;
-    if (secret === undefined) return { source, secret: known(undefined) };
+    if (secret === undefined) return { source, secret: readingOf(undefined) };
     const stored = await read(async () => {
       const { files, resourceVersion } = await readSecret(client, { namespace, name: secret });
       return resourceVersion === undefined ? undefined : files;

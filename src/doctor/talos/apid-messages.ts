@@ -1,4 +1,11 @@
-import { createFileRegistry, fromJson, type Message } from '@bufbuild/protobuf';
+import {
+  createFileRegistry,
+  type DescMethod,
+  type DescMethodUnary,
+  fromBinary,
+  fromJson,
+  type Message,
+} from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
 const field = (name: string, number: number, type: string) => ({ name, number, type, label: 'LABEL_OPTIONAL' });
@@ -7,7 +14,7 @@ const bytes = (name: string, number: number) => field(name, number, 'TYPE_BYTES'
 const part = (name: string, number: number, typeName: string) => ({ ...field(name, number, 'TYPE_MESSAGE'), typeName });
 
 /** The part of api/machine/machine.proto and api/resource/definitions of Talos, and of cosi.resource of cosi-project/runtime, that is called here. */
-export const TALOS = createFileRegistry(
+const TALOS = createFileRegistry(
   fromJson(FileDescriptorSetSchema, {
     file: [
       {
@@ -53,8 +60,41 @@ export const TALOS = createFileRegistry(
   }),
 );
 
-export type VersionResponse = Message & {
-  readonly messages: readonly { readonly version?: { readonly tag: string } }[];
-};
-export type GetResponse = Message & { readonly resource?: { readonly spec?: { readonly protoSpec: Uint8Array } } };
-export type Fields = Readonly<Record<string, string>>;
+/** The calls, by the name of the method. */
+export interface Calls {
+  readonly version: {
+    readonly request: object;
+    readonly response: { readonly messages: readonly { readonly version?: { readonly tag: string } }[] };
+  };
+  readonly get: {
+    readonly request: { readonly namespace: string; readonly type: string; readonly id: string };
+    readonly response: { readonly resource?: { readonly spec?: { readonly protoSpec: Uint8Array } } };
+  };
+}
+
+export type CallName = keyof Calls;
+
+const SERVICES: Readonly<Record<CallName, string>> = { version: 'machine.MachineService', get: 'cosi.resource.State' };
+
+export function methodOf(name: CallName): DescMethodUnary {
+  const method = TALOS.getService(SERVICES[name])?.method[name];
+  if (!method || !isUnary(method)) throw new Error(`there is no call ${name}`);
+  return method;
+}
+
+function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === 'unary';
+}
+
+/** The specs of resources, by the name of the message. */
+export interface ResourceSpecs {
+  readonly 'machine.MachineConfigSpec': { readonly yamlMarshalled: Uint8Array };
+  readonly 'machine.VersionSpec': { readonly version: string };
+}
+
+/** @throws Error if it is no such message */
+export function readSpec<Name extends keyof ResourceSpecs>(name: Name, bytes: Uint8Array): ResourceSpecs[Name] {
+  const described = TALOS.getMessage(name);
+  if (!described) throw new Error(`there is no message ${name}`);
+  return fromBinary(described, bytes) as Message & ResourceSpecs[Name];
+}

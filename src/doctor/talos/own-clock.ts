@@ -3,9 +3,10 @@ import { parseCertificates } from '../../certs/bundle.ts';
 import { signerOf } from '../../certs/chain.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, problem, result } from '../check.ts';
+import type { CheckResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { DialledApi } from './dial-apid.ts';
+import { SET_CLOCK } from './remedies.ts';
 
 /** That the clock of this machine is wrong, and what shows it. */
 export interface OwnClock {
@@ -16,9 +17,6 @@ export interface OwnClock {
   /** Whether that node's own certificate is not valid by this clock. Otherwise only the client certificate is not. */
   readonly isSeenAtNode: boolean;
 }
-
-/** How to set the clock of this machine. */
-export const SET_CLOCK = 'set the clock: timedatectl set-ntp true';
 
 /**
  * Whether the certificates show that this machine's clock is wrong. Talos renews the certificate of a machine every day, so one that has expired says
@@ -57,14 +55,20 @@ export function checkClientByClock(
   const evidence = `by this machine's clock, it is ${invalidAt(client, now)}`;
   const check = 'client certificate';
   if (clock.isSeenAtNode)
-    return result('certificate', check, 'skipped', `${evidence}, and that clock is ${clock.is}: see ${clock.at}`);
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'skipped',
+      evidence: `${evidence}, and that clock is ${clock.is}: see ${clock.at}`,
+    };
   const other = clock.is === 'ahead' ? 'behind' : 'ahead';
-  return problem(
-    'certificate',
-    check,
-    `clocks: ${evidence}, and ${clock.proof}: this machine's clock is ${clock.is}, or the node's is ${other}`,
-    SET_CLOCK,
-  );
+  return {
+    area: 'certificate',
+    name: check,
+    state: 'problem',
+    evidence: `clocks: ${evidence}, and ${clock.proof}: this machine's clock is ${clock.is}, or the node's is ${other}`,
+    remedy: SET_CLOCK,
+  };
 }
 
 /** How this machine's clock is wrong if the certificate is valid. */

@@ -4,60 +4,11 @@ import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
-import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, problem, result } from '../check.ts';
+import type { CheckResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
-import type { CalledNode, CallFault, NodeAnswer } from './ask-apid.ts';
-import type { ApidAddress } from './dial-apid.ts';
-import type { CallableApi } from './talos-api.ts';
-import { firstConfiguration } from './talosconfig-checks.ts';
-
-/**
- * Selects the nodes to call, and the address of each: the nodes that were named, else those of the talosconfig, else all that were
- * dialled. A node that cannot be called directly is called through an endpoint, as talosctl does. Other nodes are left out.
- * @param named on the command line
- */
-export function nodesToCall(
-  context: TalosContext,
-  named: readonly string[],
-  callable: readonly CallableApi[],
-): CalledNode[] {
-  const names = named.length > 0 ? named : context.nodes;
-  const direct = ({ host, port, mayBeInMaintenance }: CallableApi): CalledNode => {
-    return { name: host, at: { host, port }, otherwise: [], isForwarded: false, mayBeInMaintenance };
-  };
-  if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
-  const [endpoint, ...otherwise] =
-    context.endpoints.length > 0 ? endpointsToCall(context, callable) : callable.filter(passesOn);
-  return names.map(parseEndpoint).flatMap(({ host, port }) => {
-    const api = callable.find((each) => each.host === host && each.port === port);
-    if (api?.isCallable) return [direct(api)];
-    // A machine that answers wrongly is not called through another one. Endpoints pass calls on to apid's own port only.
-    if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
-    return [
-      {
-        name: host,
-        at: endpoint,
-        otherwise,
-        isForwarded: true,
-        mayBeInMaintenance: false,
-      } as const,
-    ];
-  });
-}
-
-/** Selects the endpoints that can be called: talosctl sends every call through one of them. */
-export function endpointsToCall({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
-  return endpoints.map(parseEndpoint).filter(({ host, port }) => {
-    const api = callable.find((each) => each.host === host && each.port === port);
-    return api !== undefined && passesOn(api);
-  });
-}
-
-/** Whether it may pass calls on. A worker does not, which only a call shows. */
-function passesOn({ isCallable, mayBeInMaintenance }: CallableApi): boolean {
-  return isCallable && !mayBeInMaintenance;
-}
+import type { NodeAnswer } from './ask-apid.ts';
+import type { CallFault } from './called.ts';
+import { firstConfiguration } from './remedies.ts';
 
 /** A configuration to apply. */
 export interface DesiredConfiguration {
@@ -85,10 +36,16 @@ export function checkTalosNodes(
       const refusals = minor === undefined ? [] : checkFile(desired, minor, alike);
       return [
         ...refusals,
-        ...alike.map((answer) =>
-          refusals.some(({ state }) => state === 'problem')
-            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `it is refused: see ${source}`)
-            : checkChange(desired, minor, answer),
+        ...alike.map(
+          (answer): CheckResult =>
+            refusals.some(({ state }) => state === 'problem')
+              ? {
+                  area: 'configuration',
+                  name: `${source} on ${answer.name}`,
+                  state: 'skipped',
+                  evidence: `it is refused: see ${source}`,
+                }
+              : checkChange(desired, minor, answer),
         ),
       ];
     }),
@@ -96,7 +53,14 @@ export function checkTalosNodes(
 }
 
 function unseen(name: string, evidence: string, remedy?: string): CheckResult {
-  return { ...result('configuration', name, 'skipped', evidence, remedy), essential: true };
+  return {
+    area: 'configuration',
+    name,
+    state: 'skipped',
+    evidence,
+    ...(remedy === undefined ? {} : { remedy }),
+    essential: true,
+  };
 }
 
 /** The minor version of Talos 1. Undefined if the node did not say, or is older than {@link FIRST_VERSION}. */
@@ -114,12 +78,17 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
   const via = isForwarded ? ` through ${at.host}` : '';
   if (version.ok) {
     const maintenance = mayBeInMaintenance ? ', in maintenance mode' : '';
-    return result('configuration', 'version', 'ok', `${name} runs Talos ${version.value}${via}${maintenance}`);
+    return {
+      area: 'configuration',
+      name: 'version',
+      state: 'ok',
+      evidence: `${name} runs Talos ${version.value}${via}${maintenance}`,
+    };
   }
   const { fault, message } = version;
   if (mayBeInMaintenance) {
     const evidence = `${name} does not say that it is Talos in maintenance mode (${message})`;
-    return result('configuration', 'version', 'skipped', evidence);
+    return { area: 'configuration', name: 'version', state: 'skipped', evidence };
   }
   switch (fault) {
     case 'denied':
@@ -134,33 +103,36 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
         `${name}: ${at.host} passes no calls on (${message}): see ${hostPort(at.host, at.port)}`,
       );
     case 'interrupted':
-      return problem(
-        'network',
+      return {
+        area: 'network',
         name,
-        `it is unavailable${via}: its answer breaks off (${message}), at the second try as well`,
-        'try again later. If that does not help, see the console of the machine',
-      );
+        state: 'problem',
+        evidence: `it is unavailable${via}: its answer breaks off (${message}), at the second try as well`,
+        remedy: 'try again later. If that does not help, see the console of the machine',
+      };
     case 'silent':
     case 'unavailable':
-      return problem(
-        'network',
+      return {
+        area: 'network',
         name,
-        isForwarded
+        state: 'problem',
+        evidence: isForwarded
           ? `${at.host} does not reach it (${message}): it is off, or port 50000 is closed between the two`
           : `Talos' API accepts the connection and does not answer (${message}): machined does not run, or hangs`,
-        'see the console of the machine',
-      );
+        remedy: 'see the console of the machine',
+      };
     case 'unimplemented':
     case 'absent':
-      return problem(
-        'configuration',
+      return {
+        area: 'configuration',
         name,
-        `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
-        'use port 50000, that of apid',
-      );
+        state: 'problem',
+        evidence: `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
+        remedy: 'use port 50000, that of apid',
+      };
     case 'too large':
     case 'garbled':
-      return problem('network', name, `its answer is not one of Talos' API (${message})`);
+      return { area: 'network', name, state: 'problem', evidence: `its answer is not one of Talos' API (${message})` };
   }
 }
 
@@ -171,7 +143,14 @@ function checkAgreement(answers: readonly NodeAnswer[]): CheckResult[] {
   );
   if (tags.size < 2) return [];
   const each = [...tags].map(([tag, nodes]) => `${tag} on ${namesOf(nodes)}`);
-  return [result('configuration', 'version', 'note', `not all nodes run the same Talos: ${each.join(', ')}`)];
+  return [
+    {
+      area: 'configuration',
+      name: 'version',
+      state: 'note',
+      evidence: `not all nodes run the same Talos: ${each.join(', ')}`,
+    },
+  ];
 }
 
 function namesOf(answers: readonly NodeAnswer[]): string {
@@ -201,19 +180,25 @@ function checkFile(
     const all = `taintkeeper talos lint ${shellWord(file)} --talos-version 1.${Math.min(minor, LAST_VERSION)}`;
     return refused.slice(0, MAX_REFUSALS).map(({ document, path, reason, fix }, index) => {
       const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${rest} more: ${all}` : '';
-      return problem('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
+      return {
+        area: 'configuration',
+        name: document.locate(path),
+        state: 'problem',
+        evidence: `${reason} (${runs})`,
+        remedy: `${fix}${more}`,
+      };
     });
   }
   return minor > LAST_VERSION
     ? [
-        result(
-          'configuration',
-          source,
-          'note',
-          `${runs}, newer than 1.${LAST_VERSION}: taintkeeper does not know its new fields`,
-        ),
+        {
+          area: 'configuration',
+          name: source,
+          state: 'note',
+          evidence: `${runs}, newer than 1.${LAST_VERSION}: taintkeeper does not know its new fields`,
+        },
       ]
-    : [result('configuration', source, 'ok', `${runs}, which supports every field in it`)];
+    : [{ area: 'configuration', name: source, state: 'ok', evidence: `${runs}, which supports every field in it` }];
 }
 
 const WHY: Readonly<Record<CallFault, string>> = {
@@ -239,7 +224,13 @@ function checkChange(
   const apply = `talosctl apply-config --nodes ${shellWord(name)} --file ${shellWord(file)}`;
   if (!version.ok) return unseen(check, `the version of ${name} is not known`);
   if (mayBeInMaintenance)
-    return result('configuration', check, 'ok', 'there is no configuration yet', firstConfiguration(name, file));
+    return {
+      area: 'configuration',
+      name: check,
+      state: 'ok',
+      evidence: 'there is no configuration yet',
+      remedy: firstConfiguration(name, file),
+    };
   if (minor === undefined)
     return unseen(
       check,
@@ -266,12 +257,13 @@ function refusedRole(check: string, node: string, { from, to, refusal }: RoleCha
     refusal === undefined
       ? 'Talos does not convert a machine: the state of its earlier role stays on the disk, and the machine may no longer be reachable'
       : `Talos refuses it: ${refusal}`;
-  return problem(
-    'configuration',
-    check,
-    `machine.type changes from ${from} to ${to}. ${why}`,
-    `apply a configuration of type ${from}; to give the machine another role, erase it first (talosctl reset --nodes ${shellWord(node)}), and then apply this one`,
-  );
+  return {
+    area: 'configuration',
+    name: check,
+    state: 'problem',
+    evidence: `machine.type changes from ${from} to ${to}. ${why}`,
+    remedy: `apply a configuration of type ${from}; to give the machine another role, erase it first (talosctl reset --nodes ${shellWord(node)}), and then apply this one`,
+  };
 }
 
 function modeOf(
@@ -283,27 +275,32 @@ function modeOf(
 ): CheckResult {
   const changed = [...fields, ...kinds];
   if (changed.length === 0)
-    return result('configuration', check, 'ok', 'it equals the configuration in force: nothing to apply');
+    return {
+      area: 'configuration',
+      name: check,
+      state: 'ok',
+      evidence: 'it equals the configuration in force: nothing to apply',
+    };
   if (rebooting.length > 0)
-    return result(
-      'configuration',
-      check,
-      'note',
-      `Talos 1.${minor} reboots for ${listed(rebooting)}: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,
-      `${apply} --mode=staged`,
-    );
+    return {
+      area: 'configuration',
+      name: check,
+      state: 'note',
+      evidence: `Talos 1.${minor} reboots for ${listed(rebooting)}: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,
+      remedy: `${apply} --mode=staged`,
+    };
   const modes =
     minor >= NEVER_REBOOTS_SINCE ? '--mode=auto, no-reboot, try or staged; reboot is refused' : 'any --mode';
   const what = `it changes ${listed(changed)}, without a reboot (${modes})`;
-  if (late.length === 0) return result('configuration', check, 'note', what, apply);
+  if (late.length === 0) return { area: 'configuration', name: check, state: 'note', evidence: what, remedy: apply };
   const effect = `changes of ${listed(late)} may take effect only at the next reboot`;
-  return result(
-    'configuration',
-    check,
-    'note',
-    `${what}; ${effect}`,
-    `${apply} && talosctl reboot --nodes ${shellWord(node)}`,
-  );
+  return {
+    area: 'configuration',
+    name: check,
+    state: 'note',
+    evidence: `${what}; ${effect}`,
+    remedy: `${apply} && talosctl reboot --nodes ${shellWord(node)}`,
+  };
 }
 
 function listed(names: readonly string[]): string {

@@ -1,11 +1,10 @@
 import { parseCertificates } from '../../certs/bundle.ts';
-import { signerOf } from '../../certs/chain.ts';
-import { organizationsOf, subjectOf } from '../../certs/distinguished-name.ts';
-import { inspectPair } from '../../certs/inspect.ts';
-import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import { organizationsOf } from '../../certs/distinguished-name.ts';
+import { count } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, problem, result } from '../check.ts';
-import { SET_CLOCK } from './own-clock.ts';
+import { type CheckResult, type Finding, finding } from '../check.ts';
+import type { ClientJudgement } from './client-certificate.ts';
+import { NEW_TALOSCONFIG, SET_CLOCK, SET_ENDPOINTS } from './remedies.ts';
 
 const SOON_MS = 30 * 86_400_000;
 
@@ -14,109 +13,73 @@ export function checkContext(
   { name, ca, proxy, endpoints, otherAuth }: TalosContext,
   isDialled: boolean,
 ): CheckResult[] {
-  const results = [
-    ...(isDialled
-      ? []
-      : [
-          problem(
-            'configuration',
-            'talosconfig',
-            `context ${name} has no endpoints`,
-            'talosctl config endpoint IP, with the addresses of control planes',
-          ),
-        ]),
-    ...(proxy === undefined
-      ? []
-      : [
-          result(
-            'network',
-            'proxy',
-            'note',
-            `context ${name} uses proxy ${proxy}; this command dialled the addresses without it`,
-          ),
-        ]),
-    ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
-      ? []
-      : [problem('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
-  ];
+  const results: CheckResult[] = [];
+  if (!isDialled)
+    results.push({
+      area: 'configuration',
+      name: 'talosconfig',
+      state: 'problem',
+      evidence: `context ${name} has no endpoints`,
+      remedy: SET_ENDPOINTS,
+    });
+  if (proxy !== undefined)
+    results.push({
+      area: 'network',
+      name: 'proxy',
+      state: 'note',
+      evidence: `context ${name} uses proxy ${proxy}; this command dialled the addresses without it`,
+    });
+  if (otherAuth === undefined && (ca === undefined || parseCertificates(ca).length === 0))
+    results.push({
+      area: 'certificate',
+      name: 'talosconfig',
+      state: 'problem',
+      evidence: `context ${name} has no CA that can be read`,
+      remedy: NEW_TALOSCONFIG,
+    });
   if (results.some(({ state }) => state === 'problem')) return results;
-  return [
-    result('configuration', 'talosconfig', 'ok', `context ${name}, ${count(endpoints.length, 'endpoint')}`),
-    ...results,
-  ];
-}
-
-/** How to replace an unusable talosconfig. The name and the endpoint of the cluster may be any. */
-const ANEW =
-  "create a new talosconfig where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
-
-/**
- * The command that gives a machine in maintenance mode its first configuration, which has secrets. Another machine could answer in its
- * place, so the user compares the fingerprint with the one on the console.
- */
-export function firstConfiguration(host: string, file: string): string {
-  return `talosctl apply-config --insecure --nodes ${shellWord(host)} --cert-fingerprint FINGERPRINT --file ${shellWord(file)}, with the fingerprint that the console of the machine shows`;
-}
-
-const MAX_NAMED = 5;
-
-/** What to do if the CA of the talosconfig did not issue the machine's certificate. */
-export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string {
-  if (others.length === 0) return ANEW;
-  const named = atMost(MAX_NAMED, others).join(', ');
-  return `if another context is that of this cluster (${named}), choose it: talosctl config context NAME; or ${ANEW}`;
-}
-
-/** Describes the CAs of a context. CAs of Talos often have the same name, so the date is part of it. */
-export function describeCa(ca: string): string {
-  const cas = parseCertificates(ca).map(
-    (own) => `${subjectOf(own)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
-  );
-  return cas.join('; ');
-}
-
-/** Whether the client certificate is not of the CA of its own context. */
-export function isMixed({ ca, crt }: Pick<TalosContext, 'ca' | 'crt'>): boolean {
-  const [certificate] = parseCertificates(crt ?? '');
-  return ca !== undefined && certificate !== undefined && !signerOf(certificate, ca);
+  const evidence = `context ${name}, ${count(endpoints.length, 'endpoint')}`;
+  return [{ area: 'configuration', name: 'talosconfig', state: 'ok', evidence }, ...results];
 }
 
 /** Checks the client certificate of a context. */
-export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now: Date): CheckResult {
-  const check = 'client certificate';
-  if (crt === undefined || key === undefined) {
-    if (otherAuth)
-      return result('certificate', check, 'skipped', `context ${name} uses ${otherAuth} and no certificate`);
-    return problem('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
+export function checkClient({ name }: TalosContext, client: ClientJudgement, now: Date): CheckResult {
+  return { area: 'certificate', name: 'client certificate', ...clientFinding(name, client, now) };
+}
+
+function clientFinding(context: string, client: ClientJudgement, now: Date): Finding {
+  switch (client.is) {
+    case 'not needed':
+      return finding('skipped', `context ${context} uses ${client.otherAuth} and no certificate`);
+    case 'absent':
+      return finding('problem', `context ${context} has no client certificate that can be read`, NEW_TALOSCONFIG);
+    case 'unreadable':
+      return finding('problem', client.reason, NEW_TALOSCONFIG);
+    case 'not valid yet': {
+      const since = client.certificate.validFromDate.toISOString();
+      return finding('problem', `it is not valid before ${since}: this machine's clock is behind`, SET_CLOCK);
+    }
+    case 'expired':
+      return finding('problem', `it expired at ${client.certificate.validToDate.toISOString()}`, NEW_TALOSCONFIG);
+    case 'mixed':
+      return finding(
+        'problem',
+        'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+        NEW_TALOSCONFIG,
+      );
+    case 'valid': {
+      const { validToDate } = client.certificate;
+      const until = validToDate.toISOString();
+      const roles = organizationsOf(client.certificate).join(', ') || 'no role';
+      return validToDate.getTime() - now.getTime() < SOON_MS
+        ? finding(
+            'note',
+            `it expires at ${until} (${roles})`,
+            'while it is valid: talosctl config new --roles os:admin NEW-FILE',
+          )
+        : finding('ok', `valid until ${until} (${roles})`);
+    }
   }
-  const inspection = inspectPair({ cert: crt, key });
-  if (!inspection.ok) return problem('certificate', check, inspection.reason, ANEW);
-  const { certificate } = inspection;
-  if (now < certificate.validFromDate) {
-    const since = certificate.validFromDate.toISOString();
-    return problem('certificate', check, `it is not valid before ${since}: this machine's clock is behind`, SET_CLOCK);
-  }
-  const until = certificate.validToDate.toISOString();
-  if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
-  if (isMixed({ ca, crt })) {
-    return problem(
-      'certificate',
-      check,
-      'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
-      ANEW,
-    );
-  }
-  const roles = organizationsOf(certificate).join(', ') || 'no role';
-  if (certificate.validToDate.getTime() - now.getTime() < SOON_MS) {
-    return result(
-      'certificate',
-      check,
-      'note',
-      `it expires at ${until} (${roles})`,
-      'while it is valid: talosctl config new --roles os:admin NEW-FILE',
-    );
-  }
-  return result('certificate', check, 'ok', `valid until ${until} (${roles})`);
 }
 
 /** Explains why Talos' API refuses the client certificate. @param said the message of TLS */
@@ -124,36 +87,43 @@ export function refusedClient(
   check: string,
   said: string,
   { crt, otherAuth }: TalosContext,
-  { clientIsValid, now }: { readonly clientIsValid: boolean; readonly now: Date },
+  { clientIsUsable, now }: { readonly clientIsUsable: boolean; readonly now: Date },
 ): CheckResult {
-  if (!clientIsValid)
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      `it refuses the client certificate (${said}): see client certificate`,
-    );
+  if (!clientIsUsable)
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'skipped',
+      evidence: `it refuses the client certificate (${said}): see client certificate`,
+    };
   if (crt === undefined)
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'skipped',
+      evidence: `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
+    };
   const [certificate] = parseCertificates(crt);
   if (/expired/.test(said)) {
     const until = certificate?.validToDate.toISOString();
-    return problem(
-      'certificate',
-      check,
-      `clocks: it treats the client certificate as expired, although that is valid until ${until}: the node's clock is ahead`,
-      'set machine.time.servers, and check that the node reaches them',
-    );
+    return {
+      area: 'certificate',
+      name: check,
+      state: 'problem',
+      evidence: `clocks: it treats the client certificate as expired, although that is valid until ${until}: the node's clock is ahead`,
+      remedy: 'set machine.time.servers, and check that the node reaches them',
+    };
   }
   const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
   const hint =
     ageMs < 86_400_000
       ? ': its clock is behind, because the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
-  return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
+  return {
+    area: 'certificate',
+    name: check,
+    state: 'problem',
+    evidence: `it refuses the client certificate (${said})${hint}`,
+    remedy: NEW_TALOSCONFIG,
+  };
 }

@@ -1,17 +1,21 @@
 import { equalTaints, identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import type { NodeView, StoredNode } from '../node-view.ts';
-import type { TrackedTaint } from '../startup/startup-step.ts';
+import type { StartupRequirement } from '../startup/startup-requirement.ts';
+import type { StartupStep, TrackedTaint } from '../startup/startup-step.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes } from './taint-times.ts';
 
-/** A taint about which another writer has undone this many writes of the leader within the window is in conflict with it. */
-export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
+/**
+ * A taint is in conflict if another writer has undone this many writes of the leader about it within the window. The leader also records at most this
+ * many reboots of a Node within the window.
+ */
+export const UNDO_BUDGET = { limit: 3, windowMs: 600_000 } as const;
 
 /** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
 export interface Conflict {
   readonly taint: Taint;
-  /** The names of the policies that declare it. */
-  readonly policies: readonly string[];
+  /** Of the policies that declare it. */
+  readonly policyNames: readonly string[];
 }
 
 /** What the leader wrote about a taint. `allow`: an entry of the annotation `allow-removal`, which permits the removal. */
@@ -82,14 +86,79 @@ export function isBlank(memory: NodeMemory): boolean {
   return sizes.every((size) => size === 0) && entriesEndedAt === undefined && unstored === undefined;
 }
 
+/** The parts of a step that the memory keeps. */
+export interface WrittenStep {
+  readonly startup: Pick<StartupStep, 'boot' | 'toSetAgain' | 'waiting'>;
+  /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
+  readonly entriesEnded: readonly Taint[];
+  /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
+  readonly revoked: readonly Taint[];
+  /** What is written about taints. */
+  readonly changes: readonly WrittenChange[];
+}
+
+/**
+ * The memory after the step was written.
+ * @param memory what the leader knows of the Node by now
+ * @param unstored what the API server has not stored of {@link StartupStep.toSetAgain}
+ */
+export function memoryAfterWrite(
+  memory: NodeMemory,
+  { startup, entriesEnded, revoked, changes }: WrittenStep,
+  now: number,
+  unstored: UnstoredTaints,
+): NodeMemory {
+  // A reboot and a deleted entry end the record of earlier changes only, so the changes of this step are added after them.
+  const setAgain = rebootTaints(startup).map(({ taint }) => taint);
+  const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
+  const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
+  const sent = startup.toSetAgain.map(({ taint }) => taint);
+  const after = memoryAfterSending(changed, sent, unstored);
+  return entriesEnded.length > 0 ? { ...after, entriesEndedAt: now } : after;
+}
+
+/** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
+export function rebootTaints({
+  toSetAgain,
+  waiting,
+}: Pick<StartupStep, 'toSetAgain' | 'waiting'>): StartupRequirement[] {
+  return [...toSetAgain, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
+}
+
+/**
+ * The memory after the leader has recorded a reboot.
+ * @param taints of `afterReboot: SetAgain`. That the leader removed them in an earlier boot is no conflict: it sets them itself.
+ */
+function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
+  const changes = memory.changes.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
+  return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
+}
+
+/** The memory after the leader has deleted its entries of these taints: a later entry is that of a user. */
+function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint[]): NodeMemory {
+  const isRevoked = ({ taint, change }: TaintChange) =>
+    change === 'allow' && taints.some((one) => sameTaint(one, taint));
+  return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };
+}
+
 /** The memory after the leader has written these changes. Several policies may be the reason for one. */
-export function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
+function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[], now: number): NodeMemory {
   const notUndone = new Set(
     written.filter(({ wasAsWritten }) => wasAsWritten).map(({ taint }) => lastChange(memory, taint, now)),
   );
   const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
   const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
   return { ...memory, changes: [...kept, ...added.values()] };
+}
+
+/** The memory after a write of these taints, of which the API server has not stored some. Those of an earlier write stay. */
+function memoryAfterSending(
+  memory: NodeMemory,
+  sent: readonly Taint[],
+  { bootId, taints }: UnstoredTaints,
+): NodeMemory {
+  const earlier = unstoredOf(memory, bootId).filter((taint) => !sent.some((one) => sameTaint(one, taint)));
+  return { ...memory, unstored: unstoredIn(bootId, [...earlier, ...taints]) };
 }
 
 /** Whether the taint of a Node is as the leader last wrote it: no other writer has undone that. False without such a write. */
@@ -105,15 +174,6 @@ export function isAsWritten(
   if (last.change === 'remove') return carried === undefined;
   if (carried === undefined || !equalTaints(carried, last.taint)) return false;
   return last.change === 'set' || isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), last.taint);
-}
-
-/**
- * The memory after the leader has recorded a reboot.
- * @param taints of `afterReboot: SetAgain`. That the leader removed them in an earlier boot is no conflict: it sets them itself.
- */
-export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
-  const changes = memory.changes.filter((one) => !taints.some((taint) => sameTaint(taint, one.taint)));
-  return { ...memory, changes, reboots: [...memory.reboots.filter((at) => isRecent(at, now)), now] };
 }
 
 /** How many milliseconds ago the leader recorded the last reboot of the Node. Undefined if it has recorded none. */
@@ -134,24 +194,14 @@ function unstoredOf({ unstored }: NodeMemory, bootId: string | undefined): reado
   return unstored === undefined || unstored.bootId !== bootId ? [] : unstored.taints;
 }
 
-/** The memory after a write of these taints, of which the API server has not stored some. Those of an earlier write stay. */
-export function memoryAfterSending(
-  memory: NodeMemory,
-  sent: readonly Taint[],
-  { bootId, taints }: UnstoredTaints,
-): NodeMemory {
-  const earlier = unstoredOf(memory, bootId).filter((taint) => !sent.some((one) => sameTaint(one, taint)));
-  return { ...memory, unstored: unstoredIn(bootId, [...earlier, ...taints]) };
-}
-
 export function unstoredIn(bootId: string | undefined, taints: readonly Taint[]): UnstoredTaints | undefined {
   return taints.length === 0 ? undefined : { bootId, taints };
 }
 
 /** For how many milliseconds reboots of the Node change nothing, because there were too many: its boot ID changes back and forth. 0 if they do. */
 export function rebootsPausedForMs({ reboots }: NodeMemory, now: number): number {
-  const first = reboots.at(-CONFLICT.limit);
-  return first === undefined ? 0 : Math.max(0, first + CONFLICT.windowMs - now);
+  const first = reboots.at(-UNDO_BUDGET.limit);
+  return first === undefined ? 0 : Math.max(0, first + UNDO_BUDGET.windowMs - now);
 }
 
 /** The taints for which this leader has written an entry of the annotation `allow-removal`, and nothing since. */
@@ -161,16 +211,9 @@ export function allowedByLeader(memory: NodeMemory, now: number): readonly Taint
   );
 }
 
-/** The memory after the leader has deleted its entries of these taints: a later entry is that of a user. */
-export function memoryAfterRevocation(memory: NodeMemory, taints: readonly Taint[]): NodeMemory {
-  const isRevoked = ({ taint, change }: TaintChange) =>
-    change === 'allow' && taints.some((one) => sameTaint(one, taint));
-  return { ...memory, changes: memory.changes.filter((one) => !isRevoked(one)) };
-}
-
 /** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader last wrote it. */
 export function isInConflict(memory: NodeMemory, taint: Taint, now: number): boolean {
-  return recentChanges(memory, taint, now).length >= CONFLICT.limit;
+  return recentChanges(memory, taint, now).length >= UNDO_BUDGET.limit;
 }
 
 /**
@@ -185,8 +228,8 @@ export function conflictsNow(
   const known = [...memory.conflicts].filter(([, { taint }]) => recentChanges(memory, taint, now).length > 0);
   const conflicts = new Map(known);
   for (const { taint, policy } of inConflict) {
-    const policies = conflicts.get(identity(taint))?.policies ?? [];
-    if (!policies.includes(policy)) conflicts.set(identity(taint), { taint, policies: [...policies, policy] });
+    const policyNames = conflicts.get(identity(taint))?.policyNames ?? [];
+    if (!policyNames.includes(policy)) conflicts.set(identity(taint), { taint, policyNames: [...policyNames, policy] });
   }
   // Nearly all Nodes have none, and each would keep a map of its own.
   return conflicts.size === 0 ? NO_CONFLICTS : conflicts;
@@ -195,7 +238,7 @@ export function conflictsNow(
 /** In how many milliseconds a taint in conflict may be changed again, or its conflict ends. Undefined where nothing was changed lately. */
 export function conflictChangesInMs(memory: NodeMemory, taint: Taint, now: number): number | undefined {
   const [first] = recentChanges(memory, taint, now);
-  return first === undefined ? undefined : first.at + CONFLICT.windowMs - now;
+  return first === undefined ? undefined : first.at + UNDO_BUDGET.windowMs - now;
 }
 
 function recentChanges({ changes }: NodeMemory, taint: Taint, now: number): readonly TaintChange[] {
@@ -207,5 +250,5 @@ function lastChange(memory: NodeMemory, taint: Taint, now: number): TaintChange 
 }
 
 function isRecent(time: number, now: number): boolean {
-  return now - time < CONFLICT.windowMs;
+  return now - time < UNDO_BUDGET.windowMs;
 }

@@ -1,8 +1,8 @@
 import { equalTaints } from '../../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type CompiledTolerationPolicy, isEnforced } from '../../policy/policy-set.ts';
 import type { PolicyFindings } from '../../policy/policy-status.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
-import { parseAllowedRemovals, readsAllowRemoval } from '../allow-removal.ts';
+import { parseAllowedRemovals } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { carriedUntilReady, isDeclaredTaint } from '../declared-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
@@ -21,25 +21,21 @@ export function nodeFindings(
   before: readonly string[],
 ): PolicyFindings {
   const alone = [policy];
-  let removalAllowed = 0;
-  let waiting = 0;
-  const findings = violatorsAmong(
-    nodes,
-    (node) => policy.selectsNode(node.labels),
-    (node) => {
-      if (allowsRemovalOn(node, policy)) removalAllowed++;
-      if (carriedUntilReady(policy, node.taints).length > 0) waiting++;
-      return nodeDrift(node, alone).missing.length > 0;
-    },
-    ({ name }) => name,
-    before,
-  );
-  return { ...findings, removalAllowed, waiting };
+  const selected = [...nodes].filter(({ labels }) => policy.selectsNode(labels));
+  return {
+    matched: selected.length,
+    violators: latestFirst(
+      selected.filter((node) => nodeDrift(node, alone).missing.length > 0).map(({ name }) => name),
+      before,
+    ),
+    removalAllowed: selected.filter((node) => allowsRemovalOn(node, policy)).length,
+    waiting: selected.filter(({ taints }) => carriedUntilReady(policy, taints).length > 0).length,
+  };
 }
 
 /** Whether an entry of the annotation of the node names a taint that the policy protects there, or requires. Few nodes have entries. */
 function allowsRemovalOn({ taints, allowRemoval }: NodeView, policy: CompiledTaintPolicy): boolean {
-  if (!readsAllowRemoval(policy) || !policy.allowsRemovalByAnnotation) return false;
+  if (!isEnforced(policy) || !policy.allowsRemovalByAnnotation) return false;
   return parseAllowedRemovals(allowRemoval).entries.some(
     ({ taint }) =>
       taint !== undefined &&
@@ -55,13 +51,16 @@ export function daemonSetFindings(
   before: readonly string[],
 ): PolicyFindings {
   const policies = { tolerationPolicies: [policy] };
-  return violatorsAmong(
-    daemonSets,
-    (daemonSet) => policy.selectsDaemonSet(daemonSet),
-    (daemonSet) => missingOnRunning(daemonSet, policies).length > 0,
-    ({ namespace, name }) => `${namespace}/${name}`,
-    before,
-  );
+  const selected = [...daemonSets].filter((daemonSet) => policy.selectsDaemonSet(daemonSet));
+  return {
+    matched: selected.length,
+    violators: latestFirst(
+      selected
+        .filter((daemonSet) => missingOnRunning(daemonSet, policies).length > 0)
+        .map(({ namespace, name }) => `${namespace}/${name}`),
+      before,
+    ),
+  };
 }
 
 /** A daemon pod that is Failed on a node where it could run. */
@@ -90,17 +89,6 @@ export function podFindings(
       before,
     ),
   };
-}
-
-function violatorsAmong<View>(
-  views: Iterable<View>,
-  selected: (view: View) => boolean,
-  violates: (view: View) => boolean,
-  nameOf: (view: View) => string,
-  before: readonly string[],
-): PolicyFindings {
-  const matching = [...views].filter(selected);
-  return { matched: matching.length, violators: latestFirst(matching.filter(violates).map(nameOf), before) };
 }
 
 /** Objects that violated the policy before keep their order at the end: the first few, which the status names, change as seldom as possible. */

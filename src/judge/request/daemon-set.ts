@@ -1,13 +1,12 @@
 import { MAX_WARNINGS } from '../../kubernetes/text.ts';
 import {
   daemonTolerations,
-  equalToleration,
   formatSeconds,
   formatToleration,
   hasUnknownOperator,
   type Toleration,
 } from '../../kubernetes/toleration.ts';
-import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
+import { type CompiledTolerationPolicy, isOnTrial, type PolicySet } from '../../policy/policy-set.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import {
   type DaemonSetView,
@@ -18,22 +17,15 @@ import {
 } from '../daemon-set-view.ts';
 import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
-import { cutShortBy, missingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
+import { addedWarning, wouldAddWarning } from './added-warnings.ts';
+import { type DeclaredToleration, declaredTolerations } from './declared-tolerations.ts';
+import { cutShortBy, missingAmong, type Need } from './needed-tolerations.ts';
+import { type RunningTemplate, removedFromEnd } from './removed-from-end.ts';
 
 export interface DaemonSetRequest {
   readonly daemonSet: DaemonSetView;
   /** For mutation: the DaemonSet before an update; undefined when the request creates it. */
-  readonly running?: {
-    readonly tolerations: readonly Toleration[];
-    /** True when the update does not change the pod template, except for its tolerations. */
-    readonly sameTemplate: boolean;
-  };
-}
-
-/** A toleration that a policy requires. */
-interface DeclaredToleration extends RequiredToleration {
-  readonly policy: CompiledTolerationPolicy;
-  readonly field: string;
+  readonly running?: RunningTemplate;
 }
 
 /** The TolerationPolicies among all policies. */
@@ -61,7 +53,10 @@ function unjudged(
 }
 
 /** The required tolerations that the DaemonSet lacks. */
-function missingIn({ tolerations, hostNetwork }: DaemonSetView, { needs }: Requirements): DeclaredToleration[] {
+function missingIn(
+  { tolerations, hostNetwork }: DaemonSetView,
+  needs: readonly Need<DeclaredToleration>[],
+): DeclaredToleration[] {
   return missingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
 }
 
@@ -70,21 +65,21 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
   if (decision) return decision;
   const { daemonSet, running } = request;
   const { tolerations } = daemonSet;
-  const requirements = requirementsOf(
+  const { declared, needs } = declaredTolerations(
     policies.tolerationPolicies,
     (policy) => policy.mode === 'Mutate' && policy.selectsDaemonSet(daemonSet),
   );
-  const missing = missingIn(daemonSet, requirements);
+  const missing = missingIn(daemonSet, needs);
   if (missing.length === 0) return allow();
 
-  const additions = (running && removedFromEnd(tolerations, requirements.declared, running)) ?? missing;
+  const additions = (running && removedFromEnd(tolerations, declared, running)) ?? missing;
   if (additions.length === 0) return allow();
   const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
     additions.map((one) => report(one, missingOutcome('Added'))),
     additions.flatMap((one) => [
-      `${source(one)} added toleration ${subject(one)}`,
+      addedWarning(source(one), `toleration ${subject(one)}`),
       ...unsupportedOperatorWarnings(uncertain, one),
     ]),
   );
@@ -101,8 +96,8 @@ export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: Policy
     return judgeDaemonSet.mutate({ daemonSet }, { ...policies, tolerationPolicies });
   }
   if (isLeftAlone(daemonSet)) return allow();
-  const requirements = requirementsOf(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  return allow(missingIn(daemonSet, requirements).map((one) => report(one, missingOutcome('Reported'))));
+  const { needs } = declaredTolerations(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
+  return allow(missingIn(daemonSet, needs).map((one) => report(one, missingOutcome('Reported'))));
 }
 
 /**
@@ -113,67 +108,10 @@ export function missingOnRunning(daemonSet: DaemonSetView, policies: TolerationP
   return isLeftAlone(daemonSet) ? [] : reportMissing(daemonSet, policies).violations;
 }
 
-/** Returns the same list each time, because {@link requirementsOf} caches by list. */
+/** Returns the same list each time, because {@link declaredTolerations} caches by list. */
 const patchingExisting = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
   policies.filter(({ patchesExisting }) => patchesExisting),
 );
-
-/** The tolerations that some policies require: all of them, and those that no other one covers. */
-interface Requirements {
-  readonly declared: readonly DeclaredToleration[];
-  readonly needs: readonly Need<DeclaredToleration>[];
-}
-
-/** The most cached sets of policies. The DaemonSets of a cluster need few different sets, and one set may need megabytes. */
-const MAX_SETS = 16;
-
-/** The cached requirements, by the names of the policies that select a DaemonSet. */
-const latestRequirements = oncePer((_: readonly CompiledTolerationPolicy[]) => new Map<string, Requirements>());
-
-/** The tolerations that the selected policies require. Cached, because computing them takes longer than the rest of the decision. */
-function requirementsOf(
-  policies: readonly CompiledTolerationPolicy[],
-  isSelected: (policy: CompiledTolerationPolicy) => boolean,
-): Requirements {
-  const selected = policies.filter(isSelected);
-  const names = selected.map(({ name }) => name).join();
-  const latest = latestRequirements(policies);
-  const known = latest.get(names);
-  if (known) return known;
-  const declared = selected.flatMap(declaredBy);
-  const requirements = { declared, needs: needsOf(declared) };
-  if (latest.size === MAX_SETS) latest.clear();
-  latest.set(names, requirements);
-  return requirements;
-}
-
-const declaredBy = oncePer((policy: CompiledTolerationPolicy): DeclaredToleration[] =>
-  policy.tolerations.map(({ value, field }) => ({ policy, field, toleration: value, rank: policy.rank })),
-);
-
-/**
- * The tolerations that an update removes from the end of a running DaemonSet's list, if it changes nothing else in the template and policies require
- * all of them. Mutation adds only these again, so the template stays the same and no pod restarts. Other missing tolerations have to wait.
- * @returns an empty list if the template does not change, and undefined if the update starts new pods anyway
- */
-function removedFromEnd(
-  tolerations: readonly Toleration[],
-  declared: readonly DeclaredToleration[],
-  { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
-): DeclaredToleration[] | undefined {
-  const begins = tolerations.every((toleration, index) => {
-    const before = ran[index];
-    return before !== undefined && equalToleration(toleration, before);
-  });
-  if (!sameTemplate || !begins) return undefined;
-  const rest = ran.slice(tolerations.length);
-  const matching = rest.flatMap((toleration) => {
-    const one = declared.find((other) => equalToleration(other.toleration, toleration));
-    // As the running template spells it: an added or omitted `operator: Equal` would change the template.
-    return one ? [{ ...one, toleration }] : [];
-  });
-  return matching.length === rest.length ? matching : undefined;
-}
 
 function validateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies): Decision<never> {
   return unjudged(request, policies) ?? reportMissing(request.daemonSet, policies);
@@ -181,9 +119,9 @@ function validateDaemonSet(request: DaemonSetRequest, policies: TolerationPolici
 
 function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): Decision<never> {
   const { tolerations } = daemonSet;
-  const requirements = requirementsOf(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  const missing = missingIn(daemonSet, requirements);
-  const cut = requirements.needs.flatMap((need) => {
+  const { needs } = declaredTolerations(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
+  const missing = missingIn(daemonSet, needs);
+  const cut = needs.flatMap((need) => {
     const by = cutShortBy(tolerations, need);
     return by ? [{ required: need.required, by }] : [];
   });
@@ -193,13 +131,11 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
   const uncertain = uncertainAmong(tolerations);
   const missingText = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
-  // Only --audit keeps the policy from adding it.
-  const isTrial = ({ policy: { mode, declaredMode } }: DeclaredToleration) => mode !== declaredMode;
   const warning = (one: DeclaredToleration) =>
-    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missingText(one, subject(one));
+    isOnTrial(one.policy) ? wouldAddWarning(source(one), `toleration ${subject(one)}`) : missingText(one, subject(one));
   return allow(
     [
-      ...missing.map((one) => report(one, isTrial(one) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
+      ...missing.map((one) => report(one, isOnTrial(one.policy) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
       ...cut.map(({ required }) => ({
         ...report(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),

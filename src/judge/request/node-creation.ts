@@ -1,12 +1,13 @@
 import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
-import { obeysEntries } from '../allow-removal.ts';
+import { type CompiledTaintPolicy, isEnforced, isOnTrial } from '../../policy/policy-set.ts';
+import { clearsEntriesAtRegistration } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import { addedWarning, wouldAddWarning } from './added-warnings.ts';
 import type { NodeCreation } from './node-request.ts';
 
 /**
@@ -29,8 +30,8 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy obeys it.
-  const allowRemoval = policies.some(obeysEntries) ? undefined : node.allowRemoval;
+  // No removal has been allowed on a new node, so its annotation is deleted. It stays if no policy clears it.
+  const allowRemoval = policies.some(clearsEntriesAtRegistration) ? undefined : node.allowRemoval;
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
@@ -46,7 +47,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   return patch(
     { taints, allowRemoval, ...(startupBoot === undefined ? {} : { startupBoot }) },
     recorded.map((one) => taintViolation(one.policy, one.field, one.taint, missingOutcome('Added'))),
-    added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+    added.map(({ taint, policy }) => addedWarning(`TaintPolicy ${policy.name}`, `taint ${formatTaint(taint)}`)),
     { isRoutine: recorded.length === 0 && allowRemoval === node.allowRemoval },
   );
 }
@@ -58,7 +59,7 @@ function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTain
     missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
     missing.map((one) => {
       const { taint, policy } = one;
-      if (outcomeOf(one).audit) return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
+      if (outcomeOf(one).audit) return wouldAddWarning(`TaintPolicy ${policy.name}`, `taint ${formatTaint(taint)}`);
       const mode = policy.mode === 'Audit' ? ', Audit' : '';
       return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
     }),
@@ -87,5 +88,5 @@ function bootToRecord(
 /** The outcome for a taint that is still missing after mutation. */
 function outcomeOf({ policy }: DeclaredTaint): Outcome {
   if (isEnforced(policy)) return missingOutcome('Reported');
-  return isEnforcedWithoutAudit(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
+  return isOnTrial(policy) ? onTrial(missingOutcome('Added')) : missingOutcome('Audited');
 }

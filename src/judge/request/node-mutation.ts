@@ -6,6 +6,7 @@ import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isDeclaredTaint, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, removalOutcome } from '../outcomes.ts';
+import { addedWarning } from './added-warnings.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
 import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
@@ -29,8 +30,8 @@ export function mutateNode({
     // called, and another mutating webhook may still restore the denied taints.
     return restored.length === 0 ? allow() : patch({ taints: restoredTaints, allowRemoval: node.allowRemoval }, [], []);
   }
-  const beginning = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
-  const taints = withTaints(restoredTaints, taintsOf(beginning));
+  const setOnSelection = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
+  const taints = withTaints(restoredTaints, taintsOf(setOnSelection));
   const exempt = rulings.filter(
     (ruling) => !isForbidden(ruling) && ruling.exempt.some(({ policy }) => isEnforced(policy)),
   );
@@ -39,7 +40,7 @@ export function mutateNode({
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
         // A request that adds a taint ends the entry for it.
-        ended: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
+        entriesEnded: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
         more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
@@ -49,17 +50,21 @@ export function mutateNode({
       removalOutcome('AllowedByExemption'),
     ),
   );
-  if (restored.length + beginning.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
+  if (restored.length + setOnSelection.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
     { taints, allowRemoval },
     [
       ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, removalOutcome('Restored'))),
-      ...beginning.map(({ policy, field, taint }) => taintViolation(policy, field, taint, missingOutcome('Added'))),
+      ...setOnSelection.map(({ policy, field, taint }) =>
+        taintViolation(policy, field, taint, missingOutcome('Added')),
+      ),
       ...byExemption,
     ],
     [
       ...restored.map(({ taint, by }) => `${policyNames(by)} restored taint ${formatTaint(taint)}`),
-      ...beginning.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+      ...setOnSelection.map(({ taint, policy }) =>
+        addedWarning(`TaintPolicy ${policy.name}`, `taint ${formatTaint(taint)}`),
+      ),
     ],
   );
 }

@@ -5,6 +5,8 @@ import { allow, type Decision, deny, type Judge } from '../decision.ts';
 export interface TooLarge {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
+  /** The most that a review may have to be parsed, in words. */
+  readonly limits: string;
 }
 
 /**
@@ -24,13 +26,13 @@ function allowUnchecked({ kind = 'object', name }: TooLarge): Decision<never> {
   return allow([], [`taintkeeper cannot check ${kind}${name ? ` ${name}` : ''}: its review is too large`]);
 }
 
-function denyUnchecked({ name }: TooLarge): Decision<never> {
+function denyUnchecked({ name, limits }: TooLarge): Decision<never> {
   const remedy = name
     ? `Find what fills the Node: kubectl get node ${name} -o json. Remove that, and try again`
     : 'Make the Node smaller';
   return deny(
     `node ${name ?? '(without a name)'}: the request is denied, because its review is too large to check: ` +
-      `it has more than 2 MiB, 20,000 fields, 20,000 lists and maps, or 45,000 texts. ${remedy}`,
+      `it has more than ${limits}. ${remedy}`,
     [],
   );
 }

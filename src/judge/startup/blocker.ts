@@ -11,7 +11,7 @@ export type BlockerState =
   /** The leader has not read yet what the part depends on. */
   | 'Unread'
   /** Taintkeeper has no permission to read what the part depends on. */
-  | 'Refused'
+  | 'NotPermitted'
   /** The leader cannot read an object that the part depends on, until a writer changes the object. */
   | 'Unreadable'
   /** The policy has a part that this version does not know. */
@@ -23,14 +23,14 @@ export function unmet(text: string): Blocker {
 
 /** What a part depends on, or why it was not read. */
 export type Found<T> = { readonly value: T } | Unfound;
-export type Unfound = Extract<BlockerState, 'Unread' | 'Refused'>;
+export type Unfound = Extract<BlockerState, 'Unread' | 'NotPermitted'>;
 
 /** @param what in the plural, for example `pods` */
 export function unfound(part: string, what: string, state: Unfound): Blocker {
   switch (state) {
     case 'Unread':
       return { text: `${part}: the ${what} have not been read yet`, state };
-    case 'Refused':
+    case 'NotPermitted':
       return { text: `${part}: taintkeeper has no permission to read the ${what}`, state };
   }
 }

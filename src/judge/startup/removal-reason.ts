@@ -1,18 +1,16 @@
-import { daemonSetName, type ReadyParts } from '../../policy/ready-when.ts';
 import { allocatableText } from './allocatable.ts';
 import { type Blocker, blockersText } from './blocker.ts';
 import { conditionText } from './conditions.ts';
 import { csiDriverText } from './csi-drivers.ts';
+import { daemonSetText } from './daemon-sets.ts';
+import type { JudgedPart } from './startup-readiness.ts';
 import type { StartupRequirement } from './startup-requirement.ts';
 
 /** Why a taint is removed once `readyWhen` holds, in words. */
 export function readyText({ parts }: StartupRequirement): string {
-  const { daemonSets, allDaemonSets, conditions, csiDrivers, allocatable } = parts;
-  const names = daemonSets.map(daemonSetName);
-  const are = names.length === 1 ? `DaemonSet ${names[0]} is` : `DaemonSets ${names.join(', ')} are`;
-  const texts: Readonly<Record<keyof ReadyParts, readonly string[]>> = {
-    daemonSets: names.length === 0 ? [] : [`${are} ready`],
-    allDaemonSets: allDaemonSets.length === 0 ? [] : ['all DaemonSets that run on the node are ready'],
+  const { conditions, csiDrivers, allocatable } = parts;
+  const texts: Readonly<Record<JudgedPart, readonly string[]>> = {
+    daemonSets: daemonSetText(parts),
     conditions: conditionText(conditions),
     csiDrivers: csiDriverText(csiDrivers),
     allocatable: allocatableText(allocatable),

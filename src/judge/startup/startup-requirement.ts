@@ -12,7 +12,7 @@ export interface StartupRequirement {
   readonly taint: Taint;
   /** The values with which policies set it. Absent if one of them names none: then any value counts. */
   readonly values?: readonly string[];
-  readonly policies: readonly string[];
+  readonly policyNames: readonly string[];
   /** Of all these policies. */
   readonly parts: ReadyParts;
   /** What this version does not know of these policies, for example `TaintPolicy network (spec.taints[0].readyWhen.future)`. */
@@ -51,7 +51,7 @@ export const startupRequirements = oncePer(
       return {
         taint: ownTaint({ taint: first.taint, ...values }, valueAtRegistration) ?? first.taint,
         ...values,
-        policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
+        policyNames: [...new Set(alike.map(({ policy }) => policy))].sort(),
         parts: joinedParts(alike.map(({ parts }) => parts)),
         unknownParts: alike.flatMap(({ policy, unknownParts }) =>
           unknownParts.map((field) => `TaintPolicy ${policy} (${field})`),
@@ -66,16 +66,19 @@ export const startupRequirements = oncePer(
 
 /**
  * The startup taints that policies have set on a node.
- * @param carried see {@link carriedAmong}
+ * @param requirements see {@link carriedAmong}
  */
 export function startupTaintsOf(
-  carried: readonly StartupRequirement[],
+  requirements: readonly StartupRequirement[],
   selecting: readonly CompiledTaintPolicy[],
 ): StartupTaints {
   const atRegistration = selecting.flatMap(({ ensured }) =>
     ensured.filter(({ ensure }) => ensure === 'AtRegistration'),
   );
-  return { untilReady: carried.map(({ taint }) => taint), atRegistration: atRegistration.map(({ taint }) => taint) };
+  return {
+    untilReady: requirements.map(({ taint }) => taint),
+    atRegistration: atRegistration.map(({ taint }) => taint),
+  };
 }
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
@@ -86,16 +89,16 @@ export function carriedStartup(node: NodeView, policies: readonly CompiledTaintP
 
 /**
  * Those of the requirements whose taints a node carries, each with the value that it carries. Another policy that protects such a taint wins. With another value, it is the taint of another writer.
- * @param values the taints of the node, as {@link valuesOf} gives them
+ * @param valueByTaint the taints of the node, see {@link valuesOf}
  * @param selecting the policies that select the node, see {@link enforcedWithoutAudit}
  */
 export function carriedAmong(
   requirements: readonly StartupRequirement[],
-  values: ReadonlyMap<string, string>,
+  valueByTaint: ReadonlyMap<string, string>,
   selecting: readonly CompiledTaintPolicy[],
 ): StartupRequirement[] {
   return requirements.flatMap((requirement) => {
-    const taint = ownTaint(requirement, values);
+    const taint = ownTaint(requirement, valueByTaint);
     if (taint === undefined || isProtectedBy(selecting, taint)) return [];
     return equalTaints(taint, requirement.taint) ? requirement : { ...requirement, taint };
   });
@@ -103,14 +106,14 @@ export function carriedAmong(
 
 /**
  * The taint of the requirement as the node carries it. Undefined if it does not, or with another value than the policies set.
- * @param values the taints of the node, as {@link valuesOf} gives them
+ * @param valueByTaint the taints of the node, see {@link valuesOf}
  */
 export function ownTaint(
-  { taint: { key, effect }, values: set }: Pick<StartupRequirement, 'taint' | 'values'>,
-  values: ReadonlyMap<string, string>,
+  { taint: { key, effect }, values }: Pick<StartupRequirement, 'taint' | 'values'>,
+  valueByTaint: ReadonlyMap<string, string>,
 ): Taint | undefined {
-  const value = values.get(identity({ key, effect }));
-  if (value === undefined || (set !== undefined && !set.includes(value))) return undefined;
+  const value = valueByTaint.get(identity({ key, effect }));
+  if (value === undefined || (values !== undefined && !values.includes(value))) return undefined;
   return { key, ...(value === '' ? {} : { value }), effect };
 }
 

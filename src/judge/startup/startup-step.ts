@@ -8,7 +8,7 @@ import {
 } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
-import { allReadEntries, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
+import { allAllowRemovalByAnnotation, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { Blocker } from './blocker.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
@@ -32,8 +32,8 @@ const NOT_READY: Taint = { key: NOT_READY_KEY, effect: 'NoSchedule' };
 /** A startup taint that the leader has seen on a node, by a policy. */
 export interface TrackedTaint {
   readonly requirement: StartupRequirement;
-  /** Since when no policy has it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
-  readonly unrequiredSince: number | undefined;
+  /** Since when no policy declares it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
+  readonly undeclaredSince: number | undefined;
 }
 
 export interface StartupFacts {
@@ -55,15 +55,15 @@ export interface StartupStep {
   /** The taints to remove. */
   readonly removable: readonly RemovableTaint[];
   /** The taints for which the annotation allow-removal gets an entry, so that the next write may remove them. */
-  readonly allowing: readonly Pick<RemovableTaint, 'taint' | 'policies'>[];
+  readonly needEntry: readonly Pick<RemovableTaint, 'taint' | 'policyNames'>[];
   /** The taints to set on the node, which is registering, lacks them and is not ready. How it lost them is not known. */
-  readonly late: readonly StartupRequirement[];
-  /** What to record of the boot of the node, in the same write as {@link again}. */
+  readonly toSetLate: readonly StartupRequirement[];
+  /** What to record of the boot of the node, in the same write as {@link toSetAgain}. */
   readonly boot: BootChange | undefined;
   /** The taints to set on the node again, because it has rebooted: with the record of the boot, or later if the API server did not store them. */
-  readonly again: readonly StartupRequirement[];
+  readonly toSetAgain: readonly StartupRequirement[];
   /** Those of {@link StartupFacts.unstored} that would still have to wait. Once `readyWhen` has held, a taint of this boot is not set again. */
-  readonly unstored: readonly Taint[];
+  readonly stillDue: readonly Taint[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
   readonly tracked: readonly TrackedTaint[];
@@ -72,7 +72,7 @@ export interface StartupStep {
 export interface RemovableTaint {
   readonly taint: Taint;
   /** The policies that set it, or have set it, and those whose protection needs an entry of the annotation. */
-  readonly policies: readonly string[];
+  readonly policyNames: readonly string[];
   /** Why it is removed, in words. */
   readonly reason: string;
   /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
@@ -86,11 +86,11 @@ export interface RemovableTaint {
 
 const NOTHING: StartupStep = {
   removable: [],
-  allowing: [],
-  late: [],
+  needEntry: [],
+  toSetLate: [],
   boot: undefined,
-  again: [],
-  unstored: [],
+  toSetAgain: [],
+  stillDue: [],
   waiting: [],
   tracked: [],
 };
@@ -113,35 +113,36 @@ export function startupStep(
   const selecting = enforcedWithoutAuditAmong(inAnyMode);
   const requirements = startupRequirements(selecting);
   if (requirements.length + facts.tracked.length === 0) return NOTHING;
-  const values = valuesOf(node.taints);
-  const carried = carriedAmong(requirements, values, selecting);
-  const situation: Situation = { node, selecting, values, startup: startupTaintsOf(carried, selecting), facts };
+  const valueByTaint = valuesOf(node.taints);
+  const carriedRequirements = carriedAmong(requirements, valueByTaint, selecting);
+  const startup = startupTaintsOf(carriedRequirements, selecting);
+  const situation: Situation = { node, selecting, valueByTaint, startup, facts };
   const settable = startupRequirements(enforcedAmong(inAnyMode));
-  const boot = [...settable, ...carried].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
+  const boot = [...settable, ...carriedRequirements].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
-  const unstored = missing.filter((requirement) => isStillDue(requirement, situation));
+  const stillDue = missing.filter((requirement) => isStillDue(requirement, situation));
   const isDueAgain = (requirement: StartupRequirement) =>
-    requirement.setsAgain && (boot?.kind === 'SetAgain' || unstored.includes(requirement));
-  const actions = carried.map((requirement) => nextActionFor(requirement, situation));
+    requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
+  const actions = carriedRequirements.map((requirement) => nextActionFor(requirement, situation));
   const waiting = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
-  const unrequired = unrequiredTaints(situation);
-  const abandoned = unrequired.filter(({ unrequiredSince }) => facts.now - unrequiredSince >= POLICY_GONE_MS);
+  const undeclared = undeclaredTaints(situation);
+  const abandoned = undeclared.filter(({ undeclaredSince }) => facts.now - undeclaredSince >= POLICY_GONE_MS);
   const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
   return {
     removable: [
       ...actions.flatMap((action) => (action.kind === 'Remove' ? action.taint : [])),
       ...remove.map(abandonedTaint),
     ],
-    allowing: allow.map(abandonedTaint),
-    late: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
+    needEntry: allow.map(abandonedTaint),
+    toSetLate: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
     boot,
-    again: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
-    unstored: unstored.map(({ taint }) => taint),
+    toSetAgain: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
+    stillDue: stillDue.map(({ taint }) => taint),
     waiting,
     tracked: [
       // Also those to remove: the write may fail, and their policy may end before the next one.
-      ...carried.map((requirement) => ({ requirement, unrequiredSince: undefined })),
-      ...unrequired.map(({ requirement, unrequiredSince }) => ({ requirement, unrequiredSince })),
+      ...carriedRequirements.map((requirement) => ({ requirement, undeclaredSince: undefined })),
+      ...undeclared.map(({ requirement, undeclaredSince }) => ({ requirement, undeclaredSince })),
     ],
   };
 }
@@ -151,8 +152,8 @@ interface Situation {
   readonly node: StoredNode;
   /** The policies that select the node, see {@link enforcedWithoutAuditAmong}. */
   readonly selecting: readonly CompiledTaintPolicy[];
-  /** The value of each taint of the node, by the taint's identity. */
-  readonly values: ReadonlyMap<string, string>;
+  /** Of the node, see {@link valuesOf}. */
+  readonly valueByTaint: ReadonlyMap<string, string>;
   readonly startup: StartupTaints;
   readonly facts: StartupFacts;
 }
@@ -163,9 +164,9 @@ function followsBoot({ setsAgain, unknownParts }: StartupRequirement): boolean {
 }
 
 /** Whether the node lacks the taint, and policies and version let taintkeeper set it. */
-function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, values }: Situation): boolean {
+function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, valueByTaint }: Situation): boolean {
   // A policy with an unknown part is left to a version that knows it.
-  return !values.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
+  return !valueByTaint.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
 }
 
 /** Whether the node gets the taint now, because it is registering, lacks it and is not ready. Perhaps it registered without it, or a user has removed it. */
@@ -179,7 +180,7 @@ function isSetLate(requirement: StartupRequirement, situation: Situation): boole
 }
 
 function isRegistering(situation: Situation): boolean {
-  return ageMs(situation) < REGISTRATION_MS && situation.values.has(identity(NOT_READY));
+  return ageMs(situation) < REGISTRATION_MS && situation.valueByTaint.has(identity(NOT_READY));
 }
 
 /** Whether a part of `readyWhen` certainly does not hold, by the taints that the node would have. */
@@ -203,11 +204,11 @@ function withTaint({ taint }: StartupRequirement, situation: Situation): Situati
 }
 
 /** Whether an entry of the annotation allow-removal keeps the taint off the node. */
-function isKeptOff({ taint, policies: names, values }: StartupRequirement, { node, selecting }: Situation): boolean {
+function isKeptOff({ taint, policyNames, values }: StartupRequirement, { node, selecting }: Situation): boolean {
   const allowed = parseAllowedRemovals(node.allowRemoval);
   return (
     keepsOff(allowed, { taint, anyValue: values === undefined }) &&
-    selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && names.includes(name))
+    selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && policyNames.includes(name))
   );
 }
 
@@ -217,17 +218,17 @@ type NextAction =
   | { readonly kind: 'Wait'; readonly taint: WaitingTaint };
 
 function nextActionFor(requirement: StartupRequirement, situation: Situation): NextAction {
-  const { taint, policies, setsAgain } = requirement;
+  const { taint, policyNames, setsAgain } = requirement;
   const { node, startup, facts } = situation;
   const blockers = [
     ...unknownBlockers(requirement),
     ...(setsAgain ? rebootBlockers(node, facts.apiTime) : []),
     ...facts.blockers(requirement, startup),
   ];
-  if (blockers.length === 0) return { kind: 'Remove', taint: { taint, policies, reason: readyText(requirement) } };
+  if (blockers.length === 0) return { kind: 'Remove', taint: { taint, policyNames, reason: readyText(requirement) } };
   if (isGivenUp(requirement, situation) && blockers.every(mayBeGivenUp)) {
     const reason = givenUpText(requirement, blockers);
-    return { kind: 'Remove', taint: { taint, policies, reason, isOverdue: true } };
+    return { kind: 'Remove', taint: { taint, policyNames, reason, isOverdue: true } };
   }
   const forMs = waitedMs(requirement, situation);
   const isOverdue = forMs > requirement.progressDeadlineMs;
@@ -235,9 +236,9 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   return { kind: 'Wait', taint: { requirement, rebootedAt, blockers, forMs, isOverdue } };
 }
 
-/** A startup taint on the node that no policy requires any more. */
-interface UnrequiredTaint extends TrackedTaint {
-  readonly unrequiredSince: number;
+/** A startup taint on the node that no policy declares any more. */
+interface UndeclaredTaint extends TrackedTaint {
+  readonly undeclaredSince: number;
   /** As the node carries it. */
   readonly taint: Taint;
   /** See {@link domainProtectors}. */
@@ -245,28 +246,28 @@ interface UnrequiredTaint extends TrackedTaint {
 }
 
 /** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
-function unrequiredTaints({ selecting, values, facts }: Situation): UnrequiredTaint[] {
+function undeclaredTaints({ selecting, valueByTaint, facts }: Situation): UndeclaredTaint[] {
   const { tracked, isComplete, now } = facts;
-  return tracked.flatMap(({ requirement, unrequiredSince }) => {
-    const taint = ownTaint(requirement, values);
+  return tracked.flatMap(({ requirement, undeclaredSince }) => {
+    const taint = ownTaint(requirement, valueByTaint);
     const protectors = taint && domainProtectors(selecting, taint);
     if (!protectors) return [];
-    return { requirement, unrequiredSince: isComplete ? (unrequiredSince ?? now) : now, taint, protectors };
+    return { requirement, undeclaredSince: isComplete ? (undeclaredSince ?? now) : now, taint, protectors };
   });
 }
 
-/** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy reads no entries. */
-function howToRemove({ taint, protectors }: UnrequiredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
+/** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy ignores entries. */
+function howToRemove({ taint, protectors }: UndeclaredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
   if (protectors.length === 0) return 'remove';
-  if (!allReadEntries(protectors)) return 'keep';
+  if (!allAllowRemovalByAnnotation(protectors)) return 'keep';
   return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
 }
 
-function abandonedTaint({ requirement, taint, protectors }: UnrequiredTaint): RemovableTaint {
+function abandonedTaint({ requirement, taint, protectors }: UndeclaredTaint): RemovableTaint {
   const reason = 'no policy has it on the node any more';
   // A deleted policy has no status that could report a problem.
-  const policies = [...requirement.policies, ...protectors.map(({ name }) => name)];
-  return { taint, policies, reason, endsEntry: true };
+  const policyNames = [...requirement.policyNames, ...protectors.map(({ name }) => name)];
+  return { taint, policyNames, reason, endsEntry: true };
 }
 
 function ageMs({ node, facts }: Situation): number {

@@ -159,7 +159,7 @@ function cellOf(cell, column) {
   return h('td', { class: 'mono' }, ...('nodes' in cell ? nodesOf(cell) : policyOf(cell)));
 }
 
-/** @param {{ readonly text: string; readonly level: import('../../explain/sections.ts').Level }} cell */
+/** @param {{ readonly text: string; readonly level: import('../../explain/display.ts').Level }} cell */
 function stateOf({ text, level }) {
   // A taint's state has the sign that the map has for it.
   const cell = cellOfWord(text);

@@ -1,5 +1,6 @@
 // @ts-check
 /** @import { PageDecision, PageState } from '../state.ts' */
+import { outdatedPage } from './upgrade.js';
 
 /**
  * The connection to the program that serves the page.
@@ -7,7 +8,8 @@
  */
 
 /**
- * @typedef {object} Listeners
+ * @typedef {object} Follower
+ * @property {string} version of the page
  * @property {(state: PageState, answeredAt: number) => void} onState with the time of the answer by the clock of the state; NaN if it did not say
  * @property {(decisions: readonly PageDecision[]) => void} onDecisions some of which may have come before
  * @property {(connection: Connection) => void} onConnection
@@ -24,11 +26,12 @@ const GATHER_MS = 50;
 
 /**
  * Follows the state and the decisions of the program. A lost connection is retried for as long as the page is open. While the page is
- * hidden, the stream is closed, because the number of streams is limited.
+ * hidden, the stream is closed, because the number of streams is limited. After an upgrade of the program, the page is reloaded.
  *
- * @param {Listeners} listeners
+ * @param {Follower} follower
  */
-export function follow({ onState, onDecisions, onConnection }) {
+export function follow({ version, onState, onDecisions, onConnection }) {
+  const isOutdated = outdatedPage(version);
   /** @type {EventSource | undefined} */
   let stream;
   /** @type {Connection} */
@@ -64,19 +67,29 @@ export function follow({ onState, onDecisions, onConnection }) {
     asking = true;
     do {
       askAgain = false;
-      try {
-        // `no-cache` revalidates by the ETag, which is cheap while nothing has changed.
-        const answer = await fetch('api/state', { cache: 'no-cache', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-        if (!answer.ok) throw new Error(`${answer.status}`);
-        onState(await answer.json(), Date.parse(answer.headers.get('date') ?? ''));
-        answering = true;
+      const answer = await requestState().catch(() => undefined);
+      answering = answer !== undefined;
+      if (answer === undefined) fail();
+      else {
         judge();
-      } catch {
-        answering = false;
-        fail();
+        take(answer);
       }
     } while (askAgain);
     asking = false;
+  }
+
+  /** @param {Answer} answer */
+  function take({ state, answeredAt }) {
+    if (isOutdated(state.version, performance.now())) {
+      location.reload();
+      return;
+    }
+    try {
+      onState(state, answeredAt);
+    } catch (error) {
+      // A fault of the page, such as a state of another version that it cannot read. The connection is not lost.
+      reportError(error);
+    }
   }
 
   function open() {
@@ -127,4 +140,14 @@ export function follow({ onState, onDecisions, onConnection }) {
   onConnection(connection);
   void ask();
   open();
+}
+
+/** @typedef {{ readonly state: PageState; readonly answeredAt: number }} Answer see {@link Follower} */
+
+/** @returns {Promise<Answer>} */
+async function requestState() {
+  // `no-cache` revalidates by the ETag, which is cheap while nothing has changed.
+  const answer = await fetch('api/state', { cache: 'no-cache', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return { state: await answer.json(), answeredAt: Date.parse(answer.headers.get('date') ?? '') };
 }

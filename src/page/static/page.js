@@ -45,6 +45,7 @@ tabs(byId('tabs'), (name) => {
 copyButtons();
 slashFocusesFilter();
 follow({
+  version: document.querySelector('meta[name=version]')?.getAttribute('content') ?? '',
   onState(found, answeredAt) {
     state = found;
     if (!Number.isNaN(answeredAt)) clockAhead = Date.now() - answeredAt;

@@ -3,7 +3,7 @@ import { valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
 import { kindOf } from '../tree.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
-import { misplacedCertificateNames } from './unknown-field.ts';
+import { isCertificateField, unknownFacts, unknownReason } from './unknown-facts.ts';
 
 /** Names by which pods reach the Kubernetes API. */
 const KUBERNETES_NAME = /^kubernetes(\.default(\.svc(\..+)?)?)?$/i;
@@ -13,8 +13,20 @@ export const CERTIFICATE_NAMES: Rule = {
   severity: 'no-effect',
   about:
     "Names for a certificate in the section of another: `machine.certSANs` is for Talos' own API (talosctl), `cluster.apiServer.certSANs` (since 1.14 `certExtraSANs` of KubeAPIServerConfig) for the Kubernetes API (kubectl), which only control-plane nodes serve.",
-  check: (subject) => [...misplacedCertificateNames(subject), ...wrongNames(subject)],
+  check: (subject) => [...misplacedNames(subject), ...wrongNames(subject)],
 };
+
+function misplacedNames(subject: LintSubject): RuleFinding[] {
+  return unknownFacts(subject)
+    .filter(isCertificateField)
+    .map((fact) => ({
+      document: fact.document,
+      path: fact.path,
+      severity: 'refused',
+      reason: unknownReason(fact),
+      fix: "use machine.certSANs for names of Talos' API (talosctl), and for names of the Kubernetes API (kubectl) cluster.apiServer.certSANs, or certExtraSANs of KubeAPIServerConfig since Talos 1.14",
+    }));
+}
 
 function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject): RuleFinding[] {
   return documents.flatMap((document) => {

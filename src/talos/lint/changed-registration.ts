@@ -1,10 +1,12 @@
 import { unlocatedDocument } from '../../files/documents.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { type FieldLocation, type FoundTaint, sameDeclaration } from '../declared.ts';
+import type { FieldLocation } from '../field-location.ts';
+import { type FileTaint, sameDeclaration } from '../file-taints.ts';
 import { OWNED_TAINTS } from '../live-node.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
-import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION } from '../refused-taints.ts';
+import { isByKubelet, isHandedOver } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';
+import { MULTI_DOCUMENT_VERSION, surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 export const CHANGED_REGISTRATION: Rule = {
@@ -15,11 +17,10 @@ export const CHANGED_REGISTRATION: Rule = {
   check(subject) {
     const { configuration, registered } = subject;
     if (!registered) return [];
-    const only = (taint: FoundTaint) => onlyAtRegistration(subject, taint);
+    const only = (taint: FileTaint) => onlyAtRegistration(subject, taint);
     const before = registered.taints.filter(only);
     const after = configuration.taints.filter(only);
-    const isIn = (list: readonly FoundTaint[], taint: FoundTaint) =>
-      list.some((other) => sameDeclaration(other, taint));
+    const isIn = (list: readonly FileTaint[], taint: FileTaint) => list.some((other) => sameDeclaration(other, taint));
     return [
       ...after.filter((taint) => !isIn(before, taint)).map((taint) => added(taint, before)),
       // A patch does not contain unchanged fields.
@@ -37,7 +38,7 @@ export const OWNED_TAINT: Rule = {
   about:
     'With `--since`, for workers up to Talos 1.13: a taint that `machine.nodeTaints` no longer declares. Where Talos took it over (`talos.dev/owned-taints`), it asks for its removal with every update of the node, and NodeRestriction refuses the whole update.',
   check({ configuration, registered, role, version }) {
-    if (!registered || configuration.isPatch || role !== 'worker' || (version ?? 0) >= MULTI_DOCUMENT_VERSION)
+    if (!registered || configuration.isPatch || role !== 'worker' || surelySince(version, MULTI_DOCUMENT_VERSION))
       return [];
     const isDeclared = (key: string) =>
       configuration.taints.some((taint) => !isByKubelet(taint) && taint.value.key === key);
@@ -59,14 +60,14 @@ export const OWNED_TAINT: Rule = {
 };
 
 /** Talos can always change the taints of control-plane nodes. Up to 1.13, worker-taint reports those of workers. */
-function onlyAtRegistration(subject: LintSubject, taint: FoundTaint): boolean {
+function onlyAtRegistration(subject: LintSubject, taint: FileTaint): boolean {
   if (isByKubelet(taint)) return true;
   return subject.role === 'worker' && isHandedOver(taint, subject.version);
 }
 
 const FIX = 'apply the policy that "taintkeeper talos policies" makes of this file, or register the node anew';
 
-function added({ document, path, value }: FoundTaint, before: readonly FoundTaint[]): RuleFinding {
+function added({ document, path, value }: FileTaint, before: readonly FileTaint[]): RuleFinding {
   const earlier = before.find((other) => other.value.key === value.key);
   return {
     document,
@@ -79,12 +80,12 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
 }
 
 /** Where the declaration of a taint would be, or the nearest part of the file. */
-function placeIn({ documents, source }: MachineConfiguration, taint: FoundTaint): FieldLocation {
+function placeIn({ documents, source }: MachineConfiguration, taint: FileTaint): FieldLocation {
   const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
   return { document: place ?? unlocatedDocument(null, source), path: taint.path };
 }
 
-function removed(taint: FoundTaint, configuration: MachineConfiguration): RuleFinding {
+function removed(taint: FileTaint, configuration: MachineConfiguration): RuleFinding {
   return {
     ...placeIn(configuration, taint),
     reason: `${formatTaint(taint.value)}, with which the node registered (${taint.document.locate(taint.path)}), is no longer declared here and stays on the node`,

@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath } from '../../policy/problem.ts';
-import type { FieldLocation } from '../declared.ts';
+import type { FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, entryAt, type FieldLife } from '../fields.ts';
 import { kindOf } from '../tree.ts';
 import { typeFaults } from '../type-check.ts';

@@ -1,10 +1,8 @@
-import type { SourceDocument } from '../../files/documents.ts';
-import { isMapping, valueAt } from '../../kubernetes/json.ts';
-import type { Path } from '../../policy/problem.ts';
-import { documentEntry, documentLife, type Entry, entryAt, FIRST_VERSION, type FieldLife } from '../fields.ts';
+import { documentLife, FIRST_VERSION, type FieldLife } from '../fields.ts';
 import { kindOf } from '../tree.ts';
 import { fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
+import { insteadOf } from './successors.ts';
 
 export const FIELD_VERSION: Rule = {
   id: 'field-version',
@@ -66,57 +64,4 @@ function explain(
         fix: `take it out${instead ? `; ${instead}` : ', and see the upgrade notes of Talos for what took its place'}`,
       };
   }
-}
-
-/** Where that version expects the content of a field of the older form: `what it says belongs into …`. Undefined if that is not known. */
-export function insteadOf(document: SourceDocument, path: Path, version: number | undefined): string | undefined {
-  const places = new Set<string>();
-  const orphans: string[] = [];
-  const place = (field: Entry, value: unknown, outer: string | undefined, at: Path): void => {
-    const successor = field.life?.successor;
-    const own = successor === undefined ? outer : successor === null ? undefined : placeOf(successor, at, version);
-    if (successor === null) orphans.push(String(at.at(-1)));
-    const parts = partsOf(field, value, at);
-    if (successor !== null && own !== undefined && parts.length === 0) places.add(own);
-    for (const { field: part, value: below, at: inner } of parts) place(part, below, own, inner);
-  };
-  const field = entryAt(documentEntry(undefined), path);
-  if (!field || kindOf(document) !== undefined) return undefined;
-  place(field, valueAt(document.value, path), undefined, path);
-  const belongs = [...places].map((each) => (/^[A-Z]/.test(each) ? `a ${each} document` : each)).join(' or ');
-  return (
-    [
-      ...(belongs === ''
-        ? []
-        : [`what it says belongs into ${belongs}${belongs.includes('KubeNodeConfig') ? ROLE : ''}`]),
-      ...(orphans.length === 0 ? [] : [`nothing takes the place of ${orphans.join(' and ')}`]),
-    ].join('; ') || undefined
-  );
-}
-
-const ROLE = ' (where Talos adds neither label nor taint to a control plane by itself)';
-
-/** A kind of document, or the path of a field beside this one, with its own replacement. */
-function placeOf(successor: string, at: Path, version: number | undefined): string | undefined {
-  if (/^[A-Z]/.test(successor)) {
-    return version !== undefined && version < (documentLife(successor)?.since ?? 0) ? undefined : successor;
-  }
-  const path = [...at.slice(0, -1), successor];
-  const life = entryAt(documentEntry(undefined), path)?.life;
-  const next = life && lifeFact(life, version) === 'deprecated' ? life.successor : undefined;
-  return typeof next === 'string' ? placeOf(next, path, version) : path.join('.');
-}
-
-/** The known fields in a value, also in the items of a list or mapping. */
-function partsOf(entry: Entry, value: unknown, at: Path): { field: Entry; value: unknown; at: Path }[] {
-  const item = entry.children.get('*');
-  if (item) {
-    const items = isMapping(value) || Array.isArray(value) ? Object.entries(value) : [];
-    return items.flatMap(([key, below]) => partsOf(item, below, [...at, key]));
-  }
-  if (!isMapping(value)) return [];
-  return Object.entries(value).flatMap(([name, below]) => {
-    const field = entry.children.get(name);
-    return field?.life ? [{ field, value: below, at: [...at, name] }] : [];
-  });
 }

@@ -1,5 +1,4 @@
-import type { Path } from '../../policy/problem.ts';
-import type { FieldLocation } from '../declared.ts';
+import type { FieldLocation } from '../field-location.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 
 /**
@@ -49,24 +48,4 @@ export interface Rule {
   /** One sentence for the reference page. */
   readonly about: string;
   check(subject: LintSubject): RuleFinding[];
-}
-
-export const MALFORMED: Rule = {
-  id: 'malformed',
-  severity: 'refused',
-  about:
-    'A taint, label, annotation or `machine.type` that cannot be read. Talos takes `value:Effect` or `Effect` for a taint, the kubelet `key=value:Effect` or `key:Effect`; the effects are NoSchedule, PreferNoSchedule and NoExecute. Also a tab in the indentation, before a comment or alone.',
-  check: ({ configuration }) =>
-    configuration.malformed.map(({ document, path, problem, expected }) => ({
-      document,
-      path,
-      reason: `${problem}: ${consequence(path)}`,
-      fix: `write ${expected}`,
-    })),
-};
-
-function consequence(path: Path): string {
-  if (path.includes('extraArgs')) return 'the kubelet does not start';
-  if (path.includes('registerWithTaints')) return 'the node cannot register';
-  return 'Talos refuses the configuration';
 }

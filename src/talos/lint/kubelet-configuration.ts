@@ -6,29 +6,12 @@ import { kindOf } from '../tree.ts';
 import { type TypeFault, typeFaults } from '../type-check.ts';
 import { lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
-import { KUBELET_CONFIGURATIONS, NOT_KUBELET_CONFIGURATION } from './misplaced-flag.ts';
+import { KUBELET_CONFIGURATIONS, NOT_KUBELET_CONFIGURATION, PROTECTED_FIELDS } from './kubelet-settings.ts';
 import { nearest } from './nearest.ts';
 import { typeInWords, valueInWords, writeInstead } from './types-in-words.ts';
 
 // Talos decodes the section with the types of the Kubernetes that it was built with, strictly (prepareExtraConfig of its KubeletSpecController).
 // Validation accepts it all the same: only the controller fails, and repeats that.
-
-/** Fields that Talos sets itself (ProtectedConfigurationFields of its pkg/machinery/kubelet, the same in 1.3 to 1.15). */
-export const PROTECTED: readonly string[] = [
-  'apiVersion',
-  'authentication',
-  'authorization',
-  'cgroupRoot',
-  'kind',
-  'kubeletCgroups',
-  'port',
-  'protectKernelDefaults',
-  'resolvConf',
-  'rotateCertificates',
-  'systemCgroups',
-  'staticPodPath',
-  'seccompDefault',
-];
 
 const CONSEQUENCE = 'no change reaches the kubelet any more, and on a new node it does not start';
 
@@ -77,7 +60,7 @@ function eachSection(
       const value = valueAt(document.value, path);
       if (!isMapping(value)) return [];
       const faults = typeFaults(value, { entry: kubeletEntry(), decoder: 'kubelet', version }).filter(
-        ({ path: [field] }) => !PROTECTED.includes(String(field)),
+        ({ path: [field] }) => !PROTECTED_FIELDS.includes(String(field)),
       );
       return check({ document, path, value, faults });
     }),
@@ -144,7 +127,7 @@ const MANY = 6;
 function refusedFields({ document, path, value }: KubeletSection): RuleFinding[] {
   const taints: unknown = value.registerWithTaints;
   return [
-    ...PROTECTED.filter((name) => Object.hasOwn(value, name)).map((name) => ({
+    ...PROTECTED_FIELDS.filter((name) => Object.hasOwn(value, name)).map((name) => ({
       document,
       path: [...path, name],
       reason: `Talos sets ${name} of the kubelet itself, and refuses a configuration with it`,

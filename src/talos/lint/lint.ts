@@ -1,12 +1,12 @@
-import { InputError } from '../../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
-import { kindOf, textAt } from '../tree.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
 import { CHANGED_REGISTRATION, OWNED_TAINT } from './changed-registration.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
-import { type LintFinding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
+import type { LintFinding, LintSubject, Rule } from './finding.ts';
+import { installedVersion } from './installed-version.ts';
 import { KUBELET_CONFIGURATION, KUBELET_FIELD } from './kubelet-configuration.ts';
+import { MALFORMED } from './malformed.ts';
 import { MANAGED_ARGUMENT } from './managed-argument.ts';
 import { MISPLACED_FLAG } from './misplaced-flag.ts';
 import { NOTATION } from './notation.ts';
@@ -91,49 +91,3 @@ const ABOUT_WHAT_THERE_IS: readonly string[] = [
   CERTIFICATE_NAMES.id,
   FIELD_VERSION.id,
 ];
-
-/** The minor version that `machine.install` or an UnattendedInstallConfig installs: `…/installer:v1.13.2`. */
-function installedVersion({ documents }: MachineConfiguration): Pick<LintOptions, 'version' | 'patch'> {
-  for (const document of documents) {
-    const path = kindOf(document) === 'UnattendedInstallConfig' ? ['installer'] : ['machine', 'install'];
-    const image = textAt(document, [...path, 'image']);
-    const [, minor, patch] = /:v1\.(\d+)\.(\d+)/.exec(image ?? '') ?? [];
-    if (minor !== undefined) return { version: Number(minor), patch: Number(patch) };
-  }
-  return {};
-}
-
-const COMMENT = /^[ \t]*#[ \t]*taintkeeper-lint-disable\b[ \t:]*(.*)$/;
-
-/**
- * The rules that a file disables for itself, on lines of their own: `# taintkeeper-lint-disable worker-taint, two-shapes`.
- * The text after ` -- ` is a comment.
- * @param source names the text in errors
- * @throws InputError for an unknown rule: it would have no effect, and the user would not know why
- */
-export function disabledIn(text: string, source: string): string[] {
-  const disabled: string[] = [];
-  const faults: string[] = [];
-  for (const [index, line] of text.split('\n').entries()) {
-    const [, list] = COMMENT.exec(line.trimEnd()) ?? [];
-    if (list === undefined) continue;
-    const names = (list.split(/(?:^|\s)--(?:\s|$)/)[0] ?? '').split(/[\s,]+/).filter(Boolean);
-    if (names.length === 0)
-      faults.push(`${source}:${index + 1}: expected the names of rules after taintkeeper-lint-disable`);
-    for (const name of names) {
-      if (isRule(name)) disabled.push(name);
-      else faults.push(`${source}:${index + 1}: ${NO_RULE}`);
-    }
-  }
-  if (faults.length > 0) throw new InputError(faults);
-  return disabled;
-}
-
-function isRule(name: string): boolean {
-  return RULE_NAMES.includes(name);
-}
-
-const RULE_NAMES: readonly string[] = RULES.map(({ id }) => id);
-
-/** The name is not quoted, because any text of a machine configuration may be secret. */
-const NO_RULE = `there is no such rule; the rules are ${RULE_NAMES.join(', ')}`;

@@ -1,8 +1,8 @@
-import type { Versions } from '../fields.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import { entriesAt, kindOf } from '../tree.ts';
+import { surelyIn } from '../versions.ts';
+import { ARGUMENT_SECTIONS, type Component } from './argument-sections.ts';
 import type { Rule } from './finding.ts';
-import { ARGUMENT_SECTIONS, type Component } from './misplaced-flag.ts';
 
 const words = (text: string): readonly string[] => text.split(' ');
 
@@ -10,38 +10,39 @@ const words = (text: string): readonly string[] => text.split(' ');
  * Arguments that Talos sets itself, and does not let `extraArgs` replace, by component, with the first version for the newer ones (MergeDenied in
  * KubeletSpecController, ControlPlaneStaticPodController and, from 1.14 on, ControlPlaneFinalController; denyListArgs of the service etcd).
  */
-const MANAGED: Readonly<Record<Component, readonly ({ readonly names: readonly string[] } & Partial<Versions>)[]>> = {
-  kubelet: [
-    { names: words('bootstrap-kubeconfig kubeconfig container-runtime container-runtime-endpoint config cert-dir') },
-  ],
-  'kube-apiserver': [
-    {
-      names: words(
-        'etcd-servers client-ca-file requestheader-client-ca-file proxy-client-cert-file proxy-client-key-file encryption-provider-config etcd-cafile etcd-certfile etcd-keyfile kubelet-client-certificate kubelet-client-key service-account-key-file service-account-signing-key-file tls-cert-file tls-private-key-file',
-      ),
-    },
-    { names: ['authorization-config'], since: 9 },
-    { names: ['tls-min-version'], since: 14 },
-  ],
-  'kube-controller-manager': [
-    {
-      names: words(
-        'cluster-signing-cert-file cluster-signing-key-file authentication-kubeconfig authorization-kubeconfig root-ca-file service-account-private-key-file',
-      ),
-    },
-  ],
-  'kube-scheduler': [
-    { names: words('kubeconfig authentication-kubeconfig authorization-kubeconfig') },
-    { names: ['config'], since: 6 },
-  ],
-  etcd: [
-    {
-      names: words(
-        'name auto-tls peer-auto-tls data-dir listen-peer-urls listen-client-urls client-cert-auth cert-file key-file trusted-ca-file peer-client-cert-auth peer-cert-file peer-key-file peer-trusted-ca-file initial-cluster initial-cluster-state initial-advertise-peer-urls advertise-client-urls',
-      ),
-    },
-  ],
-};
+const MANAGED: Readonly<Record<Component, readonly { readonly names: readonly string[]; readonly since?: number }[]>> =
+  {
+    kubelet: [
+      { names: words('bootstrap-kubeconfig kubeconfig container-runtime container-runtime-endpoint config cert-dir') },
+    ],
+    'kube-apiserver': [
+      {
+        names: words(
+          'etcd-servers client-ca-file requestheader-client-ca-file proxy-client-cert-file proxy-client-key-file encryption-provider-config etcd-cafile etcd-certfile etcd-keyfile kubelet-client-certificate kubelet-client-key service-account-key-file service-account-signing-key-file tls-cert-file tls-private-key-file',
+        ),
+      },
+      { names: ['authorization-config'], since: 9 },
+      { names: ['tls-min-version'], since: 14 },
+    ],
+    'kube-controller-manager': [
+      {
+        names: words(
+          'cluster-signing-cert-file cluster-signing-key-file authentication-kubeconfig authorization-kubeconfig root-ca-file service-account-private-key-file',
+        ),
+      },
+    ],
+    'kube-scheduler': [
+      { names: words('kubeconfig authentication-kubeconfig authorization-kubeconfig') },
+      { names: ['config'], since: 6 },
+    ],
+    etcd: [
+      {
+        names: words(
+          'name auto-tls peer-auto-tls data-dir listen-peer-urls listen-client-urls client-cert-auth cert-file key-file trusted-ca-file peer-client-cert-auth peer-cert-file peer-key-file peer-trusted-ca-file initial-cluster initial-cluster-state initial-advertise-peer-urls advertise-client-urls',
+        ),
+      },
+    ],
+  };
 
 export const MANAGED_ARGUMENT: Rule = {
   id: 'managed-argument',
@@ -67,8 +68,8 @@ export const MANAGED_ARGUMENT: Rule = {
 };
 
 function isManaged(component: Component, name: string, version: number | undefined): boolean {
-  return MANAGED[component].some(({ names, since = FIRST_VERSION, until = LAST_VERSION }) => {
-    const holds = version === undefined ? since === FIRST_VERSION : version >= since && version <= until;
-    return holds && names.includes(name);
-  });
+  return MANAGED[component].some(
+    ({ names, since = FIRST_VERSION }) =>
+      names.includes(name) && surelyIn({ since, until: LAST_VERSION }, version, FIRST_VERSION),
+  );
 }

@@ -1,15 +1,9 @@
-import type { Path } from '../../policy/problem.ts';
 import { entriesAt, kindOf } from '../tree.ts';
+import { ARGUMENT_SECTIONS, type Component } from './argument-sections.ts';
 import type { Rule } from './finding.ts';
+import { KUBELET_CONFIGURATIONS, KUBELET_FLAGS, NOT_KUBELET_CONFIGURATION } from './kubelet-settings.ts';
 
 // Only flags that exactly one component has, and that users often set for the wrong one.
-
-export type Component = 'kubelet' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'etcd';
-
-export const KUBELET_FLAGS: readonly string[] =
-  'register-with-taints node-labels node-ip max-pods cluster-dns cluster-domain rotate-server-certificates rotate-certificates register-node eviction-hard kube-reserved system-reserved cpu-manager-policy hostname-override'.split(
-    ' ',
-  );
 
 const API_SERVER_FLAGS: readonly string[] =
   'service-cluster-ip-range enable-admission-plugins disable-admission-plugins etcd-servers oidc-issuer-url oidc-client-id audit-policy-file audit-log-path service-node-port-range default-not-ready-toleration-seconds default-unreachable-toleration-seconds'.split(
@@ -31,19 +25,6 @@ const FLAG_OWNERS: ReadonlyMap<string, Component> = new Map<string, Component>([
 /** The API server and the controller manager share this one. */
 const SHARED: readonly string[] = ['service-cluster-ip-range'];
 
-/** Where the arguments of programs are. */
-export const ARGUMENT_SECTIONS: readonly { kind: string | undefined; path: Path; component: Component }[] = [
-  { kind: undefined, path: ['machine', 'kubelet', 'extraArgs'], component: 'kubelet' },
-  { kind: undefined, path: ['cluster', 'apiServer', 'extraArgs'], component: 'kube-apiserver' },
-  { kind: undefined, path: ['cluster', 'controllerManager', 'extraArgs'], component: 'kube-controller-manager' },
-  { kind: undefined, path: ['cluster', 'scheduler', 'extraArgs'], component: 'kube-scheduler' },
-  { kind: undefined, path: ['cluster', 'etcd', 'extraArgs'], component: 'etcd' },
-  { kind: 'KubeletConfig', path: ['extraArgs'], component: 'kubelet' },
-  { kind: 'KubeAPIServerConfig', path: ['extraArgs'], component: 'kube-apiserver' },
-  { kind: 'KubeControllerManagerConfig', path: ['extraArgs'], component: 'kube-controller-manager' },
-  { kind: 'KubeSchedulerConfig', path: ['extraArgs'], component: 'kube-scheduler' },
-];
-
 const HOME: Record<Component, string> = {
   kubelet: 'machine.kubelet.extraArgs (KubeletConfig since Talos 1.14)',
   'kube-apiserver': 'cluster.apiServer.extraArgs (KubeAPIServerConfig since Talos 1.14)',
@@ -51,18 +32,6 @@ const HOME: Record<Component, string> = {
   'kube-scheduler': 'cluster.scheduler.extraArgs (KubeSchedulerConfig since Talos 1.14)',
   etcd: 'cluster.etcd.extraArgs',
 };
-
-/** Settings that are no fields of KubeletConfiguration, and where they belong. */
-export const NOT_KUBELET_CONFIGURATION: ReadonlyMap<string, string> = new Map([
-  ['nodeTaints', 'machine.nodeTaints, or registerWithTaints here'],
-  ['nodeLabels', 'machine.nodeLabels'],
-  ['register-with-taints', 'registerWithTaints: a list of { key, value, effect }'],
-  ['node-labels', 'machine.nodeLabels'],
-  ['allowSchedulingOnControlPlanes', 'cluster.allowSchedulingOnControlPlanes'],
-  ['dnsDomain', 'cluster.network.dnsDomain'],
-  ['podSubnets', 'cluster.network.podSubnets'],
-  ['serviceSubnets', 'cluster.network.serviceSubnets'],
-]);
 
 export const MISPLACED_FLAG: Rule = {
   id: 'misplaced-flag',
@@ -90,9 +59,3 @@ export const MISPLACED_FLAG: Rule = {
       ),
     ]),
 };
-
-/** Where the kubelet's configuration is. */
-export const KUBELET_CONFIGURATIONS: readonly { kind: string | undefined; path: Path }[] = [
-  { kind: undefined, path: ['machine', 'kubelet', 'extraConfig'] },
-  { kind: 'KubeletConfig', path: ['config'] },
-];

@@ -1,8 +1,8 @@
-import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
-import type { Path } from '../../policy/problem.ts';
-import { documentEntry, type Entry, typeIn } from '../fields.ts';
+import type { FieldLocation } from '../field-location.ts';
+import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
 import { kindOf } from '../tree.ts';
+import { surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 // Talos decodes each document by go-yaml, which merges, and then compares the keys of the text with those of its types (CheckUnknownKeys of
@@ -25,18 +25,13 @@ export const NOTATION: Rule = {
     }),
 };
 
-interface Place {
-  readonly document: SourceDocument;
-  readonly path: Path;
-}
-
 /** The type of the table at a place. */
 interface Expected extends Pick<LintSubject, 'version'> {
   readonly entry: Entry | undefined;
   readonly type: string;
 }
 
-function within(at: Place, expected: Expected): RuleFinding[] {
+function within(at: FieldLocation, expected: Expected): RuleFinding[] {
   const value = valueAt(at.document.value, at.path);
   if (expected.type === 'text' && typeof value === 'string') return date(at, value, expected);
   const below = (part: string | number) =>
@@ -52,11 +47,7 @@ function expectedBelow({ entry, type, version }: Expected, part: string): Expect
   return { entry: below, type: below ? typeIn(below, version) : 'any', version };
 }
 
-function isStruct(type: string): boolean {
-  return type === 'struct' || type === 'value';
-}
-
-function mergeKey({ document, path }: Place, { type, version }: Expected): RuleFinding[] {
+function mergeKey({ document, path }: FieldLocation, { type, version }: Expected): RuleFinding[] {
   const notation = document.notation(path);
   const isAlias = notation === 'merged alias';
   if (!isAlias && notation !== 'merged mappings') return [];
@@ -67,8 +58,7 @@ function mergeKey({ document, path }: Place, { type, version }: Expected): RuleF
   if (isStruct(type)) return found('Talos decodes no merge key (<<) in a mapping of fields', instead);
   // Anything may be below these, and an argument decodes itself.
   if (!type.startsWith('{}') || type === '{}any' || (type === '{}arg' && !isAlias)) return [];
-  if (version !== undefined && version >= STRICTER_SINCE)
-    return found(`Talos 1.${version} decodes no merge key (<<) here`, instead);
+  if (surelySince(version, STRICTER_SINCE)) return found(`Talos 1.${version} decodes no merge key (<<) here`, instead);
   return isAlias ? [] : found('Talos decodes a merge key (<<) here only up to 1.13, and only with one alias', instead);
 }
 
@@ -89,8 +79,8 @@ function isTimestamp(value: string): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= lastDay && hour < 24 && minute < 60 && second < 60;
 }
 
-function date({ document, path }: Place, value: string, { version }: Expected): RuleFinding[] {
-  if (version === undefined || version < STRICTER_SINCE || document.notation(path) !== 'plain') return [];
+function date({ document, path }: FieldLocation, value: string, { version }: Expected): RuleFinding[] {
+  if (!surelySince(version, STRICTER_SINCE) || document.notation(path) !== 'plain') return [];
   if (!isTimestamp(value)) return [];
   return [
     {

@@ -1,10 +1,11 @@
 import { stringify } from 'yaml';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { formatTaint, sameTaint } from '../../kubernetes/taint.ts';
-import { CONTROL_PLANE_TAINT } from '../declaration.ts';
-import { type FoundTaint, sameDeclaration } from '../declared.ts';
-import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION, refusedTaints } from '../refused-taints.ts';
+import { type FileTaint, sameDeclaration } from '../file-taints.ts';
+import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
+import { isByKubelet, isHandedOver, refusedTaints } from '../refused-taints.ts';
 import { booleanAt, kindOf } from '../tree.ts';
+import { MULTI_DOCUMENT_VERSION, surelyBefore, surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 export const WORKER_TAINT: Rule = {
@@ -15,7 +16,7 @@ export const WORKER_TAINT: Rule = {
   check(subject) {
     const { configuration, role, version } = subject;
     // Earlier versions have no nodeTaints: field-version reports that.
-    if (role !== 'worker' || (version !== undefined && version < NODE_TAINTS_VERSION)) return [];
+    if (role !== 'worker' || surelyBefore(version, NODE_TAINTS_VERSION)) return [];
     return refusedTaints(configuration, version).map((taint) =>
       isHandedOver(taint, version) ? keptBack(taint) : refused(subject, taint),
     );
@@ -24,7 +25,7 @@ export const WORKER_TAINT: Rule = {
 
 const NODE_TAINTS_VERSION = 6;
 
-function keptBack({ document, path }: FoundTaint): RuleFinding {
+function keptBack({ document, path }: FileTaint): RuleFinding {
   return {
     document,
     path,
@@ -34,7 +35,7 @@ function keptBack({ document, path }: FoundTaint): RuleFinding {
   };
 }
 
-function refused({ version }: LintSubject, { document, path, value }: FoundTaint): RuleFinding {
+function refused({ version }: LintSubject, { document, path, value }: FileTaint): RuleFinding {
   const { key, effect } = value;
   const item = [
     `key: ${key}`,
@@ -56,7 +57,7 @@ export const CONTROL_PLANE_TAINTS: Rule = {
   about:
     "A taint in `machine.nodeTaints` with the key of a control plane's own, where it and `allowSchedulingOnControlPlanes` say different things: ordinary pods stay away all the same, or Talos, since 1.14, puts its own in place of it.",
   check({ configuration: { taints, allowSchedulingOnControlPlanes: allow, isPatch }, role, version }) {
-    if (role !== 'controlplane' || (version !== undefined && version < NODE_TAINTS_VERSION)) return [];
+    if (role !== 'controlplane' || surelyBefore(version, NODE_TAINTS_VERSION)) return [];
     return taints.flatMap(({ shape, value, document, path }): RuleFinding[] => {
       if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
       const taint = formatTaint(value);
@@ -69,7 +70,7 @@ export const CONTROL_PLANE_TAINTS: Rule = {
       }
       // Up to 1.13 it is the reverse (NodeTaintSpecController): the declared taint replaces Talos' own.
       if (isPatch || taint === formatTaint(CONTROL_PLANE_TAINT)) return [];
-      if (version === undefined || version < MULTI_DOCUMENT_VERSION) return [];
+      if (!surelySince(version, MULTI_DOCUMENT_VERSION)) return [];
       const reason = `Talos 1.${version} puts ${formatTaint(CONTROL_PLANE_TAINT)} in place of ${taint}: allowSchedulingOnControlPlanes is not set`;
       const keep = 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint, or take it out';
       return [{ document, path, reason, fix: value.effect === 'PreferNoSchedule' ? keep : 'take it out' }];
@@ -143,7 +144,7 @@ export const DUPLICATE_TAINT: Rule = {
 };
 
 /** Talos' taint, if the kubelet registers with another taint of that key. */
-function overruledByKubelet(taints: readonly FoundTaint[]): RuleFinding[] {
+function overruledByKubelet(taints: readonly FileTaint[]): RuleFinding[] {
   const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {
     if (isByKubelet(taint)) return [];
@@ -162,7 +163,7 @@ function overruledByKubelet(taints: readonly FoundTaint[]): RuleFinding[] {
   });
 }
 
-function replacedByFlag(taints: readonly FoundTaint[]): RuleFinding[] {
+function replacedByFlag(taints: readonly FileTaint[]): RuleFinding[] {
   const flags = taints.filter(({ shape }) => shape === 'register-with-taints');
   const last = flags.at(-1);
   if (!last) return [];
@@ -183,6 +184,6 @@ function replacedByFlag(taints: readonly FoundTaint[]): RuleFinding[] {
   }));
 }
 
-function samePlace(a: FoundTaint, b: FoundTaint): boolean {
+function samePlace(a: FileTaint, b: FileTaint): boolean {
   return a.document === b.document && a.path.join('\0') === b.path.join('\0');
 }

@@ -1,11 +1,12 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
-import { CONTROL_PLANE_TAINT } from '../declaration.ts';
-import { allConflicts, type Conflict, documentLife, holdsIn, isForControlPlanes, namesakeVersions } from '../fields.ts';
+import { allConflicts, type Conflict, documentLife, isForControlPlanes, namesakeVersions } from '../fields.ts';
+import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { booleanAt, kindOf, textAt } from '../tree.ts';
-import { insteadOf } from './field-version.ts';
+import { surelyBefore, surelyIn } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
+import { insteadOf } from './successors.ts';
 
 export const TWO_SHAPES: Rule = {
   id: 'two-shapes',
@@ -34,7 +35,7 @@ function isInForce(conflict: Conflict, version: number | undefined): boolean {
   const kindSince = documentLife(conflict.kind)?.since ?? conflict.since;
   // The versions of a field that was added to the document later.
   const from = conflict.when.length > 0 ? conflict.since : kindSince;
-  return holdsIn(conflict, version, from) && (version === undefined || version >= kindSince);
+  return surelyIn(conflict, version, from) && !surelyBefore(version, kindSince);
 }
 
 function stands({ kind, when }: Conflict, document: SourceDocument): boolean {
@@ -86,7 +87,7 @@ export const SAME_NAME: Rule = {
       const other = documents.slice(0, index).find((earlier) => {
         const versions = namesakeVersions(kind, String(kindOf(earlier)));
         if (!versions || textAt(earlier, ['name']) !== name) return false;
-        return holdsIn(versions, version, versions.since);
+        return surelyIn(versions, version, versions.since);
       });
       if (!other) return [];
       return [
@@ -113,7 +114,7 @@ export const CONTROL_PLANE_DOCUMENT: Rule = {
           const kind = kindOf(document);
           if (kind === undefined) return etcdOfWorker(document, version);
           if (typeof kind !== 'string' || !isForControlPlanes(kind)) return [];
-          if (version !== undefined && version < (documentLife(kind)?.since ?? 0)) return [];
+          if (surelyBefore(version, documentLife(kind)?.since ?? 0)) return [];
           return [forControlPlanes(document, ['kind'], `documents of kind ${kind}`)];
         }),
 };
@@ -121,9 +122,9 @@ export const CONTROL_PLANE_DOCUMENT: Rule = {
 /** ClusterConfig.Validate of Talos' v1alpha1_validation.go. */
 const ETCD_REFUSED_SINCE = 7;
 
-function etcdOfWorker(document: SourceDocument, version = ETCD_REFUSED_SINCE): RuleFinding[] {
+function etcdOfWorker(document: SourceDocument, version: number | undefined): RuleFinding[] {
   const path = ['cluster', 'etcd'];
-  if (version < ETCD_REFUSED_SINCE || valueAt(document.value, path) == null) return [];
+  if (surelyBefore(version, ETCD_REFUSED_SINCE) || valueAt(document.value, path) == null) return [];
   return [forControlPlanes(document, path, 'cluster.etcd')];
 }
 

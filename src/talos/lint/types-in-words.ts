@@ -1,4 +1,5 @@
 import { isMapping } from '../../kubernetes/json.ts';
+import { isStruct } from '../fields.ts';
 
 /** Each type of the table as what it takes, and how to write that. */
 const SCALARS: Readonly<Record<string, readonly [takes: string, write: string]>> = {
@@ -53,8 +54,4 @@ export function writeInstead(type: string, value: unknown, field: string | undef
   }
   if (type.startsWith('{}')) return 'write a mapping: "NAME: VALUE" for each, on a line of its own';
   return SCALARS[type]?.[1] ?? 'write another value';
-}
-
-function isStruct(type: string): boolean {
-  return type === 'struct' || type === 'value';
 }

@@ -1,28 +1,25 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
+import { lazy } from '../../runtime/lazy.ts';
 import {
   documentEntry,
   documentKinds,
   documentLife,
   type Entry,
-  entryAt,
   FIRST_VERSION,
   kubeletEntry,
   LAST_VERSION,
 } from '../fields.ts';
 import { kindOf } from '../tree.ts';
-import { type FieldFact, fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
-import { PROTECTED } from './kubelet-configuration.ts';
-import { KUBELET_FLAGS } from './misplaced-flag.ts';
+import { KUBELET_FLAGS, PROTECTED_FIELDS } from './kubelet-settings.ts';
 import { nearest } from './nearest.ts';
-
-let placesByName: ReadonlyMap<string, readonly Path[]> | undefined;
+import { successorIn } from './successors.ts';
+import { isCertificateField, type UnknownFact, unknownFacts, unknownReason } from './unknown-facts.ts';
 
 /** Where `machine` and `cluster` have a field of that name. Empty for common names, which identify nothing. */
 function placesOf(name: string): readonly Path[] {
-  placesByName ??= indexPlaces();
-  const places = placesByName.get(name) ?? [];
+  const places = placesByName().get(name) ?? [];
   const ofKubelet = kubeletSection(name);
   if (places.length === 0 && ofKubelet) return [['machine', 'kubelet', ofKubelet.older, name]];
   return places.length <= MANY ? places : [];
@@ -31,7 +28,7 @@ function placesOf(name: string): readonly Path[] {
 /** The free section of the kubelet that has a setting, by the names of the older form and of KubeletConfig. */
 function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
   if (KUBELET_FLAGS.includes(name)) return { older: 'extraArgs', newer: 'extraArgs' };
-  return kubeletEntry().children.has(name) && !PROTECTED.includes(name)
+  return kubeletEntry().children.has(name) && !PROTECTED_FIELDS.includes(name)
     ? { older: 'extraConfig', newer: 'config' }
     : undefined;
 }
@@ -39,7 +36,7 @@ function kubeletSection(name: string): { readonly older: string; readonly newer:
 /** With more places than this, the name alone does not identify the field. */
 const MANY = 2;
 
-function indexPlaces(): ReadonlyMap<string, readonly Path[]> {
+const placesByName = lazy((): ReadonlyMap<string, readonly Path[]> => {
   const places = new Map<string, Path[]>();
   const walk = (entry: Entry | undefined, path: Path): void => {
     if (entry?.children.has('*')) return;
@@ -51,15 +48,7 @@ function indexPlaces(): ReadonlyMap<string, readonly Path[]> {
   };
   walk(documentEntry(undefined), []);
   return places;
-}
-
-type Unknown = FieldFact & { readonly fact: 'unknown' };
-
-const isUnknown = (fact: FieldFact): fact is Unknown => fact.fact === 'unknown';
-const REFUSED = 'Talos refuses a configuration with fields that it does not know';
-
-/** A field of that name for certificates' names, old and new. */
-const CERTIFICATE_FIELD = /^cert(Extra)?SANs$/;
+});
 
 export const UNKNOWN_FIELD: Rule = {
   id: 'unknown-field',
@@ -67,7 +56,7 @@ export const UNKNOWN_FIELD: Rule = {
   about: 'A field, or a kind of document, that no Talos from 1.3 to 1.15 has: Talos refuses the whole configuration.',
   check: (subject) => [
     ...subject.configuration.documents.flatMap(unknownKind),
-    ...fieldFacts(subject).filter(isUnknown).filter(isNowhere).map(nowhere),
+    ...unknownFacts(subject).filter(isNowhere).map(nowhere),
   ],
 };
 
@@ -77,38 +66,25 @@ export const MISPLACED_FIELD: Rule = {
   about:
     'A setting in the wrong section: of the kubelet or the node under `cluster`, of the cluster under `machine.kubelet`, or one level too high or too low.',
   check: (subject) =>
-    fieldFacts(subject)
-      .filter(isUnknown)
-      .filter((fact) => !isNowhere(fact) && !CERTIFICATE_FIELD.test(fact.name))
+    unknownFacts(subject)
+      .filter((fact) => !isNowhere(fact) && !isCertificateField(fact))
       .map((fact) => misplaced(fact, subject)),
 };
 
-/** Part of the rule about names of certificates. */
-export function misplacedCertificateNames(subject: LintSubject): RuleFinding[] {
-  return fieldFacts(subject)
-    .filter(isUnknown)
-    .filter(({ name }) => CERTIFICATE_FIELD.test(name))
-    .map(({ document, path, name }) => ({
-      document,
-      path,
-      severity: 'refused',
-      reason: `there is no ${name} in ${sectionName(document, path)}: ${REFUSED}`,
-      fix: "use machine.certSANs for names of Talos' API (talosctl), and for names of the Kubernetes API (kubectl) cluster.apiServer.certSANs, or certExtraSANs of KubeAPIServerConfig since Talos 1.14",
-    }));
-}
-
-function isNowhere({ document, name, beside }: Unknown): boolean {
-  if (CERTIFICATE_FIELD.test(name)) return false;
+function isNowhere(fact: UnknownFact): boolean {
+  if (isCertificateField(fact)) return false;
+  const { document, name, beside } = fact;
   return kindOf(document) !== undefined || nearest(name, beside) !== undefined || placesOf(name).length === 0;
 }
 
-function nowhere({ document, path, name, beside }: Unknown): RuleFinding {
+function nowhere(fact: UnknownFact): RuleFinding {
+  const { document, path, name, beside } = fact;
   const ofKubelet = kindOf(document) === undefined ? undefined : kubeletSection(name);
   const meant = nearest(name, beside) ?? beside.find((field) => name.toLowerCase().endsWith(field.toLowerCase()));
   return {
     document,
     path,
-    reason: `there is no ${name} in ${sectionName(document, path)}: ${REFUSED}`,
+    reason: unknownReason(fact),
     fix: meant
       ? `did you mean ${meant}?`
       : ofKubelet
@@ -117,7 +93,8 @@ function nowhere({ document, path, name, beside }: Unknown): RuleFinding {
   };
 }
 
-function misplaced({ document, path, name }: Unknown, { configuration, version }: LintSubject): RuleFinding {
+function misplaced(fact: UnknownFact, { configuration, version }: LintSubject): RuleFinding {
+  const { document, path, name } = fact;
   const kinds = configuration.documents.map(kindOf);
   const places = placesOf(name).map((place) => {
     const newer = successorIn(place, version, kinds);
@@ -126,25 +103,9 @@ function misplaced({ document, path, name }: Unknown, { configuration, version }
   return {
     document,
     path,
-    reason: `there is no ${name} in ${sectionName(document, path)}: ${REFUSED}`,
+    reason: unknownReason(fact),
     fix: `move it to ${places.join(' or ')}`,
   };
-}
-
-/** The kind of document that replaces a field of the older form, in this version or beside these documents. */
-function successorIn(place: Path, version: number | undefined, kinds: readonly unknown[]): string | undefined {
-  const lives = place.flatMap((_, index) => entryAt(documentEntry(undefined), place.slice(0, index + 1))?.life ?? []);
-  const life = lives.findLast(({ successor }) => typeof successor === 'string' && /^[A-Z]/.test(successor));
-  if (!life?.successor) return undefined;
-  const isMeant = lives.some((each) => lifeFact(each, version) === 'deprecated') || kinds.includes(life.successor);
-  return isMeant ? life.successor : undefined;
-}
-
-function sectionName(document: SourceDocument, path: FieldFact['path']): string {
-  const kind = kindOf(document);
-  const above = formatPath(path.slice(0, -1));
-  if (typeof kind === 'string') return above === '' ? kind : `${above} of ${kind}`;
-  return above === '' ? 'the top level' : above;
 }
 
 function unknownKind(document: SourceDocument): RuleFinding[] {

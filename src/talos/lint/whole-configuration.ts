@@ -1,6 +1,6 @@
 import { valueAt } from '../../kubernetes/json.ts';
-import { MULTI_DOCUMENT_VERSION } from '../refused-taints.ts';
 import { booleanAt, kindOf } from '../tree.ts';
+import { MULTI_DOCUMENT_VERSION, surelyBefore } from '../versions.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 
 export const INCOMPLETE: Rule = {
@@ -21,7 +21,7 @@ export const INCOMPLETE: Rule = {
     const controlPlane = valueAt(withCluster.value, path);
     if (valueAt(controlPlane, ['endpoint']) != null) return [];
     // Since then the endpoint is in a KubeClusterConfig, and the section refused only where it is there without one.
-    const isNeeded = controlPlane != null || (version !== undefined && version < MULTI_DOCUMENT_VERSION);
+    const isNeeded = controlPlane != null || surelyBefore(version, MULTI_DOCUMENT_VERSION);
     return isNeeded
       ? [
           {
@@ -58,9 +58,9 @@ export const PERSIST: Rule = {
   id: 'persist',
   severity: 'refused',
   about: '`persist: false`, which Talos refuses since 1.6.',
-  check: ({ configuration: { documents }, version = PERSIST_SINCE }) =>
+  check: ({ configuration: { documents }, version }) =>
     documents.flatMap((document): RuleFinding[] => {
-      if (version < PERSIST_SINCE || kindOf(document) !== undefined) return [];
+      if (surelyBefore(version, PERSIST_SINCE) || kindOf(document) !== undefined) return [];
       if (booleanAt(document, ['persist']) !== false) return [];
       const reason = `Talos refuses persist: false since 1.${PERSIST_SINCE}: a configuration is always stored`;
       return [{ document, path: ['persist'], reason, fix: 'take it out, or write persist: true' }];

@@ -1,4 +1,4 @@
-import type { FoundLabel } from '../declared.ts';
+import type { FileLabel } from '../file-labels.ts';
 import { mayKubeletSet } from '../kubelet-labels.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 
@@ -13,7 +13,7 @@ export const WORKER_LABEL: Rule = {
       .map(finding),
 };
 
-function finding({ document, path, shape, value: { key } }: FoundLabel): RuleFinding {
+function finding({ document, path, shape, value: { key } }: FileLabel): RuleFinding {
   const byFlag = shape === 'node-labels';
   return {
     document,

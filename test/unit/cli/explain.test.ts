@@ -268,7 +268,8 @@ it('a pod: how it is, and its DaemonSet', async () => {
   expect(code).toBe(1);
   const data = JSON.parse(stdout);
   // They are of DaemonSets only.
-  for (const key of ['missingPods', 'unasked', 'tooManyTolerations', 'writtenBy']) expect(data).not.toHaveProperty(key);
+  for (const key of ['missingPods', 'notRequired', 'tooManyTolerations', 'writtenBy'])
+    expect(data).not.toHaveProperty(key);
   expect(data).toMatchObject({
     kind: 'pod',
     name: 'a-2',

@@ -88,6 +88,14 @@ describe('the network is to blame', () => {
     expect(problems).toEqual([expect.stringMatching(says)]);
   });
 
+  it('for a closed port, with a remedy that names the port that was dialled', async () => {
+    const at = await closedPort();
+    const { checks } = await diagnosed(talosconfig([at], ca, client));
+    expect(checks.find(({ name }) => name === at)?.remedy).toBe(
+      `see the console of the machine, and check that no firewall on the way closes port ${at.split(':')[1]}`,
+    );
+  });
+
   it('for one of several addresses, those of --nodes included', async () => {
     const well = await startApid(await servingPair(ca), ca);
     const closed = await closedPort();

@@ -283,6 +283,15 @@ describe('talos drift', () => {
     });
   });
 
+  it('reads the nodes from a file that has policies, too', async () => {
+    const policy = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'gpu' } };
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } };
+    const file = write('dump.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [policy, node] }));
+    const worker = write('w.yaml', 'machine: { type: worker }');
+    const { code, stdout, stderr } = await run('talos', 'drift', worker, '--nodes', file);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '1 node compared, 1 as declared\n', stderr: '' });
+  });
+
   it('names a few of many nodes that it cannot compare', async () => {
     const items = Array.from({ length: 500 }, (_, i) => ({
       apiVersion: 'v1',
@@ -334,7 +343,7 @@ describe('talos drift', () => {
     {
       what: 'a file without nodes',
       args: [example('gpu.yaml'), '--nodes', join(EXAMPLES, '..', 'policies', 'gpu-pool.yaml')],
-      fault: /--policies/,
+      fault: /gpu-pool\.yaml: there is no Node in it/,
     },
     {
       what: 'a kubeconfig that is not there',

@@ -45,7 +45,6 @@ function failingLeader() {
     nodes: { ...ALL_READ, entries: () => [], changes: createSubject<never>(), news: createSubject() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
     daemonSets: { ...ALL_READ, entries: () => [], changes: createSubject<never>() },
-    synced: Promise.resolve(),
     policies: {
       snapshot: () => snapshot,
       objects: () => [policy],

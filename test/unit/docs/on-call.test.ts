@@ -232,7 +232,7 @@ describe('a node lost its taint: there is a row for each reason that explain giv
     ...Object.entries(whatToDo).map(([blockedBy, row]) => ({ text: whyNotSet(blockedBy as BlockedBy), row })),
     // The command does not ask the leader: the status of the policy is all that it has of the conflict.
     { text: explainedConflict(), row: 'stop the writer' },
-    { text: whyNotSet('ModeDoesNotRestore', { onlyAudit: true }), row: '--audit' },
+    { text: whyNotSet('ModeDoesNotRestore', { onTrial: true }), row: '--audit' },
     { text: whyNotSet(undefined), row: 'doctor' },
     { text: 'dedicated=gpu:NoSchedule  kept-off  required by p (Restore, spec.taints[0])', row: 'annotation' },
   ])('$text', ({ text, row }) => {

@@ -5,7 +5,7 @@ import type { KeyPair } from '../../../src/certs/issue.ts';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
 import type { Dialled } from '../../../src/doctor/facts/dial.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
-import { known, unknown } from '../../../src/doctor/facts/reading.ts';
+import { failedReading, readingOf } from '../../../src/doctor/facts/reading.ts';
 import { issueAuthority, issueNamed } from '../certs/authorities.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
@@ -26,7 +26,7 @@ const commonNameOnly = {
 };
 
 const filesOf = ({ ca, serving }: typeof its) =>
-  known({ cert: serving.cert, key: serving.key, caCert: ca.cert, caKey: ca.key });
+  readingOf({ cert: serving.cert, key: serving.key, caCert: ca.cert, caKey: ca.key });
 const served = (...dialled: ReturnType<typeof greeted>[]) =>
   dialled.map((one, index) => replica('ab'[index] ?? '', one));
 /** Somebody who has a certificate, and does not answer a review. */
@@ -85,7 +85,7 @@ describe('certificates', () => {
     {
       why: 'another CA in the caBundle',
       facts: wellFacts(its, {
-        webhooks: known([
+        webhooks: readingOf([
           webhook('restore.taintkeeper.dev', its.ca.cert),
           webhook('protect.taintkeeper.dev', others.ca.cert),
         ]),
@@ -95,14 +95,14 @@ describe('certificates', () => {
     },
     {
       why: 'no caBundle',
-      facts: wellFacts(its, { webhooks: known([webhook('protect.taintkeeper.dev', undefined)]) }),
+      facts: wellFacts(its, { webhooks: readingOf([webhook('protect.taintkeeper.dev', undefined)]) }),
       found: { caBundle: 'problem' },
       says: /^protect.taintkeeper.dev: no readable caBundle/,
     },
     {
       why: 'no caBundle, where another issuer gives no CA: the system of the API server has it',
       facts: wellFacts(its, {
-        webhooks: known([webhook('protect.taintkeeper.dev', undefined)]),
+        webhooks: readingOf([webhook('protect.taintkeeper.dev', undefined)]),
         source: { kind: 'files', secret: 'public-certificate' },
       }),
       found: { caBundle: 'note' },
@@ -138,16 +138,16 @@ describe('certificates', () => {
     },
     {
       why: 'no Secret is a problem, even while the replicas serve a trusted certificate',
-      facts: wellFacts(its, { secret: known(undefined) }),
+      facts: wellFacts(its, { secret: readingOf(undefined) }),
       found: { Secret: 'problem' },
       says: /Secret taintkeeper\/taintkeeper-certs not found/,
     },
     {
       why: 'no Secret, because no replica has started that would create it',
       facts: wellFacts(its, {
-        secret: known(undefined),
+        secret: readingOf(undefined),
         replicas: [],
-        pods: known([pod('a', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' })]),
+        pods: readingOf([pod('a', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' })]),
       }),
       found: {
         Secret: 'skipped',
@@ -159,7 +159,7 @@ describe('certificates', () => {
     },
     {
       why: 'no Secret, because there is no replica that would create it',
-      facts: wellFacts(its, { secret: known(undefined), replicas: [], pods: known([]) }),
+      facts: wellFacts(its, { secret: readingOf(undefined), replicas: [], pods: readingOf([]) }),
       found: {
         Secret: 'skipped',
         'agreement of replicas': 'skipped',
@@ -170,7 +170,7 @@ describe('certificates', () => {
     },
     {
       why: 'nothing is left of the installation: no Deployment could be restarted to create it',
-      facts: wellFacts(its, { secret: known(undefined), service: known(undefined), replicas: [] }),
+      facts: wellFacts(its, { secret: readingOf(undefined), service: readingOf(undefined), replicas: [] }),
       found: {
         Secret: 'skipped',
         'agreement of replicas': 'skipped',
@@ -182,7 +182,7 @@ describe('certificates', () => {
     {
       why: 'a Secret that has a part only',
       facts: wellFacts(its, {
-        secret: known({ cert: its.serving.cert, key: undefined, caCert: its.ca.cert, caKey: its.ca.key }),
+        secret: readingOf({ cert: its.serving.cert, key: undefined, caCert: its.ca.cert, caKey: its.ca.key }),
         replicas: served(dead),
       }),
       found: {
@@ -197,24 +197,24 @@ describe('certificates', () => {
     {
       why: 'a Secret from another issuer, without a CA key',
       facts: wellFacts(its, {
-        secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: undefined, caKey: undefined }),
+        secret: readingOf({ cert: its.serving.cert, key: its.serving.key, caCert: undefined, caKey: undefined }),
       }),
       found: {},
     },
     {
       why: 'no right to see the Secret: what is served can be seen all the same',
-      facts: wellFacts(its, { secret: unknown('you may not get resource "secrets"') }),
+      facts: wellFacts(its, { secret: failedReading('you may not get resource "secrets"') }),
       found: { Secret: 'skipped' },
       says: /you may not/,
     },
     {
       why: 'certificates from files',
-      facts: wellFacts(its, { source: { kind: 'files', secret: undefined }, secret: known(undefined) }),
+      facts: wellFacts(its, { source: { kind: 'files', secret: undefined }, secret: readingOf(undefined) }),
       found: {},
     },
     {
       why: 'no webhook: there is no caBundle to check',
-      facts: wellFacts(its, { webhooks: known([]) }),
+      facts: wellFacts(its, { webhooks: readingOf([]) }),
       found: { caBundle: 'skipped' },
     },
     ...[
@@ -312,7 +312,7 @@ describe('certificates', () => {
   });
 
   it('never show a key', () => {
-    const text = JSON.stringify(run(CERTIFICATE_CHECKS, wellFacts(its, { pods: known([pod('a')]), now: NOW })));
+    const text = JSON.stringify(run(CERTIFICATE_CHECKS, wellFacts(its, { pods: readingOf([pod('a')]), now: NOW })));
     expect(text).not.toContain('PRIVATE');
     for (const line of its.serving.key.split('\n').slice(1, 3)) expect(text).not.toContain(line);
   });
@@ -325,7 +325,7 @@ it('a CA that is not valid yet is replaced by the leader, at once on request', (
 });
 
 it('an expired certificate is replaced with its CA, if that is not valid yet', () => {
-  const secret = known({
+  const secret = readingOf({
     cert: expired.serving.cert,
     key: expired.serving.key,
     caCert: `${future.ca.cert}\n${its.ca.cert}`,
@@ -375,9 +375,9 @@ describe('certificates of another issuer', async () => {
     const greeting = { chain: parseCertificates(pem), refusal: undefined, clockAheadMs: 0 };
     return wellFacts(its, {
       source,
-      secret: known({ cert: pem, key, caCert: stored.cert, caKey: undefined }),
+      secret: readingOf({ cert: pem, key, caCert: stored.cert, caKey: undefined }),
       replicas: served({ outcome: 'greeted', greeting }),
-      webhooks: known([webhook('protect.taintkeeper.dev', (bundle ?? stored).cert)]),
+      webhooks: readingOf([webhook('protect.taintkeeper.dev', (bundle ?? stored).cert)]),
     });
   }
 
@@ -400,7 +400,7 @@ describe('certificates of another issuer', async () => {
       why: 'an intermediate CA has expired, and you may not read the Secret: its issuer renews it',
       facts: {
         ...(await serving([intermediate, [intermediate]])),
-        secret: unknown('you may not get resource "secrets"'),
+        secret: failedReading('you may not get resource "secrets"'),
       },
       remedy: RENEWAL,
     },
@@ -425,10 +425,10 @@ describe('certificates of another issuer', async () => {
 });
 
 describe('who repairs a caBundle', () => {
-  const webhooks = known([webhook('protect.taintkeeper.dev', others.ca.cert)]);
-  const lease = known({ holder: 'a_1', renewed: false, renewTime: undefined, watchedSeconds: 6 });
+  const webhooks = readingOf([webhook('protect.taintkeeper.dev', others.ca.cert)]);
+  const lease = readingOf({ holder: 'a_1', renewed: false, renewTime: undefined, watchedSeconds: 6 });
   const lacking = (resource: string) =>
-    known({
+    readingOf({
       user: 'u',
       reviewed: 50,
       missingNeeded: [{ verb: 'update', group: 'admissionregistration.k8s.io', resource, name: 'taintkeeper' }],
@@ -467,45 +467,45 @@ describe('a rollout to the certificates of another issuer, which hangs', () => {
   const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
   const unready = pod('new', { isReady: false, problem: 'ContainerCreating' });
   const hanging = (stored: Facts['secret'], changes: Partial<Facts> = {}) =>
-    wellFacts(its, { pods: known([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
+    wellFacts(its, { pods: readingOf([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
   const byIssuer = { cert: second.serving.cert, key: second.serving.key, caCert: undefined, caKey: undefined };
 
   it.each<{ why: string; facts: Facts; found: Record<string, CheckState>; says: RegExp; remedy?: RegExp }>([
     {
       why: 'its Secret is missing',
-      facts: hanging(known(undefined)),
+      facts: hanging(readingOf(undefined)),
       found: { Secret: 'note' },
       says: /^the pods that the rollout starts need another Secret: Secret taintkeeper\/taintkeeper-tls not found$/,
       remedy: /^have its issuer create it/,
     },
     {
       why: 'its Secret has no key',
-      facts: hanging(known({ ...byIssuer, key: undefined })),
+      facts: hanging(readingOf({ ...byIssuer, key: undefined })),
       found: { Secret: 'note' },
       says: /taintkeeper-tls cannot be served: a part of it is missing$/,
       remedy: /^have the issuer of Secret taintkeeper\/taintkeeper-tls renew it/,
     },
     {
       why: 'its certificate is for another name',
-      facts: hanging(known({ ...byIssuer, cert: misnamed.serving.cert, key: misnamed.serving.key })),
+      facts: hanging(readingOf({ ...byIssuer, cert: misnamed.serving.cert, key: misnamed.serving.key })),
       found: { Secret: 'note' },
       says: /taintkeeper-tls cannot be served: not for taintkeeper\.taintkeeper\.svc$/,
     },
     {
       why: 'its Secret is right: the cause is another one',
-      facts: hanging(known(byIssuer)),
+      facts: hanging(readingOf(byIssuer)),
       found: {},
       says: /^Secret taintkeeper\/taintkeeper-certs is complete/,
     },
     {
       why: 'the user may not read Secrets',
-      facts: hanging(unknown('you may not get resource "secrets"')),
+      facts: hanging(failedReading('you may not get resource "secrets"')),
       found: {},
       says: /^Secret taintkeeper\/taintkeeper-certs is complete/,
     },
     {
       why: 'its Secret is missing, and the served certificate has expired: each has its own remedy',
-      facts: hanging(known(undefined), {
+      facts: hanging(readingOf(undefined), {
         replicas: served(greeted(expired), greeted(expired)),
         secret: filesOf(expired),
       }),
@@ -531,7 +531,7 @@ describe('the remedy of an expired certificate needs no leader', () => {
   const withSecret = (files: Partial<Record<'cert' | 'key' | 'caCert' | 'caKey', string>>) =>
     wellFacts(expired, {
       replicas,
-      secret: known({ cert: undefined, key: undefined, caCert: undefined, caKey: undefined, ...files }),
+      secret: readingOf({ cert: undefined, key: undefined, caCert: undefined, caKey: undefined, ...files }),
     });
   const ca = { caCert: its.ca.cert, caKey: its.ca.key };
   const rotate = 'taintkeeper certs rotate --namespace taintkeeper';
@@ -541,7 +541,7 @@ describe('the remedy of an expired certificate needs no leader', () => {
     { why: 'the serving certificate is missing', facts: withSecret(ca), remedy: rotate },
     {
       why: 'the Secret cannot be read',
-      facts: wellFacts(expired, { replicas, secret: unknown('forbidden') }),
+      facts: wellFacts(expired, { replicas, secret: failedReading('forbidden') }),
       remedy: rotate,
     },
     {
@@ -551,7 +551,7 @@ describe('the remedy of an expired certificate needs no leader', () => {
     },
     {
       why: 'the Secret is missing',
-      facts: wellFacts(expired, { replicas, secret: known(undefined) }),
+      facts: wellFacts(expired, { replicas, secret: readingOf(undefined) }),
       remedy: `a replica that starts issues a new one: ${restart}`,
     },
     {
@@ -566,25 +566,25 @@ describe('the remedy of an expired certificate needs no leader', () => {
   });
 
   it.each<{ why: string; pods: Facts['pods']; command: string }>([
-    { why: 'all pods run', pods: known([pod('a'), pod('b')]), command: restart },
+    { why: 'all pods run', pods: readingOf([pod('a'), pod('b')]), command: restart },
     {
       why: 'a rollout hangs, and another one would start no pod either',
-      pods: known([pod('new', { isReady: false, cannotStart: 'image' }), pod('a'), pod('b')]),
+      pods: readingOf([pod('new', { isReady: false, cannotStart: 'image' }), pod('a'), pod('b')]),
       command: 'kubectl delete pod --namespace taintkeeper a',
     },
     {
       why: 'a pod starts late: the rollout goes on',
-      pods: known([pod('new', { isReady: false, problem: 'ContainerCreating' }), pod('a'), pod('b')]),
+      pods: readingOf([pod('new', { isReady: false, problem: 'ContainerCreating' }), pod('a'), pod('b')]),
       command: restart,
     },
     {
       why: 'no pod is Ready: the Deployment replaces those that cannot start',
-      pods: known([pod('a', { isReady: false, cannotStart: 'crash' })]),
+      pods: readingOf([pod('a', { isReady: false, cannotStart: 'crash' })]),
       command: restart,
     },
-    { why: 'the pods are not known', pods: unknown('you may not list pods'), command: restart },
+    { why: 'the pods are not known', pods: failedReading('you may not list pods'), command: restart },
   ])('how a replica starts again: $why', ({ pods, command }) => {
-    const facts = wellFacts(expired, { replicas, pods, secret: known(undefined) });
+    const facts = wellFacts(expired, { replicas, pods, secret: readingOf(undefined) });
     const remedies = run(['serving certificate'], facts).map(({ remedy }) => remedy);
     expect(remedies).toEqual([`a replica that starts issues a new one: ${command}`]);
   });

@@ -3,7 +3,7 @@ import { checkFailedCalls } from '../../../src/doctor/checks/failed-calls.ts';
 import { checkIgnoredDaemonSets } from '../../../src/doctor/checks/ignored-daemon-sets.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
 import { checkVersions } from '../../../src/doctor/checks/versions.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { daemonSet, healthyFacts, node, taintPolicy, tolerationPolicy } from './facts.ts';
 
 describe('the leader', () => {
@@ -29,7 +29,7 @@ describe('the leader', () => {
       evidence: 'no replica has taken it in 6 s',
     },
   ])('$what', ({ differs, state, evidence }) => {
-    const results = checkLeader(healthyFacts({ lease: known({ ...watch, ...differs }) }));
+    const results = checkLeader(healthyFacts({ lease: readingOf({ ...watch, ...differs }) }));
     expect([results].flat()).toEqual([expect.objectContaining({ state, evidence: expect.stringContaining(evidence) })]);
   });
 });
@@ -69,7 +69,7 @@ describe('failed calls', () => {
         /: 5 requests passed without an answer \(report 3, restore 2\); 1 request was refused because the webhook could not be called \(protect 1\)/,
     },
   ])('$what', ({ text, state, evidence }) => {
-    const results = checkFailedCalls(healthyFacts({ metrics: known(text) }));
+    const results = checkFailedCalls(healthyFacts({ metrics: readingOf(text) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   });
 });
@@ -91,14 +91,14 @@ describe('versions', () => {
     { version: 'v1.36.3', kubelet: '', state: 'ok', evidence: /API server/ },
     { version: 'devel', kubelet: 'v1.36.3', state: 'skipped', evidence: /reports version devel/ },
   ])('$version with kubelet "$kubelet": $state', ({ version, kubelet: theirs, state, evidence }) => {
-    const results = checkVersions(healthyFacts({ version: known(version), nodes: known([kubelet(theirs)]) }));
+    const results = checkVersions(healthyFacts({ version: readingOf(version), nodes: readingOf([kubelet(theirs)]) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   });
 });
 
 describe('ignored DaemonSets', () => {
   const ignored = { annotations: { 'taintkeeper.dev/ignore': 'true' } };
-  const policies = known([taintPolicy('t', {}), tolerationPolicy('p', { namespaces: ['kube-system'] })]);
+  const policies = readingOf([taintPolicy('t', {}), tolerationPolicy('p', { namespaces: ['kube-system'] })]);
   it.each([
     { what: 'none', sets: [daemonSet('kube-system/a')], state: 'ok', evidence: /none/ },
     {
@@ -109,7 +109,7 @@ describe('ignored DaemonSets', () => {
     },
     { what: 'one', sets: [daemonSet('kube-system/a', ignored)], state: 'note', evidence: /ignore: kube-system\/a$/ },
   ])('$what', ({ sets, state, evidence }) => {
-    const results = checkIgnoredDaemonSets(healthyFacts({ policies, daemonSets: known(sets) }));
+    const results = checkIgnoredDaemonSets(healthyFacts({ policies, daemonSets: readingOf(sets) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CHECKS } from '../../../src/doctor/checks.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import {
   daemonSet,
   healthyFacts,
@@ -18,16 +18,16 @@ const REFUSED = { kind: 'refused', message: 'connect ECONNREFUSED' } as const;
 /** A problem of the network: no answer. */
 const ELSEWHERE: Partial<Facts> = {
   replicas: [
-    replica('a', { outcome: 'failed', fault: REFUSED }, { reached: known({ outcome: 'failed', fault: REFUSED }) }),
+    replica('a', { outcome: 'failed', fault: REFUSED }, { reached: readingOf({ outcome: 'failed', fault: REFUSED }) }),
   ],
 };
-const DEAD_LEASE = known({
+const DEAD_LEASE = readingOf({
   holder: 'taintkeeper-0',
   renewed: false,
   renewTime: '2026-11-21T00:00:00Z',
   watchedSeconds: 6,
 });
-const LACKING = known({
+const LACKING = readingOf({
   user: 'system:serviceaccount:taintkeeper:taintkeeper',
   reviewed: 50,
   missingNeeded: [
@@ -41,7 +41,12 @@ const LACKING = known({
   ],
   missingOptional: [],
 });
-const NOT_PERMITTED = known({ user: 'u', reviewed: 50, missingNeeded: [], missingOptional: ['deletePods' as const] });
+const NOT_PERMITTED = readingOf({
+  user: 'u',
+  reviewed: 50,
+  missingNeeded: [],
+  missingOptional: ['deletePods' as const],
+});
 const RECOVERY = policyObject(
   'RecoveryPolicy',
   'reboots',
@@ -59,10 +64,10 @@ const RECOVERY = policyObject(
     },
   },
 );
-const OTHERS = known([
+const OTHERS = readingOf([
   { resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [othersWebhook()] } as const,
 ]);
-const STALE = known([taintPolicy('gpu', {}, { generation: 2 })]);
+const STALE = readingOf([taintPolicy('gpu', {}, { generation: 2 })]);
 
 const CONFIGURATION_CHECKS = CHECKS.filter(({ area }) => area === 'configuration').map(({ name }) => name);
 
@@ -90,16 +95,20 @@ describe('only causes are problems', () => {
     },
     {
       what: 'a policy that waits for a right',
-      facts: { policies: known([RECOVERY]), rights: NOT_PERMITTED, daemonSets: known([daemonSet('kube-system/a')]) },
+      facts: {
+        policies: readingOf([RECOVERY]),
+        rights: NOT_PERMITTED,
+        daemonSets: readingOf([daemonSet('kube-system/a')]),
+      },
       expected: { policies: 'skipped', rights: 'problem' },
     },
     {
       what: 'no leader, which a right that a policy waits for has nothing to do with',
       facts: {
         lease: DEAD_LEASE,
-        policies: known([RECOVERY]),
+        policies: readingOf([RECOVERY]),
         rights: NOT_PERMITTED,
-        daemonSets: known([daemonSet('kube-system/a')]),
+        daemonSets: readingOf([daemonSet('kube-system/a')]),
       },
       expected: { policies: 'skipped', rights: 'problem', leader: 'problem' },
     },
@@ -115,7 +124,7 @@ describe('only causes are problems', () => {
     },
     {
       what: 'a policy that is not valid, whatever else there is',
-      facts: { policies: known([taintPolicy('gpu', { taints: [] })]) },
+      facts: { policies: readingOf([taintPolicy('gpu', { taints: [] })]) },
       elsewhere: ELSEWHERE,
       expected: { policies: 'problem' },
     },
@@ -157,7 +166,7 @@ it('what may not be read is skipped, and said so; the definitions of policies th
 
 it('every result is of this area, and in one line', () => {
   const policy = taintPolicy('gpu', { mode: 'Nonsense\u001b[31m\n' });
-  for (const { area, evidence } of run(CONFIGURATION_CHECKS, healthyFacts({ policies: known([policy]) }))) {
+  for (const { area, evidence } of run(CONFIGURATION_CHECKS, healthyFacts({ policies: readingOf([policy]) }))) {
     expect(area).toBe('configuration');
     expect(evidence).toMatch(/^[^\p{Cc}]+$/u);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkContradictions } from '../../../src/doctor/checks/contradictions.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { healthyFacts, node, taintPolicy, unseen } from './facts.ts';
 
 const present = (value: string | undefined, more: object = {}) => ({
@@ -64,8 +64,8 @@ describe('two policies', () => {
       evidence: /each node of q is one of p/,
     },
   ])('$what', ({ a, b, expected, evidence }) => {
-    const policies = known([taintPolicy('p', a), taintPolicy('q', b)]);
-    const nodes = known([node('n1', { pool: 'gpu' }), node('n2')]);
+    const policies = readingOf([taintPolicy('p', a), taintPolicy('q', b)]);
+    const nodes = readingOf([node('n1', { pool: 'gpu' }), node('n2')]);
     const results = checkContradictions(healthyFacts({ policies, nodes }));
     expect(results).toEqual([expect.objectContaining({ state: expected, evidence: expect.stringMatching(evidence) })]);
   });
@@ -78,12 +78,12 @@ it('the findings of two policies are together, in the order of their rules', () 
       return { key, value, effect: 'NoSchedule', ensure: 'Always' };
     }),
   });
-  const policies = known([
+  const policies = readingOf([
     taintPolicy('p', requiring('y=1', 'z=1')),
     taintPolicy('q', requiring('x=2', 'y=2', 'z=2')),
     taintPolicy('r', requiring('z=3', 'x=3')),
   ]);
-  const results = checkContradictions(healthyFacts({ policies, nodes: known([node('n1')]) }));
+  const results = checkContradictions(healthyFacts({ policies, nodes: readingOf([node('n1')]) }));
   expect(results.map(({ evidence }) => /^TaintPolicies (. and . require \S+)/.exec(evidence)?.[1])).toEqual([
     'p and q require y=1:NoSchedule',
     'p and q require z=1:NoSchedule',
@@ -94,7 +94,7 @@ it('the findings of two policies are together, in the order of their rules', () 
 });
 
 it('needs no nodes to see that two selectors are the same', () => {
-  const policies = known([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
+  const policies = readingOf([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
   expect(checkContradictions(healthyFacts({ policies, nodes: unseen('403') }))).toMatchObject([{ state: 'problem' }]);
 });
 
@@ -104,16 +104,16 @@ describe('a taint that is there, and protected by another policy', () => {
   const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
 
   it('is named once, with the nodes', () => {
-    const policies = known([requiring, protecting({})]);
-    const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
+    const policies = readingOf([requiring, protecting({})]);
+    const nodes = readingOf(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
       'TaintPolicy p requires dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';
     expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'problem', evidence }]);
   });
 
   it('does not count where the other policy means another value', () => {
-    const policies = known([requiring, protecting({ value: 'c' })]);
-    expect(checkContradictions(healthyFacts({ policies, nodes: known([carrying('n1')]) }))).toMatchObject([
+    const policies = readingOf([requiring, protecting({ value: 'c' })]);
+    expect(checkContradictions(healthyFacts({ policies, nodes: readingOf([carrying('n1')]) }))).toMatchObject([
       { state: 'ok' },
     ]);
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkControlPlane } from '../../../src/doctor/checks/control-plane.ts';
 import { gatherCluster } from '../../../src/doctor/facts/cluster-facts.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { answer, clientFor, startFakeApi } from '../cluster/client/fake-api.ts';
 import { healthyFacts, INSTALLATION, node, unseen } from './facts.ts';
 
@@ -9,7 +9,7 @@ const ROLE = { 'node-role.kubernetes.io/control-plane': '' };
 const OLD_ROLE = { 'node-role.kubernetes.io/master': '' };
 
 const check = (nodes: readonly ReturnType<typeof node>[], pods: readonly { node: string; kubeadm: boolean }[]) =>
-  checkControlPlane(healthyFacts({ nodes: known(nodes), apiServerPods: known(pods) }));
+  checkControlPlane(healthyFacts({ nodes: readingOf(nodes), apiServerPods: readingOf(pods) }));
 
 it('is well where each node with an API server has the role, under either name', () => {
   const pods = ['cp-1', 'cp-2'].map((name) => ({ node: name, kubeadm: true }));
@@ -79,7 +79,7 @@ it('is known by the mirrors of static pods that are API servers', async () => {
   });
   const { apiServerPods } = await gatherCluster((await clientFor(api.url)).client, INSTALLATION);
   expect(apiServerPods).toEqual(
-    known([
+    readingOf([
       { node: 'kubeadm', kubeadm: true },
       { node: 'talos', kubeadm: false },
     ]),

@@ -10,7 +10,7 @@ import type { DoctorNode } from '../../../src/doctor/facts/doctor-node.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
 import type { Installation } from '../../../src/doctor/facts/installation.ts';
 import type { PodView } from '../../../src/doctor/facts/pod-view.ts';
-import { known, type Reading } from '../../../src/doctor/facts/reading.ts';
+import { type Reading, readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { RegisteredWebhook } from '../../../src/doctor/facts/registered-webhooks.ts';
 import type { ReplicaFacts } from '../../../src/doctor/facts/replica-facts.ts';
 import { runChecks } from '../../../src/doctor/run-checks.ts';
@@ -87,8 +87,8 @@ export function replica(name: string, dialled: Dialled, changes: Partial<Replica
     pod: pod(name),
     dialled,
     way: 'port-forward',
-    reached: known({ outcome: 'answered' }),
-    readiness: known({ isReady: true, failures: [] }),
+    reached: readingOf({ outcome: 'answered' }),
+    readiness: readingOf({ isReady: true, failures: [] }),
     ...changes,
   };
 }
@@ -118,8 +118,11 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     apiServerUrl: 'https://10.0.0.1:6443',
     now: NOW,
     apiServerAheadMs: 0,
-    webhooks: known([webhook('restore.taintkeeper.dev', its.ca.cert), webhook('protect.taintkeeper.dev', its.ca.cert)]),
-    service: known({
+    webhooks: readingOf([
+      webhook('restore.taintkeeper.dev', its.ca.cert),
+      webhook('protect.taintkeeper.dev', its.ca.cert),
+    ]),
+    service: readingOf({
       spec: {
         type: 'ClusterIP',
         clusterIP: '10.0.0.9',
@@ -127,39 +130,39 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
         ports: [{ name: 'webhook', port: 443, targetPort: 'webhook' }],
       },
     }),
-    slices: known([]),
-    pods: known(replicas.flatMap((one) => (one.pod ? [one.pod] : []))),
+    slices: readingOf([]),
+    pods: readingOf(replicas.flatMap((one) => (one.pod ? [one.pod] : []))),
     rejectedPods: new Map(),
-    networkPolicies: known([]),
+    networkPolicies: readingOf([]),
     source: OWN_CERTIFICATES,
     pending: undefined,
-    secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
+    secret: readingOf({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
     overService: [],
-    admission: known({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
-    apiServers: known([]),
-    policies: known([taintPolicy('gpu', {})]),
-    kindsWithoutDefinition: known([]),
+    admission: readingOf({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
+    apiServers: readingOf([]),
+    policies: readingOf([taintPolicy('gpu', {})]),
+    kindsWithoutDefinition: readingOf([]),
     builtin: [],
-    nodes: known([node('n1')]),
-    daemonSets: known([]),
-    nodePools: known({ apis: [], pools: [] }),
-    metadataProtection: known(storedProtection()),
-    configurations: known([]),
-    rights: known({
+    nodes: readingOf([node('n1')]),
+    daemonSets: readingOf([]),
+    nodePools: readingOf({ apis: [], pools: [] }),
+    metadataProtection: readingOf(storedProtection()),
+    configurations: readingOf([]),
+    rights: readingOf({
       user: 'system:serviceaccount:taintkeeper:taintkeeper',
       reviewed: 50,
       missingNeeded: [],
       missingOptional: [],
     }),
-    lease: known({
+    lease: readingOf({
       holder: 'taintkeeper-0',
       renewed: true,
       renewTime: '2026-11-21T00:00:00.000000Z',
       watchedSeconds: 2,
     }),
-    apiServerPods: known([]),
-    version: known('v1.36.3'),
-    metrics: known(''),
+    apiServerPods: readingOf([]),
+    version: readingOf('v1.36.3'),
+    metrics: readingOf(''),
     ...changes,
     replicas,
   };
@@ -276,10 +279,10 @@ export function othersWebhook(more: Partial<RegisteredWebhook> = {}): Registered
 }
 
 /** The policy that protects the annotation allow-removal, and its binding, with the defaults of the API server. */
-export function storedProtection(): [policy: { readonly spec: object }, binding: { readonly spec: object }] {
+export function storedProtection(): Record<'policy' | 'binding', { readonly spec: object }> {
   const [policy, binding] = nodeMetadataManifests();
   if (policy === undefined || binding === undefined) throw new Error('there is a policy and a binding');
   const { matchConstraints, ...spec } = policy.spec as { readonly matchConstraints: object };
   const everything = { objectSelector: {}, namespaceSelector: {}, matchPolicy: 'Equivalent' };
-  return [{ spec: { ...spec, matchConstraints: { ...matchConstraints, ...everything } } }, binding];
+  return { policy: { spec: { ...spec, matchConstraints: { ...matchConstraints, ...everything } } }, binding };
 }

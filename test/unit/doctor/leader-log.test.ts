@@ -3,22 +3,22 @@ import type { CheckName } from '../../../src/doctor/check.ts';
 import { checkLeader } from '../../../src/doctor/checks/leader.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
-import { known, type Reading } from '../../../src/doctor/facts/reading.ts';
+import { type Reading, readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { LeaseWatch } from '../../../src/doctor/facts/watch-lease.ts';
 import { certificates, healthyFacts, INSTALLATION, unseen, webhook } from './facts.ts';
 
 const { ca } = await certificates();
-const passed = known({ outcome: 'passed', what: 'a removal' } as const);
+const passed = readingOf({ outcome: 'passed', what: 'a removal' } as const);
 
 /** The checks that refer to the leader's log, with facts that make them do so. */
 const REFERRING: readonly { check: CheckName; facts: Partial<Facts> }[] = [
-  { check: 'registration', facts: { webhooks: known([]) } },
+  { check: 'registration', facts: { webhooks: readingOf([]) } },
   { check: 'admission', facts: { admission: passed } },
 ];
 
 const DISTRUSTED = {
   check: 'caBundle',
-  facts: { webhooks: known([webhook('protect.taintkeeper.dev', ca.cert)]) },
+  facts: { webhooks: readingOf([webhook('protect.taintkeeper.dev', ca.cert)]) },
 } as const;
 
 const OF_LEADER = 'kubectl logs --namespace taintkeeper taintkeeper-b';
@@ -26,7 +26,7 @@ const OF_ALL =
   'kubectl logs --namespace taintkeeper --selector=app.kubernetes.io/name=taintkeeper,app.kubernetes.io/component=webhook --prefix --tail=-1';
 
 function watched(holder: string, renewed = true): Reading<LeaseWatch> {
-  return known({ holder, renewed, renewTime: undefined, watchedSeconds: 6 });
+  return readingOf({ holder, renewed, renewTime: undefined, watchedSeconds: 6 });
 }
 
 const LED = {

@@ -6,7 +6,7 @@ import { OWN_CERTIFICATES } from '../../../src/doctor/facts/certificate-source.t
 import { connectionFault } from '../../../src/doctor/facts/dial.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
 import type { InstalledDeployment } from '../../../src/doctor/facts/installation.ts';
-import { known, type Reading, unknown } from '../../../src/doctor/facts/reading.ts';
+import { failedReading, type Reading, readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/facts/replica-facts.ts';
 import type { Admission } from '../../../src/doctor/facts/send-trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
@@ -16,11 +16,11 @@ const expired = await certificates({ days: 91, by: its.ca });
 
 const REFUSED = 'dial tcp 10.244.0.7:8443: connect: connection refused';
 const failed = (message: string) => ({ outcome: 'failed', fault: connectionFault(message) }) as const;
-const unreached = (message: string) => known(failed(message));
+const unreached = (message: string) => readingOf(failed(message));
 const both = (changes: Partial<ReturnType<typeof replica>>) =>
   ['a', 'b'].map((name) => replica(name, greeted(its), changes));
 const tried = (message: string) =>
-  known<Admission>({
+  readingOf<Admission>({
     outcome: 'failed',
     what: 'removing the taints of node cp-1',
     webhook: 'protect.taintkeeper.dev',
@@ -28,7 +28,7 @@ const tried = (message: string) =>
   });
 const unscheduled = (changes: Partial<ReturnType<typeof pod>> = {}) => ({
   replicas: [],
-  pods: known([
+  pods: readingOf([
     pod('a', {
       isReady: false,
       node: '',
@@ -48,9 +48,9 @@ const withoutNetwork = (name: string) => ({
     'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
 });
 const serviceWith = (spec: object) =>
-  known({ spec: { type: 'ClusterIP', clusterIP: '10.0.0.9', selector: { app: 'taintkeeper' }, ...spec } });
+  readingOf({ spec: { type: 'ClusterIP', clusterIP: '10.0.0.9', selector: { app: 'taintkeeper' }, ...spec } });
 const policy = (ingress: object[]) =>
-  known([{ metadata: { name: 'default-deny' }, spec: { podSelector: {}, ingress } }]);
+  readingOf([{ metadata: { name: 'default-deny' }, spec: { podSelector: {}, ingress } }]);
 
 const deployed = (changes: Partial<InstalledDeployment>) => ({
   ...INSTALLATION,
@@ -92,7 +92,7 @@ describe('the network', () => {
   it.each<Case>([
     {
       why: 'no Service',
-      facts: wellFacts(its, { service: known(undefined), pods: known([]), replicas: [] }),
+      facts: wellFacts(its, { service: readingOf(undefined), pods: readingOf([]), replicas: [] }),
       found: {
         Service: 'problem',
         replicas: 'skipped',
@@ -144,7 +144,7 @@ describe('the network', () => {
       why: 'two pods that are not ready: the remedy is for the one whose cause is known',
       facts: wellFacts(its, {
         replicas: [],
-        pods: known([
+        pods: readingOf([
           pod('a', { isReady: false }),
           pod('b', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' }),
         ]),
@@ -196,7 +196,7 @@ describe('the network', () => {
       why: 'an image that no node can get',
       facts: wellFacts(its, {
         replicas: [],
-        pods: known([pod('a', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' })]),
+        pods: readingOf([pod('a', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' })]),
       }),
       found: { replicas: 'problem', endpoints: 'skipped', NetworkPolicies: 'skipped', 'round trip': 'skipped' },
       says: /^0 of 1 pods are ready; a: ErrImagePull$/,
@@ -209,7 +209,7 @@ describe('the network', () => {
     },
     {
       why: 'all pods on one node, and another node that could take one',
-      facts: wellFacts(its, { nodes: known([node('n1'), node('n2')]) }),
+      facts: wellFacts(its, { nodes: readingOf([node('n1'), node('n2')]) }),
       found: { replicas: 'note' },
       says: /^2 of 2 pods are ready, all on node n1, whose failure would stop them; one could run on n2$/,
       remedy: /^kubectl delete pod --namespace taintkeeper a$/,
@@ -217,8 +217,8 @@ describe('the network', () => {
     {
       why: 'the same with an image that no registry has',
       facts: wellFacts(its, {
-        nodes: known([node('n1'), node('n2')]),
-        pods: known(['a', 'b'].map((name) => pod(name, { image: 'taintkeeper.invalid/taintkeeper:0.1.0' }))),
+        nodes: readingOf([node('n1'), node('n2')]),
+        pods: readingOf(['a', 'b'].map((name) => pod(name, { image: 'taintkeeper.invalid/taintkeeper:0.1.0' }))),
       }),
       found: { replicas: 'note' },
       says: /one could run on n2$/,
@@ -228,8 +228,8 @@ describe('the network', () => {
     {
       why: 'the same with an image that another node reports',
       facts: wellFacts(its, {
-        nodes: known([node('n1'), { ...node('n2'), loadedImages: ['taintkeeper.invalid/taintkeeper:0.1.0'] }]),
-        pods: known(['a', 'b'].map((name) => pod(name, { image: 'taintkeeper.invalid/taintkeeper:0.1.0' }))),
+        nodes: readingOf([node('n1'), { ...node('n2'), loadedImages: ['taintkeeper.invalid/taintkeeper:0.1.0'] }]),
+        pods: readingOf(['a', 'b'].map((name) => pod(name, { image: 'taintkeeper.invalid/taintkeeper:0.1.0' }))),
       }),
       found: { replicas: 'note' },
       says: /one could run on n2$/,
@@ -242,13 +242,13 @@ describe('the network', () => {
           replica('a', greeted(its), {
             pod: pod('a', { isReady: false }),
             endpoint: { port: 8443, isReady: false },
-            readiness: known({
+            readiness: readingOf({
               isReady: false,
               failures: [{ name: 'drain', detail: 'node n1 is cordoned, and no other node takes a replica' }],
             }),
           }),
         ],
-        pods: known([
+        pods: readingOf([
           pod('b', { isReady: false, node: '', problem: '0/1 nodes are available', cannotStart: 'unscheduled' }),
           pod('a', { isReady: false }),
         ]),
@@ -259,7 +259,7 @@ describe('the network', () => {
     },
     {
       why: 'pods that wait for the first CNI',
-      facts: wellFacts(its, { ...unscheduled(), nodes: known([withoutNetwork('cp-1'), withoutNetwork('w-1')]) }),
+      facts: wellFacts(its, { ...unscheduled(), nodes: readingOf([withoutNetwork('cp-1'), withoutNetwork('w-1')]) }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /^0 of 1 pods are ready; a: 0\/2 nodes are available; cp-1, w-1 wait for a CNI: container runtime network not ready$/,
       remedy:
@@ -267,7 +267,7 @@ describe('the network', () => {
     },
     {
       why: 'the same in the network of the nodes, without the toleration',
-      facts: wellFacts(its, { ...unscheduled({ hostNetwork: true }), nodes: known([withoutNetwork('cp-1')]) }),
+      facts: wellFacts(its, { ...unscheduled({ hostNetwork: true }), nodes: readingOf([withoutNetwork('cp-1')]) }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       remedy:
         /^install the CNI\. If it needs tolerations from taintkeeper, taintkeeper must run first: add a toleration of node\.kubernetes\.io\/not-ready:NoSchedule \(/,
@@ -276,7 +276,7 @@ describe('the network', () => {
       why: 'pods that wait for a node whose network the cloud has not set up',
       facts: wellFacts(its, {
         ...unscheduled(),
-        nodes: known([node('w-1', {}, [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }])]),
+        nodes: readingOf([node('w-1', {}, [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }])]),
       }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /; w-1 waits for its network: taint node\.kubernetes\.io\/network-unavailable$/,
@@ -286,7 +286,7 @@ describe('the network', () => {
       why: 'pods that wait for a node that is not Ready for another reason',
       facts: wellFacts(its, {
         ...unscheduled(),
-        nodes: known([{ ...withoutNetwork('cp-1'), notReady: 'container runtime is down' }]),
+        nodes: readingOf([{ ...withoutNetwork('cp-1'), notReady: 'container runtime is down' }]),
       }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /; cp-1 is not Ready: container runtime is down$/,
@@ -296,7 +296,9 @@ describe('the network', () => {
       why: 'pods that a taint of the only node keeps off, whether it has a network or not',
       facts: wellFacts(its, {
         ...unscheduled(),
-        nodes: known([{ ...withoutNetwork('w-1'), taints: [NOT_READY, { key: 'dedicated', effect: 'NoSchedule' }] }]),
+        nodes: readingOf([
+          { ...withoutNetwork('w-1'), taints: [NOT_READY, { key: 'dedicated', effect: 'NoSchedule' }] },
+        ]),
       }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /^0 of 1 pods are ready; a: 0\/2 nodes are available$/,
@@ -304,7 +306,7 @@ describe('the network', () => {
     },
     {
       why: 'pods that do not fit on the node that has a network',
-      facts: wellFacts(its, { ...unscheduled(), nodes: known([withoutNetwork('cp-1'), node('w-1')]) }),
+      facts: wellFacts(its, { ...unscheduled(), nodes: readingOf([withoutNetwork('cp-1'), node('w-1')]) }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       remedy: /^kubectl describe pod --namespace taintkeeper a$/,
     },
@@ -325,7 +327,10 @@ describe('the network', () => {
     },
     {
       why: 'a Service that could not be read, so that its endpoints are not known',
-      facts: wellFacts(its, { service: unknown('no answer within 5000 ms'), replicas: both({ endpoint: undefined }) }),
+      facts: wellFacts(its, {
+        service: failedReading('no answer within 5000 ms'),
+        replicas: both({ endpoint: undefined }),
+      }),
       found: { Service: 'skipped', endpoints: 'skipped' },
     },
     {
@@ -366,7 +371,7 @@ describe('the network', () => {
       facts: wellFacts(its, {
         replicas: both({
           reached: unreached('no answer within 3000 ms'),
-          cniPods: known([
+          cniPods: readingOf([
             { namespace: 'kube-system', name: 'multus-9', isReady: true },
             { namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: false },
           ]),
@@ -382,7 +387,7 @@ describe('the network', () => {
         replicas: [
           replica('a', failed('timed out'), {
             reached: unreached('no answer within 3000 ms'),
-            cniPods: known([{ namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: true }]),
+            cniPods: readingOf([{ namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: true }]),
           }),
         ],
       }),
@@ -395,7 +400,7 @@ describe('the network', () => {
       facts: wellFacts(its, {
         replicas: both({
           reached: unreached('no answer within 3000 ms'),
-          cniPods: unknown('you may not list resource "pods"'),
+          cniPods: failedReading('you may not list resource "pods"'),
         }),
       }),
       found: { 'round trip': 'problem' },
@@ -425,7 +430,7 @@ describe('the network', () => {
       why: 'from outside, without the right to have the API server call: nothing is known of the way',
       facts: wellFacts(its, {
         replicas: ['a'].map((name) =>
-          replica(name, failed('timed out'), { reached: unknown('you may not create resource "pods/proxy"') }),
+          replica(name, failed('timed out'), { reached: failedReading('you may not create resource "pods/proxy"') }),
         ),
       }),
       found: { 'round trip': 'skipped' },
@@ -438,7 +443,7 @@ describe('the network', () => {
           replica('a', greeted(its)),
           replica('b', greeted(its), { pod: pod('b', { labels: { app: 'taintkeeper', team: 'platform' } }) }),
         ],
-        networkPolicies: known([
+        networkPolicies: readingOf([
           { metadata: { name: 'platform' }, spec: { podSelector: { matchLabels: { team: 'platform' } } } },
         ]),
       }),
@@ -460,15 +465,15 @@ describe('the network', () => {
     },
     {
       why: 'a trial that passed as if the API server had called no webhook',
-      facts: wellFacts(its, { admission: known({ outcome: 'passed', what: 'removing the taints of node cp-1' }) }),
+      facts: wellFacts(its, { admission: readingOf({ outcome: 'passed', what: 'removing the taints of node cp-1' }) }),
       found: { admission: 'note' },
     },
     {
       why: 'a native policy that says no: the API server asks it by itself',
       facts: wellFacts(its, {
-        webhooks: known([]),
-        policies: known([]),
-        admission: known({ outcome: 'answered natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
+        webhooks: readingOf([]),
+        policies: readingOf([]),
+        admission: readingOf({ outcome: 'answered natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
       }),
       found: {},
     },
@@ -484,14 +489,14 @@ describe('the network', () => {
     ].map(({ policy, says }) => ({
       why: `a native policy that decides before the webhook: ${says}`,
       facts: wellFacts(its, {
-        admission: known({ outcome: 'answered natively', what: 'x', ...(policy ? { policy } : {}) } as const),
+        admission: readingOf({ outcome: 'answered natively', what: 'x', ...(policy ? { policy } : {}) } as const),
       }),
       found: { admission: 'skipped' as const },
       says,
     })),
     {
       why: 'nothing is registered',
-      facts: wellFacts(its, { webhooks: known([]), admission: known({ outcome: 'passed', what: 'x' }) }),
+      facts: wellFacts(its, { webhooks: readingOf([]), admission: readingOf({ outcome: 'passed', what: 'x' }) }),
       found: { admission: 'skipped' },
     },
   ])('$why', ({ facts, found, says, remedy }) => {
@@ -512,7 +517,7 @@ describe('the network', () => {
         'default-deny: all clients may connect to port 18443 of b',
       ],
     },
-    { why: 'that select none of them', networkPolicies: known([]), said: ['none selects the pods'] },
+    { why: 'that select none of them', networkPolicies: readingOf([]), said: ['none selects the pods'] },
   ])(
     'names the port of each pod for NetworkPolicies $why, because a rollout can change it',
     ({ networkPolicies, said }) => {
@@ -536,14 +541,14 @@ describe('the network', () => {
       admission,
       ...(silence === undefined ? {} : { silence }),
     });
-    const ANSWERED = known<Admission>({ outcome: 'answered', what: WHAT });
-    const PASSED = known<Admission>({ outcome: 'passed', what: WHAT });
+    const ANSWERED = readingOf<Admission>({ outcome: 'answered', what: WHAT });
+    const PASSED = readingOf<Admission>({ outcome: 'passed', what: WHAT });
     const NO_ROUTE = 'connect EHOSTUNREACH 10.0.0.2:6443';
 
     it.each<{ why: string; apiServers: Facts['apiServers']; changes?: Partial<Facts>; found: object[] }>([
       {
         why: 'all are answered',
-        apiServers: known([at(1, ANSWERED), at(2, ANSWERED)]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, ANSWERED)]),
         found: [
           {
             state: 'ok',
@@ -553,7 +558,7 @@ describe('the network', () => {
       },
       {
         why: 'one shows no client certificate, and the one that was asked first does',
-        apiServers: known([at(1, ANSWERED), at(2, tried(STRANGER))]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, tried(STRANGER))]),
         found: [
           { state: 'ok', evidence: expect.stringContaining('through API server 10.0.0.1:6443 is answered') },
           {
@@ -568,7 +573,7 @@ describe('the network', () => {
       },
       {
         why: 'none shows a client certificate',
-        apiServers: known([at(1, tried(STRANGER)), at(2, tried(STRANGER))]),
+        apiServers: readingOf([at(1, tried(STRANGER)), at(2, tried(STRANGER))]),
         found: [
           {
             state: 'problem',
@@ -579,7 +584,7 @@ describe('the network', () => {
       },
       {
         why: 'the call of one fails and is ignored, which only the difference shows',
-        apiServers: known([at(1, ANSWERED), at(2, PASSED)]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, PASSED)]),
         found: [
           { state: 'ok' },
           {
@@ -591,12 +596,12 @@ describe('the network', () => {
       },
       {
         why: 'one does not reach the Service',
-        apiServers: known([at(1, ANSWERED), at(2, tried('dial tcp 10.0.0.9:443: i/o timeout'))]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, tried('dial tcp 10.0.0.9:443: i/o timeout'))]),
         found: [{ state: 'ok' }, { state: 'problem', remedy: expect.stringContaining('kube-proxy') }],
       },
       {
         why: 'one cannot be reached from here: the first answer may be of any',
-        apiServers: known([at(1, ANSWERED), at(2, undefined, NO_ROUTE)]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, undefined, NO_ROUTE)]),
         found: [
           {
             state: 'ok',
@@ -611,7 +616,7 @@ describe('the network', () => {
       },
       {
         why: 'none can be reached from here, as usual outside the cluster',
-        apiServers: known([at(1, undefined, NO_ROUTE), at(2, undefined, NO_ROUTE)]),
+        apiServers: readingOf([at(1, undefined, NO_ROUTE), at(2, undefined, NO_ROUTE)]),
         found: [
           { state: 'ok', evidence: `${WHAT} (a dry run) through https://lb.example.com is answered by taintkeeper` },
           { state: 'skipped', evidence: expect.stringContaining('that is usual outside the cluster') },
@@ -619,7 +624,7 @@ describe('the network', () => {
       },
       {
         why: 'the user may not list them',
-        apiServers: unknown('you may not list resource "endpointslices"'),
+        apiServers: failedReading('you may not list resource "endpointslices"'),
         found: [
           { state: 'ok', evidence: `${WHAT} (a dry run) is answered by taintkeeper` },
           { state: 'skipped', evidence: 'other API servers: you may not list resource "endpointslices"' },
@@ -627,7 +632,7 @@ describe('the network', () => {
       },
       {
         why: 'one does not know the user',
-        apiServers: known([at(1, ANSWERED), at(2, unknown('GET /version: 401 Unauthorized'))]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, failedReading('GET /version: 401 Unauthorized'))]),
         found: [
           { state: 'ok' },
           { state: 'skipped', evidence: 'API server 10.0.0.2:6443: GET /version: 401 Unauthorized' },
@@ -635,7 +640,7 @@ describe('the network', () => {
       },
       {
         why: 'a failure whose cause another check reports',
-        apiServers: known([at(1, ANSWERED), at(2, tried(REFUSED))]),
+        apiServers: readingOf([at(1, ANSWERED), at(2, tried(REFUSED))]),
         changes: { replicas: both({ endpoint: { port: 9999, isReady: true } }) },
         found: [{ state: 'ok' }, { state: 'skipped', evidence: expect.stringContaining('see endpoints') }],
       },
@@ -652,7 +657,7 @@ describe('the network', () => {
         replica('a', greeted(expired), {
           pod: unready,
           endpoint: { port: 8443, isReady: false },
-          readiness: known({
+          readiness: readingOf({
             isReady: false,
             failures: [{ name: 'certificate', detail: 'not valid after 2026-05-31T12:00:00.000Z' }],
           }),
@@ -679,7 +684,7 @@ describe('the network', () => {
 
   it('is not blamed for replicas that have no certificate to serve', () => {
     const facts = wellFacts(its, {
-      secret: known(undefined),
+      secret: readingOf(undefined),
       replicas: [replica('a', failed(REFUSED), { reached: unreached(REFUSED) })],
     });
     const problems = run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts).filter(({ state }) => state === 'problem');
@@ -688,8 +693,8 @@ describe('the network', () => {
 
   it('cannot be told of without the right to see the Service', () => {
     const facts = wellFacts(its, {
-      service: unknown('you may not get resource "services"'),
-      pods: unknown('you may not list resource "pods"'),
+      service: failedReading('you may not get resource "services"'),
+      pods: failedReading('you may not list resource "pods"'),
     });
     expect(diagnose(run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts))).toMatchObject({
       result: 'unknown',
@@ -699,16 +704,16 @@ describe('the network', () => {
 
   it('is not looked for where nothing but an address is known', () => {
     const facts = wellFacts(its, {
-      service: known({ spec: { type: 'ExternalName', externalName: 'localhost' } }),
+      service: readingOf({ spec: { type: 'ExternalName', externalName: 'localhost' } }),
       replicas: [
         replica('localhost', failed('connect ECONNREFUSED'), {
           address: 'localhost',
           pod: undefined,
-          reached: unknown('it is not known to be a pod'),
+          reached: failedReading('it is not known to be a pod'),
         }),
       ],
-      pods: known([]),
-      webhooks: known([webhook('protect.taintkeeper.dev', its.ca.cert)]),
+      pods: readingOf([]),
+      webhooks: readingOf([webhook('protect.taintkeeper.dev', its.ca.cert)]),
     });
     const problems = run(NETWORK_CHECKS, facts).filter(({ state }) => state === 'problem');
     expect(problems.map(({ name }) => name)).toEqual(['round trip']);
@@ -716,11 +721,11 @@ describe('the network', () => {
   });
 
   describe('is repaired by commands for pods only', () => {
-    const NO_POD = { pod: undefined, reached: unknown('it is not known to be a pod') };
-    const service = known({ spec: { type: 'ExternalName', externalName: 'webhook.example.com' } });
+    const NO_POD = { pod: undefined, reached: failedReading('it is not known to be a pod') };
+    const service = readingOf({ spec: { type: 'ExternalName', externalName: 'webhook.example.com' } });
     const remedyOf = (message: string, changes: Partial<ReplicaFacts>) => {
       const called = replica('a', failed(message), { ...NO_POD, ...changes });
-      const [found] = run(['round trip'], wellFacts(its, { service, pods: known([]), replicas: [called] }));
+      const [found] = run(['round trip'], wellFacts(its, { service, pods: readingOf([]), replicas: [called] }));
       expect(found?.state).toBe('problem');
       return found?.remedy;
     };

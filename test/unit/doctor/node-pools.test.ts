@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { checkNodePools } from '../../../src/doctor/checks/node-pools.ts';
-import type { NodePoolFacts } from '../../../src/doctor/facts/cluster-facts.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import type { NodePoolFacts } from '../../../src/doctor/facts/node-pool-facts.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { NodePool } from '../../../src/node-pools/node-pool.ts';
 import { viewKarpenterPool } from '../../../src/objects/node-pool-object.ts';
 import { healthyFacts, INSTALLATION, node, taintPolicy, unseen } from './facts.ts';
@@ -10,13 +10,18 @@ import { healthyFacts, INSTALLATION, node, taintPolicy, unseen } from './facts.t
 const KARPENTER = { right: 'listNodePools', version: 'v1' } as const;
 const pool = (taints: object[] = []) =>
   viewKarpenterPool({ metadata: { name: 'gpu' }, spec: { template: { spec: { taints } } } }) as NodePool;
-const pools = (...all: NodePool[]) => known<NodePoolFacts>({ apis: [KARPENTER], pools: all });
+const pools = (...all: NodePool[]) => readingOf<NodePoolFacts>({ apis: [KARPENTER], pools: all });
 const BY_MACHINE = { nodeSelector: { matchLabels: { 'node.kubernetes.io/instance-type': 'p5' } } };
 const CLUSTER_API = { right: 'listMachineDeployments', version: 'v1beta2' } as const;
 const CSI = { key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' };
 const PREFIXED = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/csi', effect: 'NoSchedule' };
 const inPool = node('n2', { 'karpenter.sh/nodepool': 'gpu' }, [CSI]);
-const NOT_PERMITTED = known({ user: 'u', reviewed: 1, missingNeeded: [], missingOptional: ['listNodePools'] as const });
+const NOT_PERMITTED = readingOf({
+  user: 'u',
+  reviewed: 1,
+  missingNeeded: [],
+  missingOptional: ['listNodePools'] as const,
+});
 
 it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
   { what: 'no autoscaler', facts: {}, expected: [['ok', /neither NodePools of Karpenter nor/]] },
@@ -31,7 +36,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     what: 'a pool that does not, with one command for all policies',
     facts: {
       nodePools: pools(pool()),
-      policies: known([
+      policies: readingOf([
         taintPolicy('p', {}),
         taintPolicy('q', { taints: [{ key: 'slow', effect: 'NoSchedule', ensure: 'Always' }] }),
       ]),
@@ -46,7 +51,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   },
   {
     what: 'a policy in mode Audit',
-    facts: { nodePools: pools(pool()), policies: known([taintPolicy('p', { mode: 'Audit' })]) },
+    facts: { nodePools: pools(pool()), policies: readingOf([taintPolicy('p', { mode: 'Audit' })]) },
     expected: [['note', /get it as soon as TaintPolicy p \(spec\.taints\[0\]\) is enforced/, /: kubectl patch/]],
   },
   {
@@ -56,7 +61,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   },
   {
     what: 'a policy for some nodes of the pool',
-    facts: { nodePools: pools(pool()), policies: known([taintPolicy('p', BY_MACHINE)]) },
+    facts: { nodePools: pools(pool()), policies: readingOf([taintPolicy('p', BY_MACHINE)]) },
     expected: [
       [
         'note',
@@ -67,7 +72,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   },
   {
     what: 'startup taints that nodes carry and no policy requires',
-    facts: { nodePools: pools(pool()), policies: known([]), nodes: known([inPool]) },
+    facts: { nodePools: pools(pool()), policies: readingOf([]), nodes: readingOf([inPool]) },
     expected: [
       [
         'problem',
@@ -79,9 +84,9 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   {
     what: 'the same with Cluster Autoscaler, whose flags are not known',
     facts: {
-      nodePools: known({ apis: [CLUSTER_API], pools: [] }),
-      policies: known([]),
-      nodes: known([node('n2', {}, [CSI])]),
+      nodePools: readingOf({ apis: [CLUSTER_API], pools: [] }),
+      policies: readingOf([]),
+      nodes: readingOf([node('n2', {}, [CSI])]),
     },
     expected: [
       [
@@ -94,9 +99,9 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   {
     what: 'a key that Cluster Autoscaler ignores, and nodes of Karpenter',
     facts: {
-      nodePools: known({ apis: [CLUSTER_API], pools: [] }),
-      policies: known([]),
-      nodes: known([inPool, node('n3', {}, [PREFIXED])]),
+      nodePools: readingOf({ apis: [CLUSTER_API], pools: [] }),
+      policies: readingOf([]),
+      nodes: readingOf([inPool, node('n3', {}, [PREFIXED])]),
     },
     expected: [['ok', /^0 pools/]],
   },
@@ -116,7 +121,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     facts: {
       nodePools: pools(),
       rights: NOT_PERMITTED,
-      policies: known([taintPolicy('p', { taints: [{ key: 'a' }] })]),
+      policies: readingOf([taintPolicy('p', { taints: [{ key: 'a' }] })]),
     },
     expected: [['ok', /^0 pools/]],
   },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkOtherWebhooks } from '../../../src/doctor/checks/other-webhooks.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { RegisteredWebhook, WebhookRule } from '../../../src/doctor/facts/registered-webhooks.ts';
 import { healthyFacts, othersWebhook } from './facts.ts';
 
@@ -15,7 +15,7 @@ const rule = (difference: WebhookRule): Partial<RegisteredWebhook> => ({ rules: 
 
 function check(one: RegisteredWebhook, name = 'checker') {
   const configuration = { resource: 'validatingwebhookconfigurations', name, webhooks: [one] } as const;
-  return checkOtherWebhooks(healthyFacts({ configurations: known([configuration]) }));
+  return checkOtherWebhooks(healthyFacts({ configurations: readingOf([configuration]) }));
 }
 
 it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkPolicies } from '../../../src/doctor/checks/policies.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
 import { healthyFacts, node, policyObject, READY, taintPolicy, unseen } from './facts.ts';
 
@@ -125,7 +125,7 @@ it.each([
     expected: ['note', /^no way$/],
   },
 ] as const)('$what', ({ policies, expected: [state, evidence, remedy] }) => {
-  const results = checkPolicies(healthyFacts({ policies: known(policies) }));
+  const results = checkPolicies(healthyFacts({ policies: readingOf(policies) }));
   const more = remedy ? { remedy: expect.stringMatching(remedy) } : {};
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence), ...more })]);
 });
@@ -150,7 +150,7 @@ it.each([
     explained: 'pod ns/agent-1',
   },
 ] as const)('what differs from a $kind can be explained', ({ kind, spec, one, explained }) => {
-  const policies = known([policyObject(kind, 'p', spec, { status: { ...READY, violating: 1, violators: [one] } })]);
+  const policies = readingOf([policyObject(kind, 'p', spec, { status: { ...READY, violating: 1, violators: [one] } })]);
   expect(checkPolicies(healthyFacts({ policies }))).toMatchObject([
     { state: 'note', remedy: `taintkeeper explain ${explained}` },
   ]);
@@ -158,7 +158,7 @@ it.each([
 
 it('a condition that another check reports is a note if that check cannot read what it needs', () => {
   const condition = { ...CONDITION, reason: 'PoolLacksTaint', message: 'pool gpu' };
-  const policies = known([withStatus({ conditions: [condition] })]);
+  const policies = readingOf([withStatus({ conditions: [condition] })]);
   expect(checkPolicies(healthyFacts({ policies, nodePools: unseen('403 Forbidden', 403) }))).toMatchObject([
     {
       state: 'note',
@@ -169,8 +169,8 @@ it('a condition that another check reports is a note if that check cannot read w
 });
 
 it('of the entries of the annotation allow-removal, there is something to know', () => {
-  const nodes = known([node('n0'), { ...node('n1'), allowRemoval: 'gpu:NoSchedule, rubbish' }]);
-  expect(checkPolicies(healthyFacts({ policies: known([taintPolicy('p', {})]), nodes }))).toEqual([
+  const nodes = readingOf([node('n0'), { ...node('n1'), allowRemoval: 'gpu:NoSchedule, rubbish' }]);
+  expect(checkPolicies(healthyFacts({ policies: readingOf([taintPolicy('p', {})]), nodes }))).toEqual([
     {
       state: 'note',
       evidence:
@@ -187,7 +187,7 @@ describe('a condition that another check reports in more detail is reported here
     { condition: { type: 'Ready', reason: 'PoolLacksTaint' }, unread: 'nodes', state: 'note' },
     { condition: { type: 'Ready', reason: 'PoolLacksTaint' }, unread: 'nodePools', state: 'note' },
   ])('$condition.reason, without $unread', ({ condition, unread, state }) => {
-    const policies = known([withStatus({ conditions: conditionsWith({ ...condition, message: 'm' }) })]);
+    const policies = readingOf([withStatus({ conditions: conditionsWith({ ...condition, message: 'm' }) })]);
     expect(checkPolicies(healthyFacts({ policies, [unread]: why }))).toMatchObject([
       { state, evidence: expect.stringMatching(`\\(${condition.reason}\\): m$`) },
     ]);
@@ -200,7 +200,7 @@ it('names the command that installs the definitions', () => {
 });
 
 it('names a definition that is missing, beside the policies of the other kinds', () => {
-  const results = checkPolicies(healthyFacts({ kindsWithoutDefinition: known(['RecoveryPolicy']) }));
+  const results = checkPolicies(healthyFacts({ kindsWithoutDefinition: readingOf(['RecoveryPolicy']) }));
   expect(results).toMatchObject([
     {
       state: 'problem',

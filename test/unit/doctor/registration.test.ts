@@ -1,40 +1,44 @@
 import { expect, it } from 'vitest';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { certificates, run, unseen, wellFacts } from './facts.ts';
 
 const its = await certificates();
-const passed = known({ outcome: 'passed', what: 'x' } as const);
-const leaderless = known({ holder: '', renewed: false, renewTime: undefined, watchedSeconds: 6 });
+const passed = readingOf({ outcome: 'passed', what: 'x' } as const);
+const leaderless = readingOf({ holder: '', renewed: false, renewTime: undefined, watchedSeconds: 6 });
 
 it.each([
   { why: 'webhooks are there', facts: {}, state: 'ok', says: 'registered: restore, protect' },
   {
     why: 'they are needed',
-    facts: { webhooks: known([]), admission: passed },
+    facts: { webhooks: readingOf([]), admission: passed },
     state: 'problem',
     says: /though policies need one$/,
   },
   {
     why: 'they are needed, though no node has a taint to try it with',
-    facts: { webhooks: known([]), admission: known({ outcome: 'nothing to try' } as const) },
+    facts: { webhooks: readingOf([]), admission: readingOf({ outcome: 'nothing to try' } as const) },
     state: 'problem',
     says: /though policies need one$/,
   },
   {
     why: 'doctor cannot list the policies that would need them',
-    facts: { webhooks: known([]), policies: unseen('you may not list them') },
+    facts: { webhooks: readingOf([]), policies: unseen('you may not list them') },
     state: 'skipped',
     says: /whether policies need one: you may not list them$/,
   },
   {
     why: 'another check has the cause',
-    facts: { webhooks: known([]), admission: passed, lease: leaderless },
+    facts: { webhooks: readingOf([]), admission: passed, lease: leaderless },
     state: 'skipped',
     says: /see leader$/,
   },
   {
     why: 'no policy needs one',
-    facts: { webhooks: known([]), policies: known([]), admission: known({ outcome: 'nothing to try' } as const) },
+    facts: {
+      webhooks: readingOf([]),
+      policies: readingOf([]),
+      admission: readingOf({ outcome: 'nothing to try' } as const),
+    },
     state: 'ok',
     says: /^no webhook/,
   },

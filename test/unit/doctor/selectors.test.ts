@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { checkSelectors } from '../../../src/doctor/checks/selectors.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { readPolicy } from '../../e2e/policy-objects.ts';
 import { daemonSet, healthyFacts, node, policyObject, taintPolicy, tolerationPolicy } from './facts.ts';
@@ -80,7 +80,11 @@ it.each([
     expected: ['note', /no DaemonSets yet/],
   },
 ] as const)('$what', ({ policy, nodes = NODES, daemonSets = DAEMON_SETS, expected: [state, evidence] }) => {
-  const facts = healthyFacts({ policies: known([policy]), nodes: known(nodes), daemonSets: known(daemonSets) });
+  const facts = healthyFacts({
+    policies: readingOf([policy]),
+    nodes: readingOf(nodes),
+    daemonSets: readingOf(daemonSets),
+  });
   const results = checkSelectors(facts);
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   const isAdvised = state === 'problem' || /by \S+=/.test(results[0]?.evidence ?? '');
@@ -95,9 +99,9 @@ it('a built-in policy may match nothing, unless a user has changed which DaemonS
   const look = (daemonSets: object) =>
     checkSelectors(
       healthyFacts({
-        policies: known([policyObject('TolerationPolicy', cni.name, { ...cni.spec, daemonSets })]),
+        policies: readingOf([policyObject('TolerationPolicy', cni.name, { ...cni.spec, daemonSets })]),
         builtin,
-        daemonSets: known([daemonSet('default/x')]),
+        daemonSets: readingOf([daemonSet('default/x')]),
       }),
     );
   expect(look(cni.spec.daemonSets)).toMatchObject([{ state: 'note' }]);

@@ -4,7 +4,7 @@ import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { CERTIFICATE_CHECKS } from '../../../src/doctor/check.ts';
 import type { Facts } from '../../../src/doctor/facts/facts.ts';
-import { known } from '../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import { recogniserFor } from '../../../src/doctor/facts/recognition.ts';
 import { probeReplica, type ReplicaFacts } from '../../../src/doctor/facts/replica-facts.ts';
 import { issueAuthority } from '../certs/authorities.ts';
@@ -60,8 +60,8 @@ describe('what answers at the address of a pod and shows a certificate that is n
 
   it('is told from a certificate that taintkeeper serves: of the Secret, of a caBundle, or of an earlier CA', async () => {
     const other = await certificates();
-    const foreign = { secret: known({ cert: proxy.serving.cert, key: '' }), webhooks: known([]) };
-    const bundled = { secret: unseen('forbidden'), webhooks: known([webhook('w', proxyCa.cert)]) };
+    const foreign = { secret: readingOf({ cert: proxy.serving.cert, key: '' }), webhooks: readingOf([]) };
+    const bundled = { secret: unseen('forbidden'), webhooks: readingOf([webhook('w', proxyCa.cert)]) };
     const none = { secret: unseen('forbidden'), webhooks: unseen('forbidden') };
     for (const [pair, facts] of [
       [proxy, foreign],

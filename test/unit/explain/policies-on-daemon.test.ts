@@ -50,7 +50,7 @@ describe('a DaemonSet', () => {
     );
     expect(tolerationsIn(explained)).toEqual([
       'own:NoSchedule own',
-      'node-role.kubernetes.io/master:NoSchedule asked roles',
+      'node-role.kubernetes.io/master:NoSchedule required roles',
       'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
     ]);
   });
@@ -193,7 +193,7 @@ describe('a pod', () => {
     const owner = subject({ tolerations: [tolerating(MASTER.key), tolerating(CONTROL_PLANE.key)] });
     const explained = policiesOnPod(pod({ tolerations: [tolerating(MASTER.key)] }), owner, NODES, inForce([ROLES]));
     expect(tolerationsIn(explained)).toEqual([
-      'node-role.kubernetes.io/master:NoSchedule asked roles',
+      'node-role.kubernetes.io/master:NoSchedule required roles',
       'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
     ]);
     expect(policiesIn(explained)).toEqual(['TolerationPolicy roles Mutate']);

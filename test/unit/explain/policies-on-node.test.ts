@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Cell } from '../../../src/explain/display.ts';
 import { formatNode } from '../../../src/explain/explain-node.ts';
 import { policiesOnNode } from '../../../src/explain/policies-on-node.ts';
-import type { Cell } from '../../../src/explain/sections.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';

@@ -97,25 +97,25 @@ describe('rewriteAllowRemoval', () => {
     {
       why: 'deletes an entry and keeps the others, also those that cannot be read',
       annotation: 'a:NoExecute, dedicated=gpu:NoSchedule,rubbish ,b:NoSchedule',
-      ended: [gpu],
+      entriesEnded: [gpu],
       after: 'a:NoExecute,rubbish,b:NoSchedule',
     },
     {
       why: 'deletes both ways of writing a taint',
       annotation: 'example.com/plain=:NoExecute',
-      ended: [plain],
+      entriesEnded: [plain],
       after: undefined,
     },
     {
       why: 'leaves no annotation without entries',
       annotation: 'dedicated=gpu:NoSchedule',
-      ended: [gpu],
+      entriesEnded: [gpu],
       after: undefined,
     },
     {
       why: 'keeps the entry of another value',
       annotation: 'dedicated=cpu:NoSchedule',
-      ended: [gpu],
+      entriesEnded: [gpu],
       after: 'dedicated=cpu:NoSchedule',
     },
     {
@@ -139,7 +139,7 @@ describe('rewriteAllowRemoval', () => {
     {
       why: 'leaves one that is too long as it is if there is nothing to add',
       annotation: ','.repeat(40_000),
-      ended: [gpu],
+      entriesEnded: [gpu],
       after: ','.repeat(40_000),
     },
     { why: 'writes none where there was none', annotation: undefined, after: undefined },
@@ -164,14 +164,14 @@ describe('rewriteAllowRemoval', () => {
     {
       why: 'deletes entries also where it adds none',
       annotation: `${entries(63)}, dedicated=gpu:NoSchedule`,
-      ended: [gpu],
+      entriesEnded: [gpu],
       more: [plain, { ...gpu, effect: 'NoExecute' }],
       after: written(63),
     },
     {
       why: 'adds an entry in place of one that ends',
       annotation: `${entries(63)}, dedicated=gpu:NoSchedule`,
-      ended: [gpu],
+      entriesEnded: [gpu],
       more: [plain],
       after: `${written(63)},example.com/plain:NoExecute`,
     },
@@ -190,11 +190,11 @@ describe('rewriteAllowRemoval', () => {
     {
       why: 'deletes an entry of one that is nearly too long, and can still be read',
       annotation: ['dedicated=gpu:NoSchedule', ...Array(62).fill(longEntry(527))].join(','),
-      ended: [gpu],
+      entriesEnded: [gpu],
       after: Array(62).fill(longEntry(527)).join(','),
     },
-  ])('$why', ({ annotation, ended = [], more = [], after }) => {
-    expect(rewriteAllowRemoval(annotation, { ended, more })).toBe(after);
+  ])('$why', ({ annotation, entriesEnded = [], more = [], after }) => {
+    expect(rewriteAllowRemoval(annotation, { entriesEnded, more })).toBe(after);
   });
 });
 

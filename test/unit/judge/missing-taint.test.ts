@@ -2,24 +2,20 @@ import { describe, expect, it } from 'vitest';
 import {
   type BlockedBy,
   harmOfMissingTaint,
-  isOnlyAudit,
   type MissingTaintDetails,
   nextStepFor,
-  taintCommand,
   whyNotSet,
 } from '../../../src/judge/missing-taint.ts';
-import type { TaintMode } from '../../../src/policy/taint-policy.ts';
-import { policySet } from '../policy/policies.ts';
 
 describe('why a required taint is not set', () => {
   it.each<{ blockedBy: BlockedBy | undefined; more?: MissingTaintDetails; text: string }>([
     { blockedBy: undefined, text: 'the leader is about to set it' },
     { blockedBy: 'ModeDoesNotRestore', text: 'mode Audit does not set it' },
-    { blockedBy: 'ModeDoesNotRestore', more: { onlyAudit: true }, text: 'only --audit keeps it from being set' },
+    { blockedBy: 'ModeDoesNotRestore', more: { onTrial: true }, text: 'only --audit keeps it from being set' },
     // --audit keeps nothing from being set that would evict pods.
     {
       blockedBy: 'WouldEvictPods',
-      more: { onlyAudit: true },
+      more: { onTrial: true },
       text: 'it would evict pods, so a node gets it only when it registers',
     },
     { blockedBy: 'OtherValuePresent', text: 'the node carries another value of it, which another policy protects' },
@@ -33,23 +29,6 @@ describe('why a required taint is not set', () => {
   ])('is said in the same words everywhere: $text', ({ blockedBy, more, text }) => {
     expect(whyNotSet(blockedBy, more)).toBe(text);
   });
-});
-
-it.each<{ mode: TaintMode; audit: boolean; is: boolean }>([
-  { mode: 'Restore', audit: true, is: true },
-  { mode: 'Restore', audit: false, is: false },
-  { mode: 'Audit', audit: true, is: false },
-  { mode: 'Audit', audit: false, is: false },
-])('only --audit keeps a taint from being set: $is in mode $mode, --audit $audit', ({ mode, audit, is }) => {
-  const { taintPolicies } = policySet({ taint: { p: { mode, taints: [{ key: 'a' }] } } }, { audit });
-  expect(taintPolicies.map((policy) => isOnlyAudit({ policy }))).toEqual([is]);
-});
-
-it('a command sets taints on nodes, each a word of a shell', () => {
-  expect(taintCommand(['n1', 'n2'], ['a=b:NoSchedule', 'c:NoExecute'], false)).toBe(
-    'kubectl taint node n1 n2 a=b:NoSchedule c:NoExecute',
-  );
-  expect(taintCommand(['n1'], ["a='b:NoSchedule"], true)).toMatch(/^kubectl taint --overwrite node n1 '/);
 });
 
 it.each<{ blockedBy: BlockedBy | undefined; next: string }>([

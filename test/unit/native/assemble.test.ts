@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { bind, cel, type Expression, reference } from '../../../src/cel/expression.ts';
+import { bind, cel, type Expression, reference, type Variable } from '../../../src/cel/expression.ts';
 import { exists } from '../../../src/cel/lists.ts';
-import { usedVariables, written } from '../../../src/native/assemble.ts';
+import { mutating, usedVariables, written } from '../../../src/native/assemble.ts';
 
 const before = reference('before');
 const BEFORE = { name: 'before', definition: cel(1)`object.before` };
@@ -37,4 +37,23 @@ it('keeps the variables that are used, by others too', () => {
     { name: 'a', expression: 'object.a' },
     { name: 'b', expression: 'variables.a + 1' },
   ]);
+});
+
+it.each<[what: string, variables: readonly Variable[]]>([
+  ['is not defined', []],
+  ['is defined after its use', [{ name: 'size', definition: cel(1)`size(${before})` }, BEFORE]],
+])('refuses a variable that %s', (_, variables) => {
+  const used = reference(variables[0]?.name ?? 'before');
+  expect(() => usedVariables(variables, [used])).toThrow('not defined before it is used: before');
+});
+
+it('refuses a match condition with a variable that is not defined', () => {
+  const policy = (variables: readonly Variable[]) =>
+    mutating({
+      ...{ name: 'p', failurePolicy: 'Ignore', resourceRules: [], reinvocationPolicy: 'Never' },
+      ...{ variables, mutations: [] },
+      conditions: { 'has-taints': cel(1)`size(${before}) > 0` },
+    });
+  expect(() => policy([])).toThrow('not defined before it is used: before');
+  expect(policy([BEFORE])).toHaveLength(1);
 });

@@ -42,13 +42,13 @@ it('has the denied requests of components in the last hour, and not those of peo
     ...{ user: 'system:serviceaccount:ops:labeller', count: 2, policies: ['deny'], objects: ['n1', 'n2'] },
     origins: ['10.0.0.1', '10.0.0.2'],
   };
-  expect(log.refusals(at)).toEqual([
+  expect(log.denials(at)).toEqual([
     { user: 'system:node:old', count: 1, policies: ['deny'], objects: ['n0'], origins: ['10.0.0.1'] },
     labeller,
   ]);
-  expect(log.refusals(at + 1_800_000)).toEqual([labeller]);
+  expect(log.denials(at + 1_800_000)).toEqual([labeller]);
   // The clock was wrong, and was set back.
-  expect(log.refusals(at - 86_400_000)).toEqual([]);
+  expect(log.denials(at - 86_400_000)).toEqual([]);
 });
 
 describe('the decision log records', () => {

@@ -5,7 +5,9 @@ import { createDecisionLog } from '../../../src/page/decision-log.ts';
 import { createExplanations } from '../../../src/page/explanations.ts';
 import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';
+import { readPageFiles } from '../../../src/page/static-files.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
+import { VERSION } from '../../../src/version.ts';
 import { nodeRequest } from '../admission/requests.ts';
 import { judged, nodeObject, taint } from './judged.ts';
 import { pageSources } from './page-sources.ts';
@@ -14,7 +16,7 @@ import { openStream } from './streams.ts';
 /** By the API server's clock. */
 const NOW = new Date('2026-03-14T12:00:00Z');
 
-const FILES = { 'index.html': '<!doctype html>', 'page.js': 'export {}', 'page.css': 'p {}' };
+const FILES = { 'index.html': '<meta name="version" content="{version}">', 'page.js': 'export {}', 'page.css': 'p {}' };
 
 function adminWithPage() {
   let audit = false;
@@ -52,7 +54,7 @@ const get = (url: string, headers: Record<string, string> = {}) =>
 
 describe('files', () => {
   it.each([
-    { url: '/', type: 'text/html; charset=utf-8', body: FILES['index.html'] },
+    { url: '/', type: 'text/html; charset=utf-8', body: FILES['index.html'].replace('{version}', VERSION) },
     { url: '/page.js', type: 'text/javascript; charset=utf-8', body: FILES['page.js'] },
     { url: '/page.css', type: 'text/css; charset=utf-8', body: FILES['page.css'] },
   ])('$url', async ({ url, type, body }) => {
@@ -62,6 +64,12 @@ describe('files', () => {
     const again = await get(url, { 'if-none-match': `W/"x", ${answer.headers.etag}` });
     expect([again.statusCode, again.body]).toEqual([304, '']);
   });
+});
+
+it('index.html has the version that each state has', async () => {
+  const { version } = (await get('/api/state')).json();
+  expect((await get('/')).body).toBe(`<meta name="version" content="${version}">`);
+  expect((await readPageFiles())['index.html']).toContain(FILES['index.html']);
 });
 
 it.each(['/', '/page.js', '/api/state'])('%s lets the browser do nothing but what the page needs', async (url) => {

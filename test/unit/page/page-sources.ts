@@ -1,4 +1,4 @@
-import type { PageSources } from '../../../src/page/state-feed.ts';
+import type { PageSources } from '../../../src/page/page-sources.ts';
 
 /** Sources of a replica where all is well. */
 export function pageSources(more: Partial<PageSources> = {}): PageSources {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { EvaluatedRow } from '../../../src/page/coverage-matrix.ts';
-import type { Refusals } from '../../../src/page/decision-log.ts';
+import type { DenialsOfComponent } from '../../../src/page/decision-log.ts';
 import type { EvaluatedNodes, EvaluatedNote } from '../../../src/page/node-map.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
-import type { LeaderView, ReplicaView } from '../../../src/page/unranked-problem.ts';
+import type { LeaderView, ReplicaView } from '../../../src/page/state-views.ts';
 import { assessCondition } from '../../../src/policy/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
@@ -84,7 +84,7 @@ const condition = (type: string, status: string, reason = '') => {
   return { type, status, reason, message: 'why', since: after(-1), level, word };
 };
 
-const DENIED: Refusals = {
+const DENIED: DenialsOfComponent = {
   ...{ user: 'system:node:n1', count: 1, policies: ['p'], objects: ['n1'] },
   origins: ['10.0.0.1'],
 };
@@ -92,8 +92,8 @@ const DENIED: Refusals = {
 const problemsOf = (
   change: Partial<ReplicaView> = {},
   led: LeaderView | undefined = LED,
-  refusals: readonly Refusals[] = [],
-) => pageProblems({ ...HEALTHY, ...change }, led, refusals);
+  denials: readonly DenialsOfComponent[] = [],
+) => pageProblems({ ...HEALTHY, ...change }, led, denials);
 const told = (...args: Parameters<typeof problemsOf>) =>
   problemsOf(...args).map(({ level, place, text }) => `${level} ${place?.tab ?? '-'} ${text}`);
 
@@ -214,8 +214,8 @@ it('ranks what is wrong with nodes, daemons, requests and policies by its harm',
     webhooks: [{ name: 'protect.taintkeeper.dev', trusted: false }],
     policies: [{ ...POLICY, valid: false, problems: ['spec: no'] }],
   };
-  const refusals = [{ ...DENIED, count: 12 }];
-  expect(told(change, led, refusals)).toEqual([
+  const denials = [{ ...DENIED, count: 12 }];
+  expect(told(change, led, denials)).toEqual([
     'failed coverage ns/cni is kept off 119 of 400 nodes by taints',
     'failed - The API server does not trust the certificate of 1 of 1 webhook',
     'failed policies TaintPolicy gpu-pool is not in force: spec: no',
@@ -429,12 +429,12 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
   ]);
 });
 
-it.each([
-  { violators: ['ns/a'], spec: '', command: 'kubectl rollout restart -n ns daemonset a' },
-  { violators: ['ns/a', 'ns/b'], spec: '', command: expect.stringContaining('"existing":"Patch"') },
-  { violators: ['ns/a', 'ns/b'], spec: 'mode: Mutate\nexisting: Patch\n', command: 'taintkeeper doctor' },
-])('has a command for DaemonSets that no taint keeps off: $violators $spec', ({ violators, spec, command }) => {
-  const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', spec } as const;
+it.each<{ violators: string[]; patches?: { patchesExisting: true }; command: unknown }>([
+  { violators: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
+  { violators: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
+  { violators: ['ns/a', 'ns/b'], patches: { patchesExisting: true }, command: 'taintkeeper doctor' },
+])('has a command for DaemonSets that no taint keeps off: $violators $patches', ({ violators, patches, command }) => {
+  const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', ...patches } as const;
   const [found] = problemsOf({ policies: [{ ...policy, violating: violators.length, violators }] });
   expect(found?.fix?.command).toEqual(command);
   expect(found?.names).toEqual(violators.map((text) => ({ text, place: { tab: 'coverage', object: text } })));
@@ -469,8 +469,8 @@ describe('DaemonSets that no taint keeps off, where one has so many tolerations 
 });
 
 it('leads from a denied component to its decisions, and to the nodes only where there are nodes', () => {
-  const refusals = [DENIED];
-  expect(problemsOf({}, LED, refusals)).toMatchObject([
+  const denials = [DENIED];
+  expect(problemsOf({}, LED, denials)).toMatchObject([
     {
       harm: 'ComponentsDenied',
       text: '1 request of system:node:n1 was denied in the last hour',
@@ -483,7 +483,7 @@ it('leads from a denied component to its decisions, and to the nodes only where 
       },
     },
   ]);
-  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, refusals)[0]?.names).toEqual([{ text: 'n1' }]);
+  expect(pageProblems({ ...HEALTHY, mode: 'standalone' }, undefined, denials)[0]?.names).toEqual([{ text: 'n1' }]);
 });
 
 it('has few problems of forged reviews, after what the leader has seen, and leaves room for the components of another origin', () => {

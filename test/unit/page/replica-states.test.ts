@@ -7,7 +7,13 @@ import type {
   WebhookConfiguration,
 } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
-import { certificateState, clusterPolicyStates, webhookStates } from '../../../src/page/replica-states.ts';
+import {
+  certificateState,
+  clusterPolicyStates,
+  filedPolicyStates,
+  webhookStates,
+} from '../../../src/page/replica-states.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
 
 const object = (
   name: string,
@@ -67,6 +73,20 @@ describe('policies of a cluster', () => {
         problems: [expect.stringMatching(/^spec\.mode: /)],
         spec: 'mode: Deny\ntaints:\n  - key: keep\n',
       },
+    ]);
+  });
+
+  it('say of a TolerationPolicy whether it patches DaemonSets that exist', () => {
+    const policies = (['Patch', 'Report', undefined] as const).map(
+      (existing, index): Policy => ({
+        ...{ kind: 'TolerationPolicy', name: `p${index}` },
+        spec: { mode: 'Mutate', daemonSets: { namespaces: ['*'] }, ...(existing ? { existing } : {}) },
+      }),
+    );
+    expect(filedPolicyStates(policies, false).map(({ patchesExisting }) => patchesExisting)).toEqual([
+      true,
+      undefined,
+      undefined,
     ]);
   });
 

@@ -4,8 +4,9 @@ import type { ServableCertificates } from '../../../src/certs/certificate-direct
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import type { ClusterState } from '../../../src/controllers/cluster-state.ts';
+import type { PageSources } from '../../../src/page/page-sources.ts';
 import { certificateState } from '../../../src/page/replica-states.ts';
-import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
+import { createStateFeed } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
 import { policySet } from '../policy/policies.ts';
 import { pageSources } from './page-sources.ts';
@@ -39,12 +40,12 @@ it('uses the clock of its sources, also for the certificate, whatever the clock 
   vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() + 91 * 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());
   const asked: number[] = [];
-  const refusals = (at: number) => {
+  const denials = (at: number) => {
     asked.push(at);
     return [];
   };
   const sources = pageSources({ now: () => now, certificate: () => certificateState(certificates, now) });
-  const state = await stateOf(createStateFeed(sources, { ...AT_ONCE, refusals }));
+  const state = await stateOf(createStateFeed(sources, { ...AT_ONCE, denials }));
   expect(JSON.stringify(state.problems)).not.toContain('certificate');
   expect(state.at).toBe(now.toISOString());
   expect(asked).toEqual([now.getTime()]);

@@ -3,9 +3,9 @@ import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../../src/policy/backstop.ts';
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { startupKeysOf } from '../../../src/policy/policy-set.ts';
+import { isOnTrial, startupKeysOf } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import type { TolerationRestrictionSpec } from '../../../src/policy/toleration-restriction.ts';
 import { manifest, policySet } from './policies.ts';
@@ -229,4 +229,14 @@ describe('native policies', () => {
     expect(audited).toEqual({ kind, name: 'p', spec: left });
     expect(parsePolicy(manifest(kind, 'p', audited.spec)).ok).toBe(true);
   });
+});
+
+it.each<{ mode: TaintMode; audit: boolean; is: boolean }>([
+  { mode: 'Restore', audit: true, is: true },
+  { mode: 'Restore', audit: false, is: false },
+  { mode: 'Audit', audit: true, is: false },
+  { mode: 'Audit', audit: false, is: false },
+])('only --audit keeps a policy from acting: $is in mode $mode, --audit $audit', ({ mode, audit, is }) => {
+  const { taintPolicies } = policySet({ taint: { p: { mode, taints: [{ key: 'a' }] } } }, { audit });
+  expect(taintPolicies.map(isOnTrial)).toEqual([is]);
 });

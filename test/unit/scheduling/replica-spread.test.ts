@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   blockedDrain,
-  isNowhere,
   type ReplicaPod,
   replicaToMove,
   type SpreadNode,
@@ -86,16 +85,6 @@ describe('two replicas on one node', () => {
 it('does not move replicas on different nodes', () => {
   const replicas = [replica('leader', 'n1'), replica('other', 'n2')];
   expect(replicaToMove(replicas, [node('n1'), node('n2'), node('n3')], 'leader')).toBeUndefined();
-});
-
-it.each([
-  { image: 'taintkeeper.invalid/taintkeeper:0.1.0', nowhere: true },
-  { image: 'localhost/taintkeeper', nowhere: true },
-  { image: 'localhost:5000/taintkeeper', nowhere: true },
-  { image: 'registry.example.com/taintkeeper:1', nowhere: false },
-  { image: 'taintkeeper:1', nowhere: false },
-])('whether no registry has $image: $nowhere', ({ image, nowhere }) => {
-  expect(isNowhere(image)).toBe(nowhere);
 });
 
 describe('the node that all replicas share', () => {

@@ -93,6 +93,12 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     const userInfo = { username: 'u'.repeat(100_000) };
     return update(node(taints(1), { name }), node([], { name }), { name, uid: name, userInfo });
   }),
+  ...both('a uid of 1,900,000 control characters', () =>
+    JSON.stringify({ kind: 'X', request: { uid: '\u007F'.repeat(1_900_000) } }),
+  ),
+  ...both('a user of 1,900,000 control characters', () =>
+    update(node([]), node([{ effect: 7 }]), { userInfo: { username: '\u007F'.repeat(1_900_000) } }),
+  ),
   ...both('19,900 labels', () => update(node(taints(1), { labels: names(9_900) }), node([], { labels: names(9_900) }))),
   ...both('19,900 labels that policies ask for', () => {
     const asked = `{"labels":{${times(19_900, (n) => `"left-${n % 200}":""`).join()}}}`;

@@ -194,3 +194,28 @@ describe('an object that cannot be read is one line in the log that says which o
     ]);
   });
 });
+
+describe('of texts of any length that a forged review has, the log and the answer have the beginning, or nothing:', () => {
+  const long = '\u007F'.repeat(300_000);
+
+  it.each<{ why: string; body: unknown }>([
+    { why: 'the uid of a review that is none', body: { ...harmlessReview({ uid: long }), kind: 'X' } },
+    { why: 'the uid', body: nodeUpdateReview([], 7, { uid: long }) },
+    { why: 'the user', body: nodeUpdateReview([], 7, { userInfo: { username: long } }) },
+    { why: 'the name', body: nodeUpdateReview([], 7, { name: long }) },
+    { why: 'a label', body: harmlessReview({ object: nodeObject([], { labels: { [long]: 3 } as never }) }) },
+    { why: 'a value', body: nodeUpdateReview([], long) },
+    { why: 'the version', body: { ...harmlessReview(), apiVersion: long } },
+    { why: 'a text that is no JSON', body: `"${long}` },
+  ])('$why', async ({ body }) => {
+    const server = await startServer();
+    for (const path of ['/validate', '/mutate']) {
+      const { status, text } = await server.post(body, { path });
+
+      expect(status).toBe(400);
+      expect(text.length).toBeLessThan(4_096);
+    }
+    expect(server.log.lines()).toHaveLength(2);
+    for (const line of server.log.lines()) expect(JSON.stringify(line).length).toBeLessThan(16_384);
+  });
+});

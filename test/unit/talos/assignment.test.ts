@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { assign } from '../../../src/talos/assignment.ts';
-import type { Declaration } from '../../../src/talos/declaration.ts';
 import type { LiveNode } from '../../../src/talos/live-node.ts';
+import type { NodeDeclaration } from '../../../src/talos/node-declaration.ts';
 import { declare, machine } from './declarations.ts';
 import { live } from './live-nodes.ts';
 
@@ -15,7 +15,7 @@ const bigGpu = labelled('big.yaml', { pool: 'gpu', size: 'big' });
 const named = declare('w7.yaml', machine('worker', { network: { hostname: 'w-7' } }));
 const patch = declare('patch.yaml', '{"machine":{"nodeTaints":{"a":"NoSchedule"}}}');
 
-it.each<{ what: string; node: LiveNode; files: Declaration[]; given?: Declaration; found: string }>([
+it.each<{ what: string; node: LiveNode; files: NodeDeclaration[]; given?: NodeDeclaration; found: string }>([
   {
     what: 'said by the user',
     node: live('w-7', { pool: 'gpu' }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
-import { impliedTaint } from '../../../src/talos/declaration.ts';
 import { readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
+import { impliedTaint } from '../../../src/talos/node-declaration.ts';
 
 it.each([
   { text: 'machine: { type: controlplane }', implied: true },

@@ -1,12 +1,12 @@
-import { type Declaration, declarationOf } from '../../../src/talos/declaration.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
+import { declarationOf, type NodeDeclaration } from '../../../src/talos/node-declaration.ts';
 import { parseTalosDocuments } from '../../../src/talos/tree.ts';
 
 export function read(source: string, text: string): MachineConfiguration {
   return readMachineConfiguration(parseTalosDocuments(text, source), source);
 }
 
-export function declare(source: string, text: string): Declaration {
+export function declare(source: string, text: string): NodeDeclaration {
   return declarationOf(read(source, text));
 }
 

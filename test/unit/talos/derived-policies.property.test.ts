@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { InputError } from '../../../src/files/text-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
-import type { Declaration } from '../../../src/talos/declaration.ts';
 import { derivePolicies } from '../../../src/talos/derived-policies.ts';
+import type { NodeDeclaration } from '../../../src/talos/node-declaration.ts';
 import { formatPolicies } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
 import { registering } from './registering.ts';
@@ -27,12 +27,12 @@ const configuration = fc.record({
 
 type Drawn = typeof configuration extends fc.Arbitrary<infer T> ? T : never;
 
-const declareAll = (drawn: readonly Drawn[], labels: (index: number) => object = () => ({})): Declaration[] =>
+const declareAll = (drawn: readonly Drawn[], labels: (index: number) => object = () => ({})): NodeDeclaration[] =>
   drawn.map(({ type, nodeTaints, nodeLabels }, index) =>
     declare(`${index}.yaml`, machine(type, { nodeTaints, nodeLabels: { ...nodeLabels, ...labels(index) } })),
   );
 
-function expectExact(declarations: readonly Declaration[]): void {
+function expectExact(declarations: readonly NodeDeclaration[]): void {
   const taintsOf = registering(formatPolicies(derivePolicies(declarations, { mode: 'Restore' })));
   for (const declaration of declarations) {
     expect(taintsOf(declaration)).toEqual(declaration.taints.map(formatTaint).sort());

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { policiesAsObject } from '../../../src/files/policy-manifest.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
-import type { Declaration } from '../../../src/talos/declaration.ts';
 import { type DerivationOptions, derivePolicies } from '../../../src/talos/derived-policies.ts';
+import type { NodeDeclaration } from '../../../src/talos/node-declaration.ts';
 import { formatPolicies } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
 import { registering } from './registering.ts';
@@ -34,57 +34,57 @@ it('a policy selects by labels as Talos sets them, whatever supplies their value
 });
 
 describe('policies of machine configurations', () => {
-  const tests: { what: string; declarations: Declaration[]; options?: Partial<DerivationOptions>; names: string[] }[] =
-    [
-      {
-        what: 'control planes and a pool',
-        declarations: [controlPlane, worker, gpu],
-        names: ['talos-control-planes', 'talos-pool-gpu'],
-      },
-      {
-        what: 'a pool with several taints, of every effect',
-        declarations: [
-          pool('gpu', { dedicated: 'gpu:NoSchedule', soft: 'PreferNoSchedule', hard: 'x:NoExecute' }),
-          worker,
-        ],
-        names: ['talos-pool-gpu'],
-      },
-      {
-        what: 'a pool whose taints are those of another, and more',
-        declarations: [
-          pool('gpu', { dedicated: 'gpu:NoSchedule' }, { pool: 'gpu' }),
-          pool('big', { dedicated: 'gpu:NoSchedule', big: 'NoSchedule' }, { pool: 'gpu', size: 'big' }),
-        ],
-        names: ['talos-pool-gpu', 'talos-pool-gpu-size-big'],
-      },
-      {
-        what: 'two pools with the same taint and different labels',
-        declarations: [
-          pool('gpu', { dedicated: 'ai:NoSchedule' }),
-          pool('tpu', { dedicated: 'ai:NoSchedule' }),
-          worker,
-        ],
-        names: ['talos-pool-gpu-tpu'],
-      },
-      {
-        what: 'control planes of which some take workloads, told apart by a label',
-        declarations: [
-          declare('cp-1.yaml', machine('controlplane', { nodeLabels: { workloads: 'no' } })),
-          declare('cp-2.yaml', '{"machine":{"type":"controlplane"},"cluster":{"allowSchedulingOnControlPlanes":true}}'),
-        ],
-        names: ['talos-workloads-no-control-planes'],
-      },
-      {
-        what: 'a control plane of Talos 1.15',
-        declarations: [
-          declare(
-            'cp.yaml',
-            `machine: {type: controlplane}\n---\napiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels: {node-role.kubernetes.io/control-plane: ""}\ntaints: {node-role.kubernetes.io/control-plane: NoSchedule}`,
-          ),
-        ],
-        names: ['talos-control-planes'],
-      },
-    ];
+  const tests: {
+    what: string;
+    declarations: NodeDeclaration[];
+    options?: Partial<DerivationOptions>;
+    names: string[];
+  }[] = [
+    {
+      what: 'control planes and a pool',
+      declarations: [controlPlane, worker, gpu],
+      names: ['talos-control-planes', 'talos-pool-gpu'],
+    },
+    {
+      what: 'a pool with several taints, of every effect',
+      declarations: [
+        pool('gpu', { dedicated: 'gpu:NoSchedule', soft: 'PreferNoSchedule', hard: 'x:NoExecute' }),
+        worker,
+      ],
+      names: ['talos-pool-gpu'],
+    },
+    {
+      what: 'a pool whose taints are those of another, and more',
+      declarations: [
+        pool('gpu', { dedicated: 'gpu:NoSchedule' }, { pool: 'gpu' }),
+        pool('big', { dedicated: 'gpu:NoSchedule', big: 'NoSchedule' }, { pool: 'gpu', size: 'big' }),
+      ],
+      names: ['talos-pool-gpu', 'talos-pool-gpu-size-big'],
+    },
+    {
+      what: 'two pools with the same taint and different labels',
+      declarations: [pool('gpu', { dedicated: 'ai:NoSchedule' }), pool('tpu', { dedicated: 'ai:NoSchedule' }), worker],
+      names: ['talos-pool-gpu-tpu'],
+    },
+    {
+      what: 'control planes of which some take workloads, told apart by a label',
+      declarations: [
+        declare('cp-1.yaml', machine('controlplane', { nodeLabels: { workloads: 'no' } })),
+        declare('cp-2.yaml', '{"machine":{"type":"controlplane"},"cluster":{"allowSchedulingOnControlPlanes":true}}'),
+      ],
+      names: ['talos-workloads-no-control-planes'],
+    },
+    {
+      what: 'a control plane of Talos 1.15',
+      declarations: [
+        declare(
+          'cp.yaml',
+          `machine: {type: controlplane}\n---\napiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels: {node-role.kubernetes.io/control-plane: ""}\ntaints: {node-role.kubernetes.io/control-plane: NoSchedule}`,
+        ),
+      ],
+      names: ['talos-control-planes'],
+    },
+  ];
 
   it.each(tests)('add exactly what is declared: $what', ({ declarations, options, names }) => {
     const derived = derivePolicies(declarations, { ...OPTIONS, ...options });

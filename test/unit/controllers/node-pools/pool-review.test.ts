@@ -69,8 +69,8 @@ async function start(setting: Setting) {
     nodes: {
       entries: () => [{ ...entry, value: { ...entry.value, ...(machineCluster ? { machineCluster } : {}) } }].values(),
       changes: createSubject<never>(),
+      synced: Promise.resolve(),
     },
-    synced: Promise.resolve(),
     rights: { permits: (right: OptionalRight) => permitted[right], changes: createSubject() },
     recordEvent: (event: RecordedEvent) => void events.push(event),
   };

@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
-import type { Refusal } from '../../../../src/controllers/nodes/refusals.ts';
 import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-problems.ts';
+import type { WriteFault } from '../../../../src/controllers/nodes/write-faults.ts';
 import type { MissingTaint } from '../../../../src/judge/missing-taint.ts';
 import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
@@ -10,8 +10,8 @@ import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** The taints with these keys are in conflict, and these policies miss them. */
-const conflictsOf = (keys: readonly string[], ...policies: string[]): NodeMemory['conflicts'] =>
-  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policies }]));
+const conflictsOf = (keys: readonly string[], ...policyNames: string[]): NodeMemory['conflicts'] =>
+  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policyNames }]));
 
 function track(managers: readonly string[] = ['nodectl']) {
   const managedFields = managers.map((manager) => ({
@@ -98,23 +98,23 @@ it('a conflict that ends is no problem any more', async () => {
   expect(onChange).toHaveBeenCalledTimes(1);
 });
 
-it('a refusal ends with a write of what was refused, also while the taints of another policy are left to another writer', () => {
+it('a fault ends with a write of what was refused, also while the taints of another policy are left to another writer', () => {
   const { problems } = track();
   const missingTaintOf = (policy: string) => ({ policy: { name: policy } }) as unknown as MissingTaint;
-  const refusal = { kind: 'Refused', error: { status: 403, reason: 'Forbidden', message: 'not allowed' } } as const;
-  problems.setRefusal('n1', [missingTaintOf('q')], refusal);
-  problems.clearRefusal('n1', ['q']);
+  const fault = { kind: 'Refused', error: { status: 403, reason: 'Forbidden', message: 'not allowed' } } as const;
+  problems.setWriteFault('n1', [missingTaintOf('q')], fault);
+  problems.clearWriteFault('n1', ['q']);
   expect(problems.list()).toMatchObject([{ policy: 'q', reason: 'RepairRefused' }]);
-  problems.clearRefusal('n1', ['p']);
+  problems.clearWriteFault('n1', ['p']);
   expect(problems.list()).toEqual([]);
 });
 
-it('what a webhook undoes is named as it is now, and an equal refusal by its first message', () => {
+it('what a webhook undoes is named as it is now, and an equal fault by its first message', () => {
   const { problems } = track();
   const missingTaint = { policy: { name: 'p' } } as unknown as MissingTaint;
-  const messagesOf = (refusalOf: (message: string) => Refusal) =>
+  const messagesOf = (faultOf: (message: string) => WriteFault) =>
     ['first', 'second'].map((message) => {
-      problems.setRefusal('n1', [missingTaint], refusalOf(message));
+      problems.setWriteFault('n1', [missingTaint], faultOf(message));
       return problems.list()[0]?.message;
     });
   const refused = (message: string) =>

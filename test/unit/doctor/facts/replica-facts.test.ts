@@ -4,7 +4,7 @@ import type { Endpoint, EndpointSlice } from '../../../../src/cluster/installati
 import { certificateSource } from '../../../../src/doctor/facts/certificate-source.ts';
 import { listedReplicas } from '../../../../src/doctor/facts/listed-replicas.ts';
 import { isAlive, type PodView, viewPod } from '../../../../src/doctor/facts/pod-view.ts';
-import { known, unknown } from '../../../../src/doctor/facts/reading.ts';
+import { failedReading, readingOf } from '../../../../src/doctor/facts/reading.ts';
 import { type ProbeOptions, probeReplica } from '../../../../src/doctor/facts/replica-facts.ts';
 import type { ServiceFacts } from '../../../../src/doctor/facts/service-facts.ts';
 import type { PodObject } from '../../../../src/objects/pod-object.ts';
@@ -78,14 +78,14 @@ describe('a pod', () => {
 });
 
 const facts = (changes: Partial<ServiceFacts>): ServiceFacts => ({
-  webhooks: known([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
-  service: known({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
-  slices: known([]),
-  pods: known([]),
+  webhooks: readingOf([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
+  service: readingOf({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
+  slices: readingOf([]),
+  pods: readingOf([]),
   rejectedPods: new Map(),
-  networkPolicies: known([]),
+  networkPolicies: readingOf([]),
   source: { kind: 'secret', secret: 'x' },
-  secret: known(undefined),
+  secret: readingOf(undefined),
   pending: undefined,
   ...changes,
 });
@@ -102,7 +102,7 @@ describe('replicas', () => {
   });
   it('are the endpoints of the port that the API server calls, and pods that no EndpointSlice lists', () => {
     const pods = ['a', 'b', 'c'].map((name) => viewPod(podObject(name)));
-    const found = listedReplicas(facts({ slices: known([slice('a'), slice('b', false)]), pods: known(pods) }));
+    const found = listedReplicas(facts({ slices: readingOf([slice('a'), slice('b', false)]), pods: readingOf(pods) }));
     expect(found.map(({ name, port, endpoint }) => ({ name, port, endpoint }))).toEqual([
       { name: 'a', port: 8443, endpoint: { port: 8443, isReady: true } },
       { name: 'b', port: 8443, endpoint: { port: 8443, isReady: false } },
@@ -112,7 +112,7 @@ describe('replicas', () => {
 
   it('are what the slices name, where pods may not be seen', () => {
     const found = listedReplicas(
-      facts({ slices: known([slice('a')]), pods: { ok: false, why: 'no right', status: 403 } }),
+      facts({ slices: readingOf([slice('a')]), pods: { ok: false, why: 'no right', status: 403 } }),
     );
     expect(found).toEqual([
       {
@@ -127,7 +127,7 @@ describe('replicas', () => {
   });
 
   it('are somewhere else, where the Service is but a name', () => {
-    const service = known({ spec: { type: 'ExternalName', externalName: 'localhost' } });
+    const service = readingOf({ spec: { type: 'ExternalName', externalName: 'localhost' } });
     expect(listedReplicas(facts({ service }))).toMatchObject([
       { name: 'localhost', podName: undefined, addresses: ['localhost'], port: 443 },
     ]);
@@ -150,10 +150,10 @@ describe('of a dual-stack Service', () => {
   const targetRef = { kind: 'Pod', name: 'a', uid: 'u' };
 
   it.each([
-    { what: 'a pod is one replica, its primary address first', pods: known([viewPod(podObject('a'))]) },
-    { what: 'a pod that may not be seen is one replica', pods: unknown('no right') },
+    { what: 'a pod is one replica, its primary address first', pods: readingOf([viewPod(podObject('a'))]) },
+    { what: 'a pod that may not be seen is one replica', pods: failedReading('no right') },
   ])('$what', ({ pods }) => {
-    const slices = known([ofFamily('fd00::7', false, targetRef), ofFamily('10.244.0.7', true, targetRef)]);
+    const slices = readingOf([ofFamily('fd00::7', false, targetRef), ofFamily('10.244.0.7', true, targetRef)]);
     const found = listedReplicas(facts({ slices, pods }));
     expect(found).toMatchObject([{ name: 'a', podName: 'a', endpoint: { port: 8443, isReady: true } }]);
     expect(found[0]?.addresses).toEqual(pods.ok ? ['10.244.0.7', 'fd00::7'] : ['fd00::7', '10.244.0.7']);
@@ -161,7 +161,7 @@ describe('of a dual-stack Service', () => {
 
   it('an earlier pod of the same name is another replica', () => {
     const earlier = { ...targetRef, uid: 'earlier' };
-    const slices = known([ofFamily('10.244.0.6', false, earlier), ofFamily('10.244.0.7', true, targetRef)]);
+    const slices = readingOf([ofFamily('10.244.0.6', false, earlier), ofFamily('10.244.0.7', true, targetRef)]);
     expect(listedReplicas(facts({ slices }))).toHaveLength(2);
   });
 
@@ -169,7 +169,7 @@ describe('of a dual-stack Service', () => {
     { what: 'without a pod', target: undefined },
     { what: 'whose pod has no valid name', target: { kind: 'Pod', name: 'a; reboot' } },
   ])('an address $what is called by it, and is not the name of a pod', ({ target }) => {
-    const slices = known([ofFamily('fd00::7', true, target)]);
+    const slices = readingOf([ofFamily('fd00::7', true, target)]);
     expect(listedReplicas(facts({ slices }))).toMatchObject([{ name: '[fd00::7]:8443', podName: undefined }]);
   });
 
@@ -234,7 +234,7 @@ describe('the pods of the CNI on the node of a replica', () => {
     async (message) => {
       expect(await probe(message)).toEqual({
         asked: ['spec.nodeName=w-1'],
-        cniPods: known([
+        cniPods: readingOf([
           { namespace: 'kube-flannel', name: 'flannel', isReady: true },
           { namespace: 'kube-flannel', name: 'broken', isReady: false },
         ]),

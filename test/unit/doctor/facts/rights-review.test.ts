@@ -7,7 +7,7 @@ import { accessesOf } from '../../../../src/cluster/rights/access-review.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../../src/cluster/rights/rights.ts';
 import { checkOptionalRights } from '../../../../src/doctor/checks/optional-rights.ts';
 import { checkRights } from '../../../../src/doctor/checks/rights.ts';
-import { known } from '../../../../src/doctor/facts/reading.ts';
+import { readingOf } from '../../../../src/doctor/facts/reading.ts';
 import { neededRights, reviewRights } from '../../../../src/doctor/facts/rights-review.ts';
 import { objectsOf } from '../../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
@@ -132,7 +132,7 @@ describe('the check', () => {
     { verb: 'delete', group: '', resource: 'pods' },
     { verb: 'update', group: 'coordination.k8s.io', ...lease },
   ];
-  const rights = known({
+  const rights = readingOf({
     user: 'system:serviceaccount:taintkeeper:taintkeeper',
     reviewed: 50,
     missingNeeded,
@@ -171,8 +171,13 @@ describe('the check', () => {
   ])('names the policy that needs a permission that was not granted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };
     const facts = healthyFacts({
-      rights: known({ user: 'u', reviewed: 50, missingNeeded: [], missingOptional: ['deletePods', 'nativePolicies'] }),
-      policies: known([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
+      rights: readingOf({
+        user: 'u',
+        reviewed: 50,
+        missingNeeded: [],
+        missingOptional: ['deletePods', 'nativePolicies'],
+      }),
+      policies: readingOf([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
       installation: { ...INSTALLATION, ...differs },
     });
     const evidence = expect.stringMatching(/^RecoveryPolicy reboots: a RecoveryPolicy needs permission to delete pods/);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { CONFLICT, newMemory, rebootsPausedForMs } from '../../../../src/judge/node/node-memory.ts';
+import { newMemory, rebootsPausedForMs, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -38,7 +38,7 @@ const POLICIES = policySet({
   },
 });
 /** Longer than everything that a leader waits for. */
-const QUIET_MS = 3 * CONFLICT.windowMs;
+const QUIET_MS = 3 * UNDO_BUDGET.windowMs;
 
 type Action =
   /** The kubelet reports another boot. The agent is not Ready in it, and the API server says so after a while. */
@@ -198,8 +198,8 @@ function check(world: World, writes: readonly ModelWrite[], occurred: string[]):
     if (startupBoot?.bootId === stored.startupBoot?.bootId) continue;
     if (hasTaint(before)) occurred.push('rebooted while it waits');
     expect(hasTaint(stored)).toBe(true);
-    recordedAt = [...recordedAt.filter((one) => at - one < CONFLICT.windowMs), at];
-    expect(recordedAt.length).toBeLessThanOrEqual(CONFLICT.limit);
+    recordedAt = [...recordedAt.filter((one) => at - one < UNDO_BUDGET.windowMs), at];
+    expect(recordedAt.length).toBeLessThanOrEqual(UNDO_BUDGET.limit);
   }
   checkNextLeader({ ...world, recordedAt }, occurred);
   return { ...world, recordedAt };

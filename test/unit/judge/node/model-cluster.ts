@@ -1,5 +1,5 @@
-import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
+import { memoryAfterWrite, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
@@ -134,7 +134,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader, maxWrites = Num
     for (let number = 0; number < maxWrites; number++) {
       const before = after.nodes.get(name) as StoredNode;
       const step = stepOf(before, memories.get(name), leader.policies, { now, isReady: ready.has(name) });
-      memories.set(name, step.memory);
+      memories.set(name, step.memoryIfUnwritten);
       const pausedFor = (retryAt.get(name) ?? 0) - now;
       if (step.desired === undefined || pausedFor > 0) {
         if (step.desired !== undefined) wait(pausedFor);
@@ -147,7 +147,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader, maxWrites = Num
       writes.push({ at: now, before, step, sent, stored, cluster: after });
       if (stored === undefined || isUndone(stored, step.desired)) retryAt.set(name, now + RETRY_MS);
       if (stored === undefined) continue;
-      memories.set(name, memoryAfterWrite(step.memory, step, now));
+      memories.set(name, memoryAfterWrite(step.memoryIfUnwritten, step, now, { bootId: before.bootId, taints: [] }));
       after = withNode(after, stored);
     }
   }

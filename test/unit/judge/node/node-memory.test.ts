@@ -1,30 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import {
   allowedByLeader,
-  CONFLICT,
   conflictChangesInMs,
   conflictsNow,
   isAsWritten,
   isBlank,
-  memoryAfterChanges,
-  memoryAfterReboot,
-  memoryAfterRevocation,
-  memoryAfterSending,
+  memoryAfterWrite,
   type NodeMemory,
   newMemory,
   rebootsPausedForMs,
   stillUnstored,
   type TaintChange,
+  UNDO_BUDGET,
+  type WrittenStep,
 } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
+import { ALL_STORED, memoryAfterChanges, memoryAfterReboot, setAgain, writtenStep } from './memories.ts';
 
 const third: Taint = { key: 'third', effect: 'NoSchedule' };
-const LATER = CONFLICT.windowMs;
+const LATER = UNDO_BUDGET.windowMs;
 const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
 const restored = (...times: number[]) => memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
-const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policies: ['p'] }]]);
+const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policyNames: ['p'] }]]);
 
 it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'a new one', more: {}, is: true },
@@ -108,8 +107,12 @@ it('a deleted entry is no change any more, and what was written about other tain
     { taint: other, change: 'allow', at: 2 },
   ] as const;
   const before = memory({ changes: [allowed, set, allowedOther] });
-  expect(memoryAfterRevocation(before, [gpu, cpu]).changes).toEqual([set, allowedOther]);
-  expect(memoryAfterRevocation(before, []).changes).toEqual(before.changes);
+  const changesAfter = (revoked: Taint[], changes: WrittenStep['changes'] = []) =>
+    memoryAfterWrite(before, writtenStep({ revoked, changes }), 3, ALL_STORED).changes;
+  expect(changesAfter([gpu, cpu])).toEqual([set, allowedOther]);
+  expect(changesAfter([])).toEqual(before.changes);
+  const allowedAgain = { taint: gpu, change: 'allow', wasAsWritten: false } as const;
+  expect(changesAfter([gpu], [allowedAgain])).toEqual([set, allowedOther, { taint: gpu, change: 'allow', at: 3 }]);
 });
 
 describe('the taints that the API server has not stored after a reboot', () => {
@@ -135,7 +138,8 @@ describe('the taints that the API server has not stored after a reboot', () => {
     { why: 'all are', sent: [gpu, other], bootId: 'B', taints: [], after: undefined },
     { why: 'it is another boot', sent: [gpu], bootId: 'C', taints: [gpu], after: { bootId: 'C', taints: [gpu] } },
   ])('are known after a write: $why', ({ sent, bootId, taints, after }) => {
-    expect(memoryAfterSending(unstored, sent, { bootId, taints }).unstored).toEqual(after);
+    const startup = { boot: undefined, toSetAgain: sent.map(setAgain), waiting: [] };
+    expect(memoryAfterWrite(unstored, writtenStep({ startup }), 0, { bootId, taints }).unstored).toEqual(after);
   });
 });
 
@@ -143,19 +147,19 @@ it('a reboot ends the record of the taints that it sets again, and is forgotten 
   const before = memory({
     changes: [
       { taint: gpu, change: 'remove', at: 0 },
-      { taint: other, change: 'remove', at: 0 },
+      { taint: other, change: 'remove', at: 1 },
     ],
     reboots: [0, 1],
   });
   expect(memoryAfterReboot(before, [gpu, { ...gpu, key: 'a' }], LATER)).toMatchObject({
-    changes: [{ taint: other, change: 'remove', at: 0 }],
+    changes: [{ taint: other, change: 'remove', at: 1 }],
     reboots: [1, LATER],
   });
 });
 
 it.each<{ why: string; reboots: number[]; now: number; pausedForMs: number }>([
   { why: 'fewer than three', reboots: [0, 1], now: 2, pausedForMs: 0 },
-  { why: 'three', reboots: [0, 1, 2], now: 10, pausedForMs: CONFLICT.windowMs - 10 },
+  { why: 'three', reboots: [0, 1, 2], now: 10, pausedForMs: UNDO_BUDGET.windowMs - 10 },
   { why: 'three, one of them before the window', reboots: [0, 1, 2], now: LATER, pausedForMs: 0 },
   { why: 'three, long ago', reboots: [0, 1, 2], now: 10 * LATER, pausedForMs: 0 },
 ])('reboots are paused after three in the window: $why', ({ reboots, now, pausedForMs }) => {
@@ -165,12 +169,12 @@ it.each<{ why: string; reboots: number[]; now: number; pausedForMs: number }>([
 it('a conflict names each policy once', () => {
   const left = ['p', 'q', 'p'].map((policy) => ({ taint: gpu, policy }));
   const conflicts = conflictsNow({ ...restored(0), conflicts: CONFLICTS }, left, 1);
-  expect([...conflicts.values()]).toEqual([{ taint: gpu, policies: ['p', 'q'] }]);
+  expect([...conflicts.values()]).toEqual([{ taint: gpu, policyNames: ['p', 'q'] }]);
 });
 
 it.each<{ why: string; times: number[]; changesInMs: number | undefined }>([
   { why: 'nothing was changed', times: [], changesInMs: undefined },
-  { why: 'the first change leaves the window', times: [5, 7], changesInMs: CONFLICT.windowMs - 5 },
+  { why: 'the first change leaves the window', times: [5, 7], changesInMs: UNDO_BUDGET.windowMs - 5 },
 ])('when a conflict changes: $why', ({ times, changesInMs }) => {
   expect(conflictChangesInMs(restored(...times), gpu, 10)).toBe(changesInMs);
 });

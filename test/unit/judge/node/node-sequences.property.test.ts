@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { CONFLICT } from '../../../../src/judge/node/node-memory.ts';
+import { UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { REGISTRATION_MS } from '../../../../src/judge/startup/startup-step.ts';
@@ -297,7 +297,7 @@ function reasonsFor(
     }),
     ...begun.map((entry) => {
       const taint = before.taints.find((one) => textOf(one) === entry);
-      const isOurs = step.startup.allowing.some((one) => textOf(one.taint) === entry);
+      const isOurs = step.startup.needEntry.some((one) => textOf(one.taint) === entry);
       return taint && isOurs && says.protectorsOf(taint).length > 0 && canBeAllowed(taint) ? 'allowed' : undefined;
     }),
     ...ended.map((entry) => {
@@ -499,7 +499,7 @@ const MAX_WRITES_IN_WINDOW = 20;
 function mostWrites(writes: readonly ModelWrite[]): number {
   const ofNodes = Map.groupBy(writes, ({ before }) => before.uid);
   const countsOf = (ofNode: readonly ModelWrite[]) =>
-    ofNode.map(({ at }) => ofNode.filter((one) => one.at >= at && one.at < at + CONFLICT.windowMs).length);
+    ofNode.map(({ at }) => ofNode.filter((one) => one.at >= at && one.at < at + UNDO_BUDGET.windowMs).length);
   return Math.max(0, ...[...ofNodes.values()].flatMap(countsOf));
 }
 
@@ -520,7 +520,7 @@ it('another writer that undoes every write of the leader does not keep it writin
       ({ specs, isWebhookUp, nodes, ready, other }) => {
         const policies = compiled(specs);
         const cluster = clusterWith({ ...newCluster(policies), isWebhookUp, ready: new Set(ready) }, nodes);
-        const { writes } = elapse(cluster, [newLeader(policies)], 3 * CONFLICT.windowMs, other);
+        const { writes } = elapse(cluster, [newLeader(policies)], 3 * UNDO_BUDGET.windowMs, other);
         expect(mostWrites(writes)).toBeLessThanOrEqual(MAX_WRITES_IN_WINDOW);
       },
     ),
@@ -546,10 +546,10 @@ it('two leaders with different policies stop writing, or reach the limit of a co
           { ...newCluster(known), isWebhookUp: admission !== 'none', ready: new Set(ready) },
           nodes,
         );
-        const end = elapse(cluster, policies.map(newLeader), 3 * CONFLICT.windowMs);
+        const end = elapse(cluster, policies.map(newLeader), 3 * UNDO_BUDGET.windowMs);
         expect(mostWrites(end.writes)).toBeLessThanOrEqual(MAX_WRITES_IN_WINDOW);
         // Nothing is written twice without another writer.
-        const late = end.writes.filter(({ at }) => at >= 2 * CONFLICT.windowMs);
+        const late = end.writes.filter(({ at }) => at >= 2 * UNDO_BUDGET.windowMs);
         if (late.length === 0) return;
         opposed++;
         const isReported = end.leaders.some(
@@ -621,7 +621,7 @@ it('an entry that the leader wrote ends, whatever happens before the write that 
         const now = noticed.cluster.now + POLICY_GONE_MS;
         const { cluster, leader, writes } = lead({ ...noticed.cluster, now }, noticed.leader, 1);
         const allowed = new Map(
-          writes.map(({ before, step }) => [before.name, step.startup.allowing.map(({ taint }) => textOf(taint))]),
+          writes.map(({ before, step }) => [before.name, step.startup.needEntry.map(({ taint }) => textOf(taint))]),
         );
         written += [...allowed.values()].flat().length;
         const keep = (name: string) => (one: Taint) => !(isRemoved && allowed.get(name)?.includes(textOf(one)));

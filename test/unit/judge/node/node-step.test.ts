@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { CONFLICT, isBlank, memoryAfterChanges, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { isBlank, memoryAfterWrite, type NodeMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { type NodeStep, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -10,6 +10,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
+import { memoryAfterChanges } from './memories.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
@@ -46,8 +47,12 @@ const step = (
     ...facts,
   });
 
+/** After the write of the step, which the API server has stored completely. */
+const memoryAfter = (written: NodeStep, now: number) =>
+  memoryAfterWrite(written.memoryIfUnwritten, written, now, { bootId: undefined, taints: [] });
+
 it('a node that carries what it should needs nothing, and leaves no memory', () => {
-  const { desired, memory, nextInMs } = step(node([gpu]), REQUIRED);
+  const { desired, memoryIfUnwritten: memory, nextInMs } = step(node([gpu]), REQUIRED);
   expect({ desired, nextInMs, isBlank: isBlank(memory) }).toEqual({
     desired: undefined,
     nextInMs: undefined,
@@ -60,9 +65,16 @@ it('required taints, startup taints and entries are one write', () => {
     p: { mode: 'Restore', taints: [ALWAYS, STARTUP, { key: 'other' }] },
   };
   const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
-  const { memory } = step(one, policies);
-  const { desired, ended } = step(one, policies, { before: memory, blockers: () => [], now: ALLOW_REMOVAL_LIFE_MS });
-  expect({ desired, ended }).toEqual({ desired: { taints: [other, gpu], allowRemoval: undefined }, ended: [other] });
+  const { memoryIfUnwritten: memory } = step(one, policies);
+  const { desired, entriesEnded } = step(one, policies, {
+    before: memory,
+    blockers: () => [],
+    now: ALLOW_REMOVAL_LIFE_MS,
+  });
+  expect({ desired, entriesEnded }).toEqual({
+    desired: { taints: [other, gpu], allowRemoval: undefined },
+    entriesEnded: [other],
+  });
 });
 
 describe('an entry and its taint that stand together', () => {
@@ -71,14 +83,14 @@ describe('an entry and its taint that stand together', () => {
   it('end after an hour: the leader deletes the entry, and keeps the others', () => {
     const first = step(both, PROTECTED, { now: 1_000 });
     expect(first).toMatchObject({ desired: undefined, nextInMs: ALLOW_REMOVAL_LIFE_MS });
-    const before = first.memory;
+    const before = first.memoryIfUnwritten;
     expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
       desired: undefined,
       nextInMs: 1,
     });
     expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [gpu], allowRemoval: 'a:NoExecute' },
-      ended: [gpu],
+      entriesEnded: [gpu],
     });
   });
 
@@ -88,11 +100,11 @@ describe('an entry and its taint that stand together', () => {
   ])('end after an hour also for a startup taint: $why', ({ rule }) => {
     const waiting = node([NETWORK], { allowRemoval: 'a:NoExecute, example.com/network:NoSchedule' });
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule] } };
-    const before = step(waiting, policies).memory;
+    const before = step(waiting, policies).memoryIfUnwritten;
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS - 1 }).desired).toBeUndefined();
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [NETWORK], allowRemoval: 'a:NoExecute' },
-      ended: [NETWORK],
+      entriesEnded: [NETWORK],
     });
   });
 
@@ -115,14 +127,14 @@ describe('an entry and its taint that stand together', () => {
   ])('end after an hour with any value, if the policy names none: $why', ({ rule, entries, carried, ended }) => {
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule, { key: 'a' }] } };
     const of = node([other, carried], { allowRemoval: entries });
-    const { memory } = step(of, policies);
-    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).ended).toEqual(ended);
+    const { memoryIfUnwritten: memory } = step(of, policies);
+    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).entriesEnded).toEqual(ended);
   });
 
   it('count from the first time that this leader has seen both: another one begins anew', () => {
-    const { memory } = step(both, PROTECTED, { now: 0 });
+    const { memoryIfUnwritten: memory } = step(both, PROTECTED, { now: 0 });
     const apart = step(node([], { allowRemoval: GPU }), PROTECTED, { before: memory, now: 1_000 });
-    const again = step(both, PROTECTED, { before: apart.memory, now: 2_000 });
+    const again = step(both, PROTECTED, { before: apart.memoryIfUnwritten, now: 2_000 });
     expect(again.nextInMs).toBe(ALLOW_REMOVAL_LIFE_MS);
     expect(step(both, PROTECTED, { now: ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
   });
@@ -130,14 +142,14 @@ describe('an entry and its taint that stand together', () => {
   it('end at most once in an hour: a GitOps tool may put the entry back', () => {
     const endedAt = 5_000;
     const before: NodeMemory = {
-      ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memory,
+      ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memoryIfUnwritten,
       entriesEndedAt: endedAt,
     };
     expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
       desired: undefined,
       nextInMs: 1,
     });
-    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).ended).toEqual([gpu]);
+    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).entriesEnded).toEqual([gpu]);
   });
 
   it.each<{ why: string; of: StoredNode; policies?: Record<string, TaintPolicySpec> }>([
@@ -156,7 +168,7 @@ describe('an entry and its taint that stand together', () => {
       policies: { p: { mode: 'Restore', taints: [{ ...STARTUP, value: 'y' }] } },
     },
   ])('never end where $why', ({ of, policies = PROTECTED }) => {
-    const { memory, nextInMs } = step(of, policies);
+    const { memoryIfUnwritten: memory, nextInMs } = step(of, policies);
     expect(nextInMs).toBeUndefined();
     expect(step(of, policies, { before: memory, now: 10 * ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
   });
@@ -164,30 +176,35 @@ describe('an entry and its taint that stand together', () => {
 
 describe('a taint that another writer removes again and again', () => {
   const conflicting = (times: number, everyMs = 1_000) => {
-    let memory = step(node([]), REQUIRED).memory;
+    let memory = step(node([]), REQUIRED).memoryIfUnwritten;
     for (let n = 0; n < times; n++) memory = memoryAfterChanges(memory, SET_GPU, n * everyMs);
     return memory;
   };
 
-  it(`is set ${CONFLICT.limit} times within the window, and then left alone and reported`, () => {
-    for (let times = 0; times < CONFLICT.limit; times++) {
-      const { desired, memory } = step(node([]), REQUIRED, { before: conflicting(times), now: 5_000 });
+  it(`is set ${UNDO_BUDGET.limit} times within the window, and then left alone and reported`, () => {
+    for (let times = 0; times < UNDO_BUDGET.limit; times++) {
+      const { desired, memoryIfUnwritten: memory } = step(node([]), REQUIRED, {
+        before: conflicting(times),
+        now: 5_000,
+      });
       expect({ taints: desired?.taints, conflicts: memory.conflicts.size }).toEqual({ taints: [gpu], conflicts: 0 });
     }
-    const found = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 });
+    const found = step(node([]), REQUIRED, { before: conflicting(UNDO_BUDGET.limit), now: 5_000 });
     expect(found).toMatchObject({ desired: undefined, drift: { missing: [{ blockedBy: 'Conflict' }] } });
-    expect([...found.memory.conflicts.values()]).toEqual([{ taint: gpu, policies: ['p'] }]);
+    expect([...found.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: gpu, policyNames: ['p'] }]);
   });
 
   it('is set again once the first time is past the window, and the conflict ends when the last one is', () => {
-    const before = step(node([]), REQUIRED, { before: conflicting(CONFLICT.limit), now: 5_000 }).memory;
+    const before = step(node([]), REQUIRED, { before: conflicting(UNDO_BUDGET.limit), now: 5_000 }).memoryIfUnwritten;
     const waits = step(node([]), REQUIRED, { before, now: 6_000 });
-    expect(waits.nextInMs).toBe(CONFLICT.windowMs - 6_000);
-    const again = step(node([]), REQUIRED, { before, now: CONFLICT.windowMs });
+    expect(waits.nextInMs).toBe(UNDO_BUDGET.windowMs - 6_000);
+    const again = step(node([]), REQUIRED, { before, now: UNDO_BUDGET.windowMs });
     expect(again.desired?.taints).toEqual([gpu]);
-    expect(again.memory.conflicts.size).toBe(1);
-    const last = (CONFLICT.limit - 1) * 1_000;
-    expect(step(node([gpu]), REQUIRED, { before, now: CONFLICT.windowMs + last }).memory.conflicts.size).toBe(0);
+    expect(again.memoryIfUnwritten.conflicts.size).toBe(1);
+    const last = (UNDO_BUDGET.limit - 1) * 1_000;
+    expect(
+      step(node([gpu]), REQUIRED, { before, now: UNDO_BUDGET.windowMs + last }).memoryIfUnwritten.conflicts.size,
+    ).toBe(0);
   });
 });
 
@@ -200,20 +217,20 @@ describe('a startup taint that another writer does not leave as it is', () => {
     { change: 'remove', before: [notReady, NETWORK], after: [notReady], isReady: true },
   ])('is left alone after three times, and changed again later: $change', ({ change, before, after, isReady }) => {
     const blockers = () => (isReady ? [] : [unmet('it waits')]);
-    let { memory } = step(node([]), {});
-    for (let times = 0; times < CONFLICT.limit; times++) {
+    let { memoryIfUnwritten: memory } = step(node([]), {});
+    for (let times = 0; times < UNDO_BUDGET.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
       expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
-      memory = memoryAfterWrite(found.memory, found, times);
+      memory = memoryAfter(found, times);
     }
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change, policies: ['p'] }],
-      nextInMs: CONFLICT.windowMs - 5_000,
+      conflicting: [{ taint: NETWORK, change, policyNames: ['p'] }],
+      nextInMs: UNDO_BUDGET.windowMs - 5_000,
     });
-    expect([...left.memory.conflicts.values()]).toEqual([{ taint: NETWORK, policies: ['p'] }]);
-    const again = { before: left.memory, blockers, now: CONFLICT.windowMs };
+    expect([...left.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: NETWORK, policyNames: ['p'] }]);
+    const again = { before: left.memoryIfUnwritten, blockers, now: UNDO_BUDGET.windowMs };
     expect(step(node(before), policies, again).desired?.taints).toEqual(after);
   });
 });
@@ -263,9 +280,9 @@ describe('what the leader undoes itself is no conflict', () => {
       for (let isQuiet = false; !isQuiet; ) {
         const blockers = () => (isReady ? [] : [unmet('it waits')]);
         const one = step(of, policies, { ...(before ? { before } : {}), blockers, now, apiTime: now });
-        conflicts.push(...one.conflicting, ...one.memory.conflicts.values());
+        conflicts.push(...one.conflicting, ...one.memoryIfUnwritten.conflicts.values());
         isQuiet = one.desired === undefined;
-        before = isQuiet ? one.memory : memoryAfterWrite(one.memory, one, now);
+        before = isQuiet ? one.memoryIfUnwritten : memoryAfter(one, now);
         of = { ...of, ...one.desired };
       }
       has.push(of.taints.some(({ key }) => key === NETWORK.key));
@@ -290,9 +307,9 @@ it('what another writer undoes is a conflict, also where the leader removes a va
     const of = node(now % 2 === 0 ? [theirs] : []);
     const one = step(of, policies, { ...(before ? { before } : {}), blockers: () => [], now });
     if (one.desired) writes++;
-    before = one.desired ? memoryAfterWrite(one.memory, one, now) : one.memory;
+    before = one.desired ? memoryAfter(one, now) : one.memoryIfUnwritten;
   }
-  expect(writes).toBeLessThanOrEqual(2 * CONFLICT.limit);
+  expect(writes).toBeLessThanOrEqual(2 * UNDO_BUDGET.limit);
   expect([...(before?.conflicts.values() ?? [])]).toMatchObject([{ taint: { key: 'dedicated' } }]);
 });
 
@@ -314,9 +331,9 @@ describe('a startup taint whose policy ended, and which the domain of another po
     } = {},
   ) => {
     const policies = { all, ...more };
-    const first = step(of, policies, { before: waiting.memory, now: 0 });
+    const first = step(of, policies, { before: waiting.memoryIfUnwritten, now: 0 });
     expect(first.desired).toBeUndefined();
-    return step(of, policies, { before: before ?? first.memory, now: POLICY_GONE_MS });
+    return step(of, policies, { before: before ?? first.memoryIfUnwritten, now: POLICY_GONE_MS });
   };
 
   it('is removed in two writes: an entry of allow-removal permits it, and ends with it', () => {
@@ -325,12 +342,12 @@ describe('a startup taint whose policy ended, and which the domain of another po
       taints: [NETWORK, other],
       allowRemoval: `other:NoSchedule,${NETWORK_TEXT}`,
     });
-    const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+    const before = memoryAfter(first, POLICY_GONE_MS);
     const second = later(node([NETWORK, other], { allowRemoval: first.desired?.allowRemoval }), { before });
     expect(second).toMatchObject({
       desired: { taints: [other], allowRemoval: 'other:NoSchedule' },
       startup: { removable: [{ taint: NETWORK, reason: 'no policy has it on the node any more' }] },
-      ended: [],
+      entriesEnded: [],
     });
   });
 
@@ -339,7 +356,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     { why: 'the policy with the domain has other taints', all: { ...ALL, taints: [{ key: 'other' }] } },
   ])('is removed with its entry also where $why by the second write', ({ all }) => {
     const first = later(node([NETWORK]));
-    const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+    const before = memoryAfter(first, POLICY_GONE_MS);
     const carrying = node([NETWORK], { allowRemoval: first.desired?.allowRemoval });
     expect(step(carrying, { all }, { before, now: POLICY_GONE_MS }).desired).toEqual({
       taints: [],
@@ -356,7 +373,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       { taints = [NETWORK], ...facts }: Partial<StepFacts> & { taints?: readonly Taint[] } = {},
     ) => {
       const first = later(node([NETWORK], { allowRemoval: 'other:NoSchedule' }));
-      const before = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+      const before = memoryAfter(first, POLICY_GONE_MS);
       const of = node(taints, { allowRemoval: first.desired?.allowRemoval });
       const policies = { all: ALL, ...more };
       return {
@@ -391,7 +408,10 @@ describe('a startup taint whose policy ended, and which the domain of another po
       { why: 'another writer was first to remove the taint', more: {}, facts: { taints: [] }, left: [] },
     ])('$why', ({ more, facts, left }) => {
       const { byThisLeader, byAnother } = afterEntry(more, facts);
-      expect(byThisLeader).toMatchObject({ desired: { taints: left, allowRemoval: 'other:NoSchedule' }, ended: [] });
+      expect(byThisLeader).toMatchObject({
+        desired: { taints: left, allowRemoval: 'other:NoSchedule' },
+        entriesEnded: [],
+      });
       // It cannot know that no user wrote the entry.
       if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule,${NETWORK_TEXT}`);
     });
@@ -402,7 +422,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
     it('and one that a user writes afterwards stays', () => {
       const { byThisLeader: ending } = afterEntry({ network });
-      const before = memoryAfterWrite(ending.memory, ending, now);
+      const before = memoryAfter(ending, now);
       const annotated = node([NETWORK], { allowRemoval: NETWORK_TEXT });
       expect(step(annotated, { all: ALL, network }, { before, now }).desired).toBeUndefined();
       const ready = step(annotated, { all: ALL, network }, { before, now, blockers: () => [] });
@@ -411,14 +431,14 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
     it('also one that a user writes after the taint was removed', () => {
       const first = later(node([NETWORK]));
-      const allowed = memoryAfterWrite(first.memory, first, POLICY_GONE_MS);
+      const allowed = memoryAfter(first, POLICY_GONE_MS);
       const second = later(node([NETWORK], { allowRemoval: NETWORK_TEXT }), { before: allowed });
-      const before = memoryAfterWrite(second.memory, second, POLICY_GONE_MS);
+      const before = memoryAfter(second, POLICY_GONE_MS);
       expect(step(node([], { allowRemoval: NETWORK_TEXT }), { network }, { before, now }).desired).toBeUndefined();
     });
 
     it('is not the one that the leader wrote long ago', () => {
-      const { byThisLeader } = afterEntry({ network }, { now: POLICY_GONE_MS + CONFLICT.windowMs });
+      const { byThisLeader } = afterEntry({ network }, { now: POLICY_GONE_MS + UNDO_BUDGET.windowMs });
       expect(byThisLeader.desired).toBeUndefined();
     });
   });
@@ -426,22 +446,22 @@ describe('a startup taint whose policy ended, and which the domain of another po
   it('gets no entry in an annotation that has as many as are read', () => {
     const allowRemoval = Array.from({ length: MAX_ALLOW_REMOVAL_ENTRIES }, (_, n) => `t${n}:NoSchedule`).join(', ');
     const full = later(node([NETWORK], { allowRemoval }));
-    expect(full).toMatchObject({ desired: undefined, startup: { allowing: [] } });
+    expect(full).toMatchObject({ desired: undefined, startup: { needEntry: [] } });
     // Otherwise the leader would find, after another write, that its entry was undone.
-    expect(memoryAfterWrite(full.memory, full, POLICY_GONE_MS)).toEqual(full.memory);
+    expect(memoryAfter(full, POLICY_GONE_MS)).toEqual(full.memoryIfUnwritten);
   });
 
   it('gets no more entries once another writer has deleted some of them', () => {
     const of = node([NETWORK]);
-    let { memory } = later(of);
-    for (let n = 0; n < CONFLICT.limit; n++) {
+    let { memoryIfUnwritten: memory } = later(of);
+    for (let n = 0; n < UNDO_BUDGET.limit; n++) {
       const one = later(of, { before: memory });
       expect(one.desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
-      memory = memoryAfterWrite(one.memory, one, POLICY_GONE_MS);
+      memory = memoryAfter(one, POLICY_GONE_MS);
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change: 'remove', policies: ['network', 'all'] }],
+      conflicting: [{ taint: NETWORK, change: 'remove', policyNames: ['network', 'all'] }],
     });
   });
 
@@ -475,21 +495,21 @@ describe('a startup taint whose policy ended, and which the domain of another po
 });
 
 it('the memory of an earlier Node of that name does not count', () => {
-  let { memory } = step(node([]), REQUIRED);
-  for (let n = 0; n < CONFLICT.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
+  let { memoryIfUnwritten: memory } = step(node([]), REQUIRED);
+  for (let n = 0; n < UNDO_BUDGET.limit; n++) memory = memoryAfterChanges(memory, SET_GPU, 0);
   const next = step(node([], { uid: 'u2' }), REQUIRED, { before: memory });
   expect(next.desired?.taints).toEqual([gpu]);
-  expect(next.memory.uid).toBe('u2');
+  expect(next.memoryIfUnwritten.uid).toBe('u2');
 });
 
 it('the startup taint of a deleted policy is removed after ten seconds', () => {
-  const { memory } = step(node([NETWORK]), { p: { mode: 'Restore', taints: [STARTUP] } });
+  const { memoryIfUnwritten: memory } = step(node([NETWORK]), { p: { mode: 'Restore', taints: [STARTUP] } });
   expect(isBlank(memory)).toBe(false);
   const waits = step(node([NETWORK]), {}, { before: memory, now: 1_000 });
   expect(waits).toMatchObject({ desired: undefined, nextInMs: POLICY_GONE_MS });
-  const left = step(node([NETWORK]), {}, { before: waits.memory, now: 2_000 });
+  const left = step(node([NETWORK]), {}, { before: waits.memoryIfUnwritten, now: 2_000 });
   expect(left).toMatchObject({ desired: undefined, nextInMs: POLICY_GONE_MS - 1_000 });
-  const gone = step(node([NETWORK]), {}, { before: left.memory, now: 1_000 + POLICY_GONE_MS });
+  const gone = step(node([NETWORK]), {}, { before: left.memoryIfUnwritten, now: 1_000 + POLICY_GONE_MS });
   expect(gone.desired).toMatchObject({ taints: [] });
 });
 
@@ -508,10 +528,10 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
     q: { mode: 'Restore', taints: [{ ...ALWAYS, effect: 'NoExecute' }] },
   };
   const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
-  const { memory } = step(one, policies);
+  const { memoryIfUnwritten: memory } = step(one, policies);
   const now = ALLOW_REMOVAL_LIFE_MS;
   const written = step(one, policies, { before: memory, blockers: () => [], now });
-  expect(memoryAfterWrite(written.memory, written, now)).toMatchObject({
+  expect(memoryAfter(written, now)).toMatchObject({
     changes: [
       { taint: gpu, change: 'set', at: now },
       { taint: NETWORK, change: 'remove', at: now },
@@ -519,7 +539,7 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
     entriesEndedAt: now,
   });
   const first = step(node([]), REQUIRED);
-  expect(memoryAfterWrite(first.memory, first, 1)).toMatchObject({
+  expect(memoryAfter(first, 1)).toMatchObject({
     changes: [{ taint: gpu, change: 'set', at: 1 }],
     entriesEndedAt: undefined,
     reboots: [],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CONFLICT, memoryAfterChanges, memoryAfterReboot, newMemory } from '../../../../src/judge/node/node-memory.ts';
-import { memoryAfterWrite, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { memoryAfterWrite, newMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -10,6 +10,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet, storedTaintPolicies } from '../../policy/policies.ts';
 import { judgeNode } from '../request/judge-node.ts';
+import { ALL_STORED, memoryAfterChanges, memoryAfterReboot } from './memories.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -200,28 +201,28 @@ describe('a boot ID that changes back and forth', () => {
   const now = 10_000;
 
   it('sets the taint as often as the limit on conflicts allows, and says so', () => {
-    expect(written(node(), { now }, times(CONFLICT.limit - 1))).toBe(SET_AGAIN);
-    const { desired, conflicting, nextInMs } = step(node(), { now }, times(CONFLICT.limit));
+    expect(written(node(), { now }, times(UNDO_BUDGET.limit - 1))).toBe(SET_AGAIN);
+    const { desired, conflicting, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
     expect({ desired, conflicting, nextInMs }).toEqual({
       desired: undefined,
-      conflicting: [{ taint: TAINT, change: 'setAgain', policies: ['p'] }],
-      nextInMs: CONFLICT.windowMs - now,
+      conflicting: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
+      nextInMs: UNDO_BUDGET.windowMs - now,
     });
-    expect(written(node(), { now: CONFLICT.windowMs }, times(CONFLICT.limit))).toBe(SET_AGAIN);
+    expect(written(node(), { now: UNDO_BUDGET.windowMs }, times(UNDO_BUDGET.limit))).toBe(SET_AGAIN);
   });
 
   it('is reported as well while the node still carries the taint, which stays', () => {
-    const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(CONFLICT.limit));
+    const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(UNDO_BUDGET.limit));
     expect(desired).toBe(undefined);
-    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policies: ['p'] }]);
+    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }]);
     expect(startup.waiting.map(waitingText)).toEqual([
       `startup taint ${TEXT} waits for the leader: it has not recorded the reboot of the node yet`,
     ]);
   });
 
   it.each<{ why: string; of: Partial<StoredNode>; count: number }>([
-    { why: 'the boot is set fewer times', of: {}, count: CONFLICT.limit - 1 },
-    { why: 'the boot is recorded', of: { startupBoot: { bootId: 'B' }, taints: [TAINT] }, count: CONFLICT.limit },
+    { why: 'the boot is set fewer times', of: {}, count: UNDO_BUDGET.limit - 1 },
+    { why: 'the boot is recorded', of: { startupBoot: { bootId: 'B' }, taints: [TAINT] }, count: UNDO_BUDGET.limit },
   ])('is not reported where $why', ({ of, count }) => {
     expect(step(node(of), { now, blockers: () => WAITS }, times(count)).conflicting).toEqual([]);
   });
@@ -233,7 +234,7 @@ describe('a boot ID that changes back and forth', () => {
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
-    expect(memoryAfterWrite(reboots.memory, reboots, now)).toMatchObject({
+    expect(memoryAfterWrite(reboots.memoryIfUnwritten, reboots, now, ALL_STORED)).toMatchObject({
       changes: [
         { taint: kept, change: 'remove', at: 0 },
         { taint: TAINT, change: 'set', at: now },
@@ -313,32 +314,43 @@ describe('a taint that the API server has not stored after a reboot', () => {
   /** The boot of the node is recorded, and the node lacks both taints. */
   const recorded = node({ startupBoot: { bootId: 'B', setAt: NOW } });
   const first = step(node(), facts);
-  const unstored = memoryAfterWrite(first.memory, first, 0, { bootId: 'B', taints: [STORAGE] });
+  const unstored = memoryAfterWrite(first.memoryIfUnwritten, first, 0, { bootId: 'B', taints: [STORAGE] });
 
   it('is set again, and not the one that was stored: a user may have removed that', () => {
-    const { startup, memory } = step(recorded, facts, unstored);
-    expect(startup.again.map(({ taint }) => taint)).toEqual([STORAGE]);
+    const { startup, memoryIfUnwritten: memory } = step(recorded, facts, unstored);
+    expect(startup.toSetAgain.map(({ taint }) => taint)).toEqual([STORAGE]);
     expect(memory.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 
   it('is forgotten once it is stored, or as soon as it would not have to wait', () => {
     const second = step(recorded, facts, unstored);
-    const stored = memoryAfterWrite(second.memory, second, 0, { bootId: 'B', taints: [] });
+    const stored = memoryAfterWrite(second.memoryIfUnwritten, second, 0, ALL_STORED);
     expect(stored.unstored).toBe(undefined);
     const later = { ...facts, apiTime: NOW + DAY_MS };
     const ready = step(recorded, { ...later, blockers: () => [] }, unstored);
-    expect(ready.memory.unstored).toBe(undefined);
-    expect(step(recorded, later, ready.memory).startup.again).toEqual([]);
+    expect(ready.memoryIfUnwritten.unstored).toBe(undefined);
+    expect(step(recorded, later, ready.memoryIfUnwritten).startup.toSetAgain).toEqual([]);
   });
 
+  /** Another writer is in conflict with the leader about it. */
+  const thrice = [0, 1, 2].reduce((before) => {
+    const one = step(recorded, facts, before);
+    return memoryAfterWrite(one.memoryIfUnwritten, one, 0, { bootId: 'B', taints: [STORAGE] });
+  }, unstored);
+
   it('stays due while another writer is in conflict with the leader about it', () => {
-    const thrice = [0, 1, 2].reduce((before) => {
-      const one = step(recorded, facts, before);
-      return memoryAfterWrite(one.memory, one, 0, { bootId: 'B', taints: [STORAGE] });
-    }, unstored);
-    const { startup, conflicting, memory } = step(recorded, facts, thrice);
-    expect(startup.again).toEqual([]);
+    const { startup, conflicting, memoryIfUnwritten: memory } = step(recorded, facts, thrice);
+    expect(startup.toSetAgain).toEqual([]);
     expect(conflicting).toMatchObject([{ taint: STORAGE, change: 'set' }]);
     expect(memory.unstored?.taints).toEqual([STORAGE]);
+  });
+
+  it('stays due after the leader has set another taint, which was stored', () => {
+    const gpu: TaintRule = { key: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
+    const withGpu = { ...facts, policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }, gpu] }) }) };
+    const one = step(recorded, withGpu, thrice);
+    expect(one.desired?.taints).toMatchObject([{ key: 'gpu' }]);
+    const stored = memoryAfterWrite(one.memoryIfUnwritten, one, 0, ALL_STORED);
+    expect(stored.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 });

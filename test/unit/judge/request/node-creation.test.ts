@@ -100,7 +100,7 @@ describe('a node that registers', () => {
       why: 'policies only set startup taints that another client removes',
       policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ ...PRESENT_GPU, ensure: 'AtRegistration' }] } } }),
     },
-  ])('keeps its entry where no policy obeys it: $why', ({ policies }) => {
+  ])('keeps its entry where no policy clears it: $why', ({ policies }) => {
     expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ action: 'allow' });
   });
 

@@ -3,30 +3,34 @@ import { judgeTooLarge, type TooLarge } from '../../../../src/judge/request/too-
 import type { TaintMode, TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policySet } from '../../policy/policies.ts';
 
-const LIMITS = 'it has more than 2 MiB, 20,000 fields, 20,000 lists and maps, or 45,000 texts';
+const limits = '1 MiB, or 5 fields';
 
 function policiesOf(modes: readonly TaintMode[]) {
   const specs = modes.map((mode): [string, TaintPolicySpec] => [mode.toLowerCase(), { mode, taints: [{ key: 'a' }] }]);
   return policySet({ taint: Object.fromEntries(specs) });
 }
 
-it.each<{ why: string; subject: TooLarge; modes?: TaintMode[]; message: string }>([
+it.each<{ why: string; subject: Omit<TooLarge, 'limits'>; modes?: TaintMode[]; message: string }>([
   {
     why: 'a Node that a policy may protect',
     subject: { kind: 'Node', name: 'n1' },
-    message: `node n1: the request is denied, because its review is too large to check: ${LIMITS}. Find what fills the Node: kubectl get node n1 -o json. Remove that, and try again`,
+    message: `node n1: the request is denied, because its review is too large to check: it has more than 1 MiB, or 5 fields. Find what fills the Node: kubectl get node n1 -o json. Remove that, and try again`,
   },
   {
     why: 'a Node in mode Deny beside Audit: the policy in mode Deny may protect its taints, which are not known',
     subject: { kind: 'Node' },
     modes: ['Audit', 'Deny'],
-    message: `node (without a name): the request is denied, because its review is too large to check: ${LIMITS}. Make the Node smaller`,
+    message: `node (without a name): the request is denied, because its review is too large to check: it has more than 1 MiB, or 5 fields. Make the Node smaller`,
   },
 ])('validation denies $why', ({ subject, modes = ['Restore'], message }) => {
-  expect(judgeTooLarge.validate(subject, policiesOf(modes))).toMatchObject({ action: 'deny', message, violations: [] });
+  expect(judgeTooLarge.validate({ ...subject, limits }, policiesOf(modes))).toMatchObject({
+    action: 'deny',
+    message,
+    violations: [],
+  });
 });
 
-it.each<{ why: string; subject: TooLarge; modes: TaintMode[]; what: string }>([
+it.each<{ why: string; subject: Omit<TooLarge, 'limits'>; modes: TaintMode[]; what: string }>([
   {
     why: 'a Node where policies only report',
     subject: { kind: 'Node', name: 'n1' },
@@ -37,7 +41,7 @@ it.each<{ why: string; subject: TooLarge; modes: TaintMode[]; what: string }>([
   { why: 'a DaemonSet', subject: { kind: 'DaemonSet', name: 'd' }, modes: ['Deny'], what: 'DaemonSet d' },
   { why: 'an unknown object', subject: {}, modes: ['Deny'], what: 'object' },
 ])('validation allows $why', ({ subject, modes, what }) => {
-  expect(judgeTooLarge.validate(subject, policiesOf(modes))).toMatchObject({
+  expect(judgeTooLarge.validate({ ...subject, limits }, policiesOf(modes))).toMatchObject({
     action: 'allow',
     violations: [],
     warnings: [`taintkeeper cannot check ${what}: its review is too large`],
@@ -45,7 +49,7 @@ it.each<{ why: string; subject: TooLarge; modes: TaintMode[]; what: string }>([
 });
 
 it('mutation allows a Node, because it also gets the requests of exempt users: validation decides about the others', () => {
-  expect(judgeTooLarge.mutate({ kind: 'Node', name: 'n1' }, policiesOf(['Deny']))).toMatchObject({
+  expect(judgeTooLarge.mutate({ kind: 'Node', name: 'n1', limits }, policiesOf(['Deny']))).toMatchObject({
     action: 'allow',
     warnings: ['taintkeeper cannot check Node n1: its review is too large'],
   });

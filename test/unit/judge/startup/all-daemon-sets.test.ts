@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DaemonPodOnNode } from '../../../../src/judge/startup/daemon-readiness.ts';
-import { leftOutOnNode, startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
+import { leftOutOnNode } from '../../../../src/judge/startup/daemon-sets.ts';
+import { startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
 import { type StartupStep, startupStep } from '../../../../src/judge/startup/startup-step.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { type AllDaemonSets, daemonSetName, partsOf, type ReadyDaemonSet } from '../../../../src/policy/ready-when.ts';
@@ -331,7 +332,7 @@ describe('all DaemonSets of a node', () => {
 
   it('of a node that registered without the taint do not count those that will not tolerate it', () => {
     const node = { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] };
-    expect(step({ daemonSets: [daemonSet('app', { tolerations: [] })], node }).late).toEqual([]);
-    expect(step({ daemonSets: [cni], node }).late).toHaveLength(1);
+    expect(step({ daemonSets: [daemonSet('app', { tolerations: [] })], node }).toSetLate).toEqual([]);
+    expect(step({ daemonSets: [cni], node }).toSetLate).toHaveLength(1);
   });
 });

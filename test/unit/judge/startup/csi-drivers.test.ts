@@ -55,8 +55,8 @@ it.each<{ why: string; found: Found<CsiNodeView | undefined>; blocker?: string; 
   },
   {
     why: 'it may not be read',
-    found: 'Refused',
-    blocker: `Refused CSI driver ${EBS}: taintkeeper has no permission to read the CSINodes`,
+    found: 'NotPermitted',
+    blocker: `NotPermitted CSI driver ${EBS}: taintkeeper has no permission to read the CSINodes`,
   },
 ])('a CSI driver on a node where $why', ({ found, blocker }) => {
   const blockers = csiDriverBlockers([{ name: EBS }], UID, found);

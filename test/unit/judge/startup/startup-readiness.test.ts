@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeStatus } from '../../../../src/judge/node-view.ts';
-import {
-  type KnownDaemonSets,
-  type StartupSources,
-  startupBlockers,
-} from '../../../../src/judge/startup/startup-readiness.ts';
+import type { KnownDaemonSets } from '../../../../src/judge/startup/daemon-sets.ts';
+import { type StartupSources, startupBlockers } from '../../../../src/judge/startup/startup-readiness.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
 
@@ -63,9 +60,9 @@ describe('the parts of readyWhen on a node', () => {
     },
     {
       why: 'pods may not be listed',
-      sources: { daemonSets: () => ({ value: EXISTING }), pods: () => 'Refused' },
+      sources: { daemonSets: () => ({ value: EXISTING }), pods: () => 'NotPermitted' },
       text: 'DaemonSets: taintkeeper has no permission to read the pods',
-      state: 'Refused',
+      state: 'NotPermitted',
     },
     {
       why: 'the leader cannot read the DaemonSet',

@@ -83,7 +83,7 @@ describe('a taint until DaemonSets are ready', () => {
     const text = (blockers: string) => [`startup taint ${NETWORK} waits for ${blockers}`];
     const [cilium, gpu] = ['DaemonSet kube-system/cilium: its pod is not Ready', 'DaemonSet gpu/driver: not found'];
     expect(waits(() => [unmet(cilium), unmet(gpu)])).toEqual({ removable: [], texts: text(`${cilium}, and ${gpu}`) });
-    for (const state of ['Unread', 'Refused'] as const) {
+    for (const state of ['Unread', 'NotPermitted'] as const) {
       const blocker: Blocker = { text: 'DaemonSets: the pods were not read', state };
       expect(waits(() => [blocker])).toEqual({ removable: [], texts: text(blocker.text) });
     }
@@ -95,8 +95,8 @@ describe('a taint until DaemonSets are ready', () => {
   ])('is removed when nothing blocks: $why', ({ ageMs }) => {
     expect(step({ ...ready, ageMs })).toMatchObject({
       waiting: [],
-      late: [],
-      removable: [{ taint: TAINT, policies: ['network'], reason: 'DaemonSet kube-system/cilium is ready' }],
+      toSetLate: [],
+      removable: [{ taint: TAINT, policyNames: ['network'], reason: 'DaemonSet kube-system/cilium is ready' }],
     });
   });
 
@@ -159,7 +159,7 @@ describe('a taint until DaemonSets are ready', () => {
     expect(step({ by }).waiting.map(({ requirement }) => requirement)).toEqual([
       {
         taint: TAINT,
-        policies: ['gpu', 'network'],
+        policyNames: ['gpu', 'network'],
         parts: partsOf({ daemonSets: [CILIUM, GPU] }),
         unknownParts: [],
         progressDeadlineMs: 60_000,
@@ -184,7 +184,7 @@ describe('a taint until DaemonSets are ready', () => {
       policies({ network: spec({ mode: 'Audit' }) }),
       policies({ network: spec({ nodeSelector: { matchLabels: { pool: 'a' } } }) }),
     ]) {
-      expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
+      expect(step({ by, taints: [NOT_READY] }).toSetLate).toEqual([]);
       expect(step({ ...ready, by })).toMatchObject({ removable: [], waiting: [] });
     }
   });
@@ -216,14 +216,14 @@ describe('with --audit', () => {
   });
 
   it('no taint is set, neither late nor after a reboot, and no boot is recorded for it', () => {
-    expect(step({ taints: [NOT_READY] }).late).toHaveLength(1);
-    const { late, again, boot } = step({ by: setsAgain, taints: [NOT_READY], boot: rebooted });
-    expect({ late, again, boot }).toEqual({ late: [], again: [], boot: undefined });
+    expect(step({ taints: [NOT_READY] }).toSetLate).toHaveLength(1);
+    const { toSetLate, toSetAgain, boot } = step({ by: setsAgain, taints: [NOT_READY], boot: rebooted });
+    expect({ toSetLate, toSetAgain, boot }).toEqual({ toSetLate: [], toSetAgain: [], boot: undefined });
   });
 
   it('a node that reboots while it waits does not wait for ever', () => {
     const first = step({ ...ready, by: setsAgain, boot: rebooted });
-    expect(first).toMatchObject({ removable: [], again: [], boot: { startupBoot: { bootId: 'b', setAt: NOW } } });
+    expect(first).toMatchObject({ removable: [], toSetAgain: [], boot: { startupBoot: { bootId: 'b', setAt: NOW } } });
     const recorded: NodeBoot = { bootId: 'b', startupBoot: { bootId: 'b', setAt: NOW - SETTLING_MS }, ready: true };
     expect(removed({ ...ready, by: setsAgain, boot: recorded })).toEqual([NETWORK]);
   });
@@ -269,7 +269,7 @@ describe('afterDeadline', () => {
     {
       why: 'Remove, and a right is missing, which may stay so',
       by: of(until('Remove')),
-      situation: { blockers: () => [state('Refused'), state('Unreadable')] },
+      situation: { blockers: () => [state('NotPermitted'), state('Unreadable')] },
       result: 'removed',
     },
     { why: 'Keep beats Remove', by: of(until('Remove', 1), until('Keep', 1)), result: 'stays' },
@@ -311,7 +311,7 @@ describe('afterDeadline', () => {
   });
 
   it('is not set late on a node from which it was removed', () => {
-    const late = (ageMs: number) => step({ by: of(until('Remove', 60)), taints: [NOT_READY], ageMs }).late;
+    const late = (ageMs: number) => step({ by: of(until('Remove', 60)), taints: [NOT_READY], ageMs }).toSetLate;
     expect(late(60_000)).toHaveLength(1);
     expect(late(60_001)).toEqual([]);
   });
@@ -325,7 +325,8 @@ describe('afterDeadline', () => {
 });
 
 describe('a startup taint that the node registered without', () => {
-  const late = (situation: Situation) => step({ taints: [NOT_READY], ...situation }).late.map(({ taint }) => taint);
+  const late = (situation: Situation) =>
+    step({ taints: [NOT_READY], ...situation }).toSetLate.map(({ taint }) => taint);
 
   it('is set late while the node is young, carries not-ready:NoSchedule, and is not ready', () => {
     expect(late({})).toEqual([TAINT]);
@@ -398,28 +399,28 @@ describe('a startup taint that is set late, or again after a reboot, is the one 
     const created = judgeNode({ phase: 'mutate', requester, node }, policySet({ taint: specs }));
     const registered = created.action === 'patch' ? created.desired.taints : [];
     const by = policies(specs);
-    const { late } = step({ by, taints: [NOT_READY] });
-    const { again } = step({ by, taints: [], boot: rebooted });
-    const texts = [registered, late.map(({ taint }) => taint), again.map(({ taint }) => taint)];
+    const { toSetLate } = step({ by, taints: [NOT_READY] });
+    const { toSetAgain } = step({ by, taints: [], boot: rebooted });
+    const texts = [registered, toSetLate.map(({ taint }) => taint), toSetAgain.map(({ taint }) => taint)];
     expect(texts.map((taints) => taints.map(formatTaint))).toEqual([[text], [text], [text]]);
   });
 
   it('so it stays while one of its policies has it', () => {
     const specs = { a: until(), b: until(x) };
-    const taints = step({ by: policies(specs), taints: [NOT_READY] }).late.map(({ taint }) => taint);
+    const taints = step({ by: policies(specs), taints: [NOT_READY] }).toSetLate.map(({ taint }) => taint);
     const { tracked } = step({ by: policies(specs), taints });
     const { b } = specs;
     const left = step({ by: policies({ b }), taints, tracked, now: 0 });
     expect(step({ by: policies({ b }), taints, tracked: left.tracked, now: POLICY_GONE_MS })).toMatchObject({
       removable: [],
-      waiting: [{ requirement: { policies: ['b'] } }],
+      waiting: [{ requirement: { policyNames: ['b'] } }],
     });
   });
 
   it('with a value that its own policies accept', () => {
     const specs = { a: spec({ taints: [{ ...TAINT, value: 'y', ensure: 'AtRegistration' }] }), b: until(x) };
-    const { late } = step({ by: policies(specs), taints: [NOT_READY] });
-    expect(late.map(({ taint }) => formatTaint(taint))).toEqual(['example.com/network=x:NoSchedule']);
+    const { toSetLate } = step({ by: policies(specs), taints: [NOT_READY] });
+    expect(toSetLate.map(({ taint }) => formatTaint(taint))).toEqual(['example.com/network=x:NoSchedule']);
   });
 });
 
@@ -432,7 +433,7 @@ describe('a startup taint that another policy keeps on the node', () => {
     { why: 'is protected by its exact key', other: exact },
   ])('is not removed, set late, or waited for: it $why', ({ other }) => {
     expect(step({ ...ready, by: by(other) })).toMatchObject({ removable: [], waiting: [] });
-    expect(step({ by: by(other), taints: [NOT_READY] }).late).toEqual([]);
+    expect(step({ by: by(other), taints: [NOT_READY] }).toSetLate).toEqual([]);
   });
 
   it.each<{ why: string; other: TaintPolicySpec }>([
@@ -451,7 +452,7 @@ describe('a startup taint that another policy keeps on the node', () => {
 describe('a startup taint whose policy was deleted', () => {
   const waiting = step();
   const gone = (situation: Situation) => step({ by: [], tracked: waiting.tracked, ...situation });
-  const since = (tracked: readonly TrackedTaint[]) => tracked.map(({ unrequiredSince }) => unrequiredSince);
+  const since = (tracked: readonly TrackedTaint[]) => tracked.map(({ undeclaredSince }) => undeclaredSince);
 
   it('is removed ten seconds later by the leader that has seen the node wait', () => {
     expect(since(waiting.tracked)).toEqual([undefined]);
@@ -460,7 +461,7 @@ describe('a startup taint whose policy was deleted', () => {
     expect(since(first.tracked)).toEqual([1_000]);
     expect(gone({ tracked: first.tracked, now: 1_000 + POLICY_GONE_MS - 1 }).removable).toEqual([]);
     expect(gone({ tracked: first.tracked, now: 1_000 + POLICY_GONE_MS }).removable).toEqual([
-      { taint: TAINT, policies: ['network'], reason: 'no policy has it on the node any more', endsEntry: true },
+      { taint: TAINT, policyNames: ['network'], reason: 'no policy has it on the node any more', endsEntry: true },
     ]);
   });
 
@@ -504,11 +505,11 @@ describe('a startup taint whose policy was deleted', () => {
   it('stays with a leader that has not seen that: the taint may be that of another writer', () => {
     expect(gone({ tracked: [], now: 10 * POLICY_GONE_MS })).toEqual({
       removable: [],
-      allowing: [],
-      late: [],
+      needEntry: [],
+      toSetLate: [],
       boot: undefined,
-      again: [],
-      unstored: [],
+      toSetAgain: [],
+      stillDue: [],
       waiting: [],
       tracked: [],
     });
@@ -613,6 +614,6 @@ describe('a startup taint with a part that this version does not know', () => {
   });
 
   it('is not set late', () => {
-    expect(step({ by, taints: [NOT_READY] }).late).toEqual([]);
+    expect(step({ by, taints: [NOT_READY] }).toSetLate).toEqual([]);
   });
 });

@@ -1,0 +1,205 @@
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { listReplicas } from '../../../cluster/installation/replica-pods.ts';
+import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
+import type { ClusterPolicies } from '../../../cluster/policies/policies.ts';
+import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
+import type { StoredNode } from '../../../judge/node-view.ts';
+import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
+import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
+import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
+import { shorten } from '../../../kubernetes/text.ts';
+import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
+import type { RecordedEvent } from '../../../policy/recorded-event.ts';
+import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
+import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
+import { type Controller, type Run, startController } from '../../controller.ts';
+import type { Rights } from '../../optional-rights.ts';
+import { problemsOf, type ReportedProblem } from '../../reports.ts';
+import type { PerNode } from '../per-node.ts';
+import { recordOnNode } from '../record-on-node.ts';
+import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
+import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
+import { watchCsiNodes } from './csi-nodes.ts';
+import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
+import { watchStartupPods } from './startup-pods.ts';
+import { type StartupWatches, sourcesOf } from './startup-sources.ts';
+import { MAX_NODE_TEXT, trackWaitingNodes } from './waiting-nodes.ts';
+
+export interface StartupWaitsOptions {
+  readonly client: ApiClient;
+  /** The Service whose pods are the replicas. */
+  readonly service: ServiceRef;
+  readonly daemonSets: WatchedDaemonSets & SyncState;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly rights: Rights;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly kept: PerNode;
+  /** Asks for a check of the node, after some milliseconds. */
+  readonly check: (node: string, afterMs?: number) => void;
+  /** Called when the answers may have changed. */
+  readonly onChange: () => void;
+}
+
+/** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
+const DEBOUNCE_MS = 200;
+/** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
+const REPLICAS_MS = 60_000;
+
+type NodeEntry = Entry<ClusterNode>;
+
+/** The nodes that wait with startup taints: what they wait for, and who is told. */
+export interface StartupWaits extends Controller {
+  /**
+   * Takes a step of the node. What the step reads for the node alone is watched until a later step does not read it.
+   * @param step gets what a taint of the node waits for: see {@link StartupFacts}
+   */
+  duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
+  /** Notes what the node waits for now, and records taints that are overdue. */
+  observe(entry: NodeEntry, step: StartupStep): void;
+  /** Records changes that were written. */
+  recordWritten(entry: NodeEntry, changes: StartupChanges): void;
+  /** The API server refused such changes, or did not store them. */
+  setWriteFault(node: string, changes: StartupChanges, fault: WriteFault): void;
+  /** @param inConflict the policies whose startup taints are left to another writer */
+  clearWriteFault(node: string, inConflict: readonly string[]): void;
+  /** What the startup taints of the node wait for, in words. */
+  startupOn(node: string): string | undefined;
+  problems(): readonly ReportedProblem[];
+}
+
+export function startStartupWaits(run: Run, options: StartupWaitsOptions): StartupWaits {
+  const { client, service, daemonSets, policies, rights, recordEvent, kept, check, onChange } = options;
+  const { signal } = run;
+  const record = recordOnNode(recordEvent, run.log);
+  const compiled = () => policies.snapshot().compiled.taintPolicies;
+  const waitingNodes = trackWaitingNodes(kept, record, onChange);
+  /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
+  const asking = new Set<string>();
+  kept.onForget((node) => asking.delete(node));
+  let replicas: readonly ReplicaPod[] = [];
+  const writeFaults = trackWriteFaults(kept, onChange);
+  const readingReplicas = startController(run, 'startup-replicas', readReplicas);
+  const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
+    if (node === undefined) checkAsking();
+    else if (asking.has(node)) check(node);
+  });
+  const csiNodes = watchCsiNodes(run, client, kept, (node) => {
+    if (asking.has(node)) check(node);
+  });
+  daemonSets.synced.then(
+    () => {
+      retainPods();
+      checkAsking();
+    },
+    () => {},
+  );
+  // What a missing right keeps from being read may be given up.
+  daemonSets.refusals.subscribe(checkAsking, signal);
+  policies.changes.subscribe(() => {
+    retainPods();
+    readingReplicas.restart();
+  }, signal);
+  rights.changes.subscribe(() => {
+    retainPods();
+    checkAsking();
+  }, signal);
+  daemonSets.changes.subscribe((change) => {
+    // Its status changes with each of its pods.
+    if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
+    retainPods();
+    checkAwaiting(change.entry);
+  }, signal);
+  daemonSets.staleChanges.subscribe((daemonSet) => {
+    checkAwaiting(daemonSet);
+    onChange();
+  }, signal);
+
+  return {
+    duringStep(node, step) {
+      const { name } = node;
+      asking.delete(name);
+      const podsOnNode = pods.on(node);
+      let readsCsiNode = false;
+      const watches: StartupWatches = {
+        daemonSets,
+        pods: podsOnNode,
+        csiNodes: {
+          on(node) {
+            readsCsiNode = true;
+            return csiNodes.on(node);
+          },
+        },
+        rights,
+      };
+      const result = step(({ parts }, startup) => {
+        asking.add(name);
+        return startupBlockers(parts, node, sourcesOf(node, watches), startup);
+      });
+      // An unreadable DaemonSet, for example, is waited for without pods.
+      podsOnNode.end();
+      if (!readsCsiNode) csiNodes.end(name);
+      return result;
+    },
+    observe: waitingNodes.observe,
+    recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
+    setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
+    clearWriteFault: writeFaults.clear,
+    startupOn: waitingNodes.textOn,
+    problems,
+    stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
+  };
+
+  function checkAsking(): void {
+    for (const node of [...asking]) check(node);
+  }
+
+  function checkAwaiting(daemonSet: ReadyDaemonSet): void {
+    if (isAwaited(compiled(), daemonSet)) for (const node of asking) check(node, DEBOUNCE_MS);
+  }
+
+  function retainPods(): void {
+    const isPermitted = rights.permits('listPods');
+    pods.retain(() =>
+      isPermitted ? [...daemonSets.entries()].filter((daemonSet) => isAwaited(compiled(), daemonSet)) : [],
+    );
+    const named = isPermitted ? namedDaemonSets(compiled()) : [];
+    pods.watchNew(named.flatMap(({ namespace, name }) => daemonSets.get(name, namespace) ?? []));
+  }
+
+  async function readReplicas(): Promise<number | undefined> {
+    if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
+    await daemonSets.synced;
+    replicas = await listReplicas(client, service);
+    onChange();
+    return REPLICAS_MS;
+  }
+
+  function problems(): readonly ReportedProblem[] {
+    const all = compiled();
+    const faults = all.flatMap((policy) =>
+      startupFaults(policy, {
+        protectedStartupTaints: protectedStartupTaintsAmong(all),
+        daemonSetOf: ({ namespace, name }) =>
+          daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
+        replicas,
+      }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
+    );
+    const writes = problemsOf(
+      writeFaults.concerns((message) => shorten(message, MAX_NODE_TEXT)),
+      'StartupTaintRefused',
+      (texts) => `startup taints cannot be changed: ${texts.join('; ')}`,
+    );
+    const overdue = problemsOf(
+      waitingNodes.overdue(),
+      'StartupTaintDeadlineExceeded',
+      (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,
+    );
+    return [...faults, ...writes, ...overdue];
+  }
+}
+
+/** Whether the pods of the DaemonSet run on the same nodes as before. */
+function isSameDaemonSet({ uid, value }: Entry<ClusterDaemonSet>, before: Entry<ClusterDaemonSet>): boolean {
+  return uid === before.uid && value.generation === before.value.generation && value.deleting === before.value.deleting;
+}

@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import type { ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
+import type { StartupStep } from '../../../judge/startup/startup-step.ts';
+import { overdueAdvice, type WaitingTaint, waitingText } from '../../../judge/startup/waiting-taint.ts';
+import { identity } from '../../../kubernetes/taint.ts';
+import { shorten } from '../../../kubernetes/text.ts';
+import type { Concern } from '../../reports.ts';
+import type { PerNode } from '../per-node.ts';
+import type { RecordOnNode } from '../record-on-node.ts';
+
+/** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
+export const MAX_NODE_TEXT = 600;
+
+/** What each node waits for with its startup taints, by its last step. */
+export interface WaitingNodes {
+  /** Notes what the node waits for now, and records taints that are overdue, each once. */
+  observe(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
+  /** What the startup taints of the node wait for, in words. */
+  textOn(node: string): string | undefined;
+  /** The taints that wait past their progress deadline. */
+  overdue(): Concern[];
+}
+
+/** A node whose startup taints wait. */
+interface Wait {
+  readonly uid: string;
+  readonly waiting: readonly WaitingTaint[];
+  /** The identities of taints that were recorded as overdue. */
+  readonly recorded: ReadonlySet<string>;
+}
+
+/** @param onChange called when {@link WaitingNodes.textOn} or {@link WaitingNodes.overdue} has changed */
+export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange: () => void): WaitingNodes {
+  const waits = kept.map<Wait>();
+  return {
+    observe(node, { waiting }) {
+      const { name, uid } = node;
+      const last = waits.get(name);
+      const recorded = recordOverdue(record, node, waiting, last?.uid === uid ? last.recorded : new Set());
+      if (waiting.length === 0) waits.delete(name);
+      else waits.set(name, { uid, waiting, recorded });
+      const shown = (taints: readonly WaitingTaint[]) => [textOf(taints), overdueOn(name, taints)];
+      if (!isDeepStrictEqual(shown(last?.waiting ?? []), shown(waiting))) onChange();
+    },
+    textOn: (node) => textOf(waits.get(node)?.waiting ?? []),
+    overdue: () => [...waits].flatMap(([name, { waiting }]) => overdueOn(name, waiting)),
+  };
+}
+
+/**
+ * Records the overdue taints that were not recorded before.
+ * @param before the identities of those that were
+ * @returns the identities of all that have been recorded now
+ */
+function recordOverdue(
+  record: RecordOnNode,
+  node: Entry<ClusterNode>,
+  waiting: readonly WaitingTaint[],
+  before: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const recorded = new Set(before);
+  for (const overdue of waiting.filter(({ isOverdue }) => isOverdue)) {
+    const { taint, progressDeadlineMs } = overdue.requirement;
+    if (recorded.has(identity(taint))) continue;
+    recorded.add(identity(taint));
+    const note = [
+      waitingText(overdue),
+      `the progress deadline of ${progressDeadlineMs / 1000} s has passed`,
+      ...overdueAdvice(overdue.requirement),
+    ].join('; ');
+    record(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'StartupTaint', note });
+  }
+  return recorded;
+}
+
+function textOf(waiting: readonly WaitingTaint[]): string | undefined {
+  return waiting.length === 0 ? undefined : waiting.map(waitingText).join('; ');
+}
+
+/**
+ * The startup taints of a node that wait past the progress deadline. The policies are `Stalled` then, as a Deployment whose progress deadline
+ * is exceeded: kstatus counts that as `Stalled`, too (sigs.k8s.io/cli-utils: pkg/kstatus/status/core.go).
+ */
+function overdueOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
+  return waiting
+    .filter(({ isOverdue }) => isOverdue)
+    .map((overdue) => ({
+      policies: overdue.requirement.policyNames,
+      text: shorten(`on node ${name}, ${waitingText(overdue)}`, MAX_NODE_TEXT),
+    }));
+}

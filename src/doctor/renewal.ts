@@ -1,0 +1,28 @@
+import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
+import { type Facts, trustedTime } from './facts/facts.ts';
+import { restart } from './restart.ts';
+
+/** How to get a new serving certificate. */
+export function renewal(
+  facts: Pick<Facts, 'installation' | 'pods' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
+): string {
+  const { installation, source, secret } = facts;
+  const { namespace } = installation;
+  if (source.kind === 'files') {
+    return source.secret === undefined
+      ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
+      : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} CERTIFICATE; kubectl get certificates --namespace ${namespace} lists the names with their Secrets)`;
+  }
+  const stored = secret.ok ? secret.value : undefined;
+  const obstacle = stored && rotationObstacle(stored, [facts.serverName], trustedTime(facts));
+  if (obstacle?.kind === 'otherIssuer') {
+    return (
+      `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
+      `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(facts)}`
+    );
+  }
+  // Also if there is no Secret.
+  if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(facts)}`;
+  const isFuture = notValidYet(stored?.caCert, trustedTime(facts)) !== undefined;
+  return `taintkeeper certs rotate ${isFuture ? '--ca ' : ''}--namespace ${namespace}`;
+}

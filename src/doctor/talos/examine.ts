@@ -1,0 +1,69 @@
+import { inspectPair } from '../../certs/inspect.ts';
+import { InputError } from '../../files/text-files.ts';
+import { type MachineConfiguration, readMachineConfiguration } from '../../talos/machine-configuration.ts';
+import { parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
+import { parseTalosDocuments } from '../../talos/tree.ts';
+import type { CheckResult } from '../check.ts';
+import type { askTalos, TalosAnswers } from './ask-apid.ts';
+import type { Called } from './called.ts';
+import { judgeClient } from './client-certificate.ts';
+import { type DialledApi, dialApid } from './dial-apid.ts';
+import { judgeApi } from './judged-api.ts';
+import { callableApis, endpointsToCall, nodesToCall } from './nodes-to-call.ts';
+import { checkTalosApi } from './talos-api.ts';
+import { checkTalosNodes, type DesiredConfiguration } from './talos-nodes.ts';
+
+/**
+ * Dials the endpoints of the context and the named nodes, calls those that can be called, and checks what they answer.
+ * @param named on the command line
+ */
+export async function examine(
+  context: TalosContext,
+  named: readonly string[],
+  desired: DesiredConfiguration | undefined,
+  timeoutMs: number,
+): Promise<CheckResult[]> {
+  const { ca, crt: cert, key } = context;
+  const isUsable = cert !== undefined && key !== undefined && inspectPair({ cert, key }).ok;
+  const identity = isUsable ? { cert, key } : {};
+  const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
+  const dialled = await Promise.all(
+    addresses.map(async (address): Promise<DialledApi> => {
+      return { ...address, answer: await dialApid(address, identity, timeoutMs) };
+    }),
+  );
+  const now = new Date();
+  const client = judgeClient(context, now);
+  const judged = dialled.map((api) => judgeApi(api, context, now));
+  const callable = callableApis(context, client, judged);
+  const called = nodesToCall(context, named, callable);
+  const endpoints = endpointsToCall(context, callable);
+  const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
+  const answers =
+    called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
+  return [...checkTalosApi(context, client, judged, answers, now), ...checkTalosNodes(answers.nodes, desired)];
+}
+
+const NO_ANSWERS: TalosAnswers = { nodes: [], workers: [] };
+
+/** gRPC is loaded only here. */
+async function answersOf(...args: Parameters<typeof askTalos>): Promise<TalosAnswers> {
+  const { askTalos } = await import('./ask-apid.ts');
+  const { nodes, workers } = await askTalos(...args);
+  const read = nodes.map((answer) => {
+    const { name, configuration } = answer;
+    return { ...answer, configuration: configuration?.ok ? parsed(configuration.value, name) : configuration };
+  });
+  return { nodes: read, workers };
+}
+
+/** Errors do not quote the text, which has secrets. */
+function parsed(text: string, node: string): Called<MachineConfiguration> {
+  try {
+    const source = `the configuration of ${node}`;
+    return { ok: true, value: readMachineConfiguration(parseTalosDocuments(text, source), source) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { ok: false, fault: 'garbled', message: error.faults[0] ?? '' };
+  }
+}

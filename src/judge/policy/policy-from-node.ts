@@ -1,0 +1,45 @@
+import { own } from '../../kubernetes/label-selector.ts';
+import { formatTaint, type TAINT_EFFECTS, type Taint } from '../../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
+import type { TaintPolicy } from '../../policy/policy.ts';
+import type { NodeView } from '../node-view.ts';
+
+/** A label that the kubelet sends in the request that creates its Node (initialNode of k8s.io/kubernetes/pkg/kubelet). */
+const HOSTNAME = 'kubernetes.io/hostname';
+
+/** The policy that requires the present taints of one node. */
+export interface PolicyFromNode {
+  /** Undefined if no taint is left for it, or no label selects only this node. */
+  readonly policy: TaintPolicy | undefined;
+  /** Taints that Kubernetes or an agent sets and removes: a policy would restore them. */
+  readonly leftOut: readonly Taint[];
+  readonly hasHostname: boolean;
+}
+
+/**
+ * A policy that requires the taints that the node carries. If the Node is deleted, it gets them when it registers again.
+ */
+export function policyFromNode({ name, labels, taints }: NodeView): PolicyFromNode {
+  const hostname = own(labels, HOSTNAME);
+  const leftOut = taints.filter(({ key }) => isTransientTaintKey(key));
+  const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
+  const rules = lasting.toSorted((a, b) => (formatTaint(a) < formatTaint(b) ? -1 : 1)).map(ruleFor);
+  const policy: TaintPolicy | undefined =
+    hostname && rules.length > 0
+      ? {
+          kind: 'TaintPolicy',
+          name: `node-${name}`,
+          spec: { mode: 'Restore', nodeSelector: { matchLabels: { [HOSTNAME]: hostname } }, taints: rules },
+        }
+      : undefined;
+  return { policy, leftOut, hasHostname: Boolean(hostname) };
+}
+
+function ruleFor({ key, value, effect }: Taint) {
+  return {
+    key,
+    ...(value ? { value } : {}),
+    effect: effect as (typeof TAINT_EFFECTS)[number],
+    ensure: 'Always' as const,
+  };
+}

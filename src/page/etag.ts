@@ -1,0 +1,6 @@
+import { createHash } from 'node:crypto';
+
+/** A strong entity tag (RFC 9110, section 8.8.3) of a text. */
+export function etagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+}

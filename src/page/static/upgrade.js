@@ -1,0 +1,20 @@
+// @ts-check
+
+/** Several of the regular requests are answered in this time. */
+const ALONE_MS = 30_000;
+
+/**
+ * Judges whether an open page has to be reloaded after an upgrade: only another version than its own has answered for a while. During the
+ * upgrade, replicas of both versions may answer in turn, and a page that is reloaded at each of them would never be at rest.
+ *
+ * @param {string} own the version of the page
+ * @returns {(answering: string, now: number) => boolean}
+ */
+export function outdatedPage(own) {
+  /** @type {number | undefined} */
+  let aloneSince;
+  return (answering, now) => {
+    aloneSince = answering === own ? undefined : (aloneSince ?? now);
+    return aloneSince !== undefined && now - aloneSince >= ALONE_MS;
+  };
+}

@@ -1,0 +1,28 @@
+import type { SourceDocument } from '../../files/documents.ts';
+import { formatPath } from '../../policy/problem.ts';
+import { kindOf } from '../tree.ts';
+import { type FieldFact, fieldFacts } from './field-facts.ts';
+import type { LintSubject } from './finding.ts';
+
+export type UnknownFact = FieldFact & { readonly fact: 'unknown' };
+
+/** The fields that no version of Talos has. */
+export function unknownFacts(subject: LintSubject): UnknownFact[] {
+  return fieldFacts(subject).filter((fact): fact is UnknownFact => fact.fact === 'unknown');
+}
+
+export function unknownReason({ document, path, name }: UnknownFact): string {
+  return `there is no ${name} in ${sectionName(document, path)}: Talos refuses a configuration with fields that it does not know`;
+}
+
+/** Whether a field of that name, old or new, is for names in a certificate: the rule certificate-names reports those. */
+export function isCertificateField({ name }: UnknownFact): boolean {
+  return /^cert(Extra)?SANs$/.test(name);
+}
+
+function sectionName(document: SourceDocument, path: FieldFact['path']): string {
+  const kind = kindOf(document);
+  const above = formatPath(path.slice(0, -1));
+  if (typeof kind === 'string') return above === '' ? kind : `${above} of ${kind}`;
+  return above === '' ? 'the top level' : above;
+}

@@ -1,0 +1,25 @@
+import { LAST_VERSION, type Versions } from './fields.ts';
+
+/** A minor version of Talos 1. Undefined if it is not known: it may be any. */
+type Version = number | undefined;
+
+/** The version in which documents replaced most of `machine` and `cluster`. */
+export const MULTI_DOCUMENT_VERSION = 14;
+
+/** Whether the version is known, and is this one or a later one. */
+export function surelySince(version: Version, since: number): boolean {
+  return version !== undefined && version >= since;
+}
+
+/** Whether the version is known, and is an earlier one. */
+export function surelyBefore(version: Version, since: number): boolean {
+  return version !== undefined && version < since;
+}
+
+/**
+ * Whether something applies to the version. If that is not known: whether it applies to all of them.
+ * @param from the first version of the subject
+ */
+export function surelyIn({ since, until }: Versions, version: Version, from: number): boolean {
+  return version === undefined ? since <= from && until === LAST_VERSION : version >= since && version <= until;
+}

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { EVENT_TIMINGS, eventSeriesStore } from '../../../../src/cluster/events/event-series.ts';
+import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+
+const event = (name: string): RecordedEvent => ({
+  regarding: { apiVersion: 'v1', kind: 'Node', name, uid: name },
+  type: 'Warning',
+  reason: 'TaintRestored',
+  action: 'Restored',
+  note: 'restored',
+});
+
+it('an event that is discarded because an Event of a review has its turn counts as dropped', () => {
+  const store = eventSeriesStore({ ...EVENT_TIMINGS, settleMs: 0 });
+  store.add(event('first'), undefined);
+  const first = store.next();
+  if (!first) throw new Error('no series');
+  store.wrote(first, 1);
+  for (let n = 0; n < 128; n++) {
+    store.add(event(`node-${n}`), undefined);
+    store.next();
+  }
+  expect(store.dropped()).toBe(0);
+
+  store.add(event('of-a-review'), '192.0.2.1');
+
+  expect(store.next()?.event.regarding.name).toBe('of-a-review');
+  expect(store.pending()).toHaveLength(128);
+  expect(store.dropped()).toBe(1);
+});

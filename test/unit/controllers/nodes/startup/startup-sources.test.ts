@@ -1,0 +1,152 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { watchCluster } from '../../../../../src/controllers/cluster-watches.ts';
+import { sourcesOf } from '../../../../../src/controllers/nodes/startup/startup-sources.ts';
+import type { ReadyWhen } from '../../../../../src/policy/ready-when.ts';
+import { rule } from '../../../judge/node-drifts.ts';
+import { nodeEntry } from '../node-entries.ts';
+import { startRepair } from '../repaired-nodes.ts';
+import { type WatchedObject, watchedObjects } from '../watched-objects.ts';
+
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const NAMED: ReadyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+const policies = (readyWhen: ReadyWhen) => ({ p: rule('Restore', { ...TAINT, ensure: 'UntilReady', readyWhen }) });
+
+/** What a node reads of DaemonSets while the API server answers lists like this. */
+async function start(status: number | undefined) {
+  const api = watchedObjects();
+  api.refuse(status);
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  const unused = { on: () => 'Unread' as const, of: () => 'Unread' as const };
+  const rights = { permits: () => true };
+  const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
+  const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
+  await daemonSets.tried;
+  return { api, daemonSets, sources, stop };
+}
+
+it.each([
+  { why: 'the right to list them is missing', status: 403, found: 'NotPermitted' },
+  { why: 'the API server is not able to', status: 503, found: 'Unread' },
+])(
+  'DaemonSets that cannot be listed are $found, where $why, and are read once that is possible',
+  async ({ status, found }) => {
+    const { api, sources, stop } = await start(status);
+    expect(sources.daemonSets()).toBe(found);
+    api.refuse(undefined);
+    await expect.poll(sources.daemonSets).toMatchObject({ value: {} });
+    await stop();
+  },
+);
+
+it('DaemonSets that were listed stay known while the right is missing', async () => {
+  const { api, daemonSets, sources, stop } = await start(undefined);
+  await expect.poll(sources.daemonSets).toMatchObject({ value: {} });
+  api.refuse(403);
+  api.endWatches();
+  await expect.poll(daemonSets.isRefused).toBe(true);
+  expect(sources.daemonSets()).toMatchObject({ value: {} });
+  await stop();
+});
+
+it.each([
+  { why: 'at first', before: undefined },
+  { why: 'after a list that failed for another reason', before: 503 },
+])(
+  'a startup taint past its deadline is removed as soon as the API server refuses to list DaemonSets, $why',
+  async ({ before }) => {
+    const api = watchedObjects();
+    api.refuse(before ?? 403);
+    const { daemonSets, stop } = watchCluster(api.run, api.client);
+    const readyWhen: ReadyWhen = { ...NAMED, progressDeadlineSeconds: 60, afterDeadline: 'Remove' };
+    const { taintsOf } = startRepair(policies(readyWhen), [nodeEntry('old', [TAINT])], { daemonSets });
+    onTestFinished(stop);
+    if (before !== undefined) {
+      await expect.poll(() => api.requests.length).toBeGreaterThan(1);
+      expect(taintsOf('old')).toEqual([TAINT]);
+      api.refuse(403);
+    }
+    await expect.poll(() => taintsOf('old')).toEqual([]);
+  },
+);
+
+/** With `hostnames` in its node affinity: with some 1,000, the leader cannot read it. */
+function cniFor(hostnames: number) {
+  const values = Array.from({ length: hostnames }, (_, index) => `node-${index}`);
+  const nodeSelectorTerms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }];
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  return {
+    metadata: { namespace: 'kube-system', name: 'cni' },
+    spec: {
+      selector: { matchLabels: { app: 'cni' } },
+      template: { spec: { affinity, tolerations: [{ operator: 'Exists' }] } },
+    },
+  };
+}
+
+/** A node waits with a startup taint in a cluster with this DaemonSet. */
+async function startWith(daemonSet: WatchedObject, readyWhen: ReadyWhen) {
+  const api = watchedObjects();
+  api.put(daemonSet);
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  return { api, ...startRepair(policies(readyWhen), [nodeEntry('old', [TAINT])], { daemonSets }) };
+}
+
+it.each<{ part: string; readyWhen: ReadyWhen; reasons: readonly string[] }>([
+  {
+    part: 'daemonSets',
+    readyWhen: NAMED,
+    reasons: ['DaemonSetUnreadable', 'StartupTaintDeadlineExceeded'],
+  },
+  { part: 'allDaemonSets', readyWhen: { allDaemonSets: {} }, reasons: ['StartupTaintDeadlineExceeded'] },
+])('$part: a DaemonSet that is too large to be read keeps the taint, and the reason is reported', async (one) => {
+  const { api, repair, taintsOf } = await startWith(cniFor(2_000), one.readyWhen);
+  await expect.poll(() => repair.problems().map(({ reason }) => reason)).toEqual(one.reasons);
+  for (const { message } of repair.problems()) expect(message).toContain('cannot read');
+  expect(taintsOf('old')).toEqual([TAINT]);
+  if (one.part !== 'allDaemonSets') return;
+  // It does not select the node.
+  api.put(cniFor(1));
+  await expect.poll(() => taintsOf('old')).toEqual([]);
+});
+
+it('a startup taint no longer waits for a DaemonSet that was never readable, once it is deleted', async () => {
+  const { api, repair, taintsOf } = await startWith(cniFor(2_000), { allDaemonSets: {} });
+  await expect
+    .poll(() => repair.problems().map(({ message }) => message))
+    .toEqual([expect.stringContaining('cannot read')]);
+  api.remove(cniFor(2_000));
+  await expect.poll(() => taintsOf('old')).toEqual([]);
+});
+
+it('a node that waits for a DaemonSet learns that it cannot be read, and that it can be, with the same generation', async () => {
+  const { metadata, spec } = cniFor(1);
+  const labelled = (label: string) => {
+    const labels = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${label}-${index}`, label]));
+    return { metadata: { ...metadata, labels, generation: 1 }, spec };
+  };
+  const { api, repair, onProblems } = await startWith(labelled('a'), NAMED);
+  const waits = () => repair.problems().find(({ reason }) => reason === 'StartupTaintDeadlineExceeded')?.message;
+  await expect.poll(waits).toContain('DaemonSet kube-system/cni');
+  expect(waits()).not.toContain('cannot read');
+  onProblems.mockClear();
+  api.put(labelled('a'.repeat(300)));
+  await expect.poll(waits).toContain('cannot read');
+  expect(onProblems).toHaveBeenCalled();
+  api.put(labelled('a'));
+  await expect.poll(waits).not.toContain('cannot read');
+});
+
+it.each([
+  { what: 'pods', resource: '"startup-pods"', readyWhen: NAMED },
+  { what: 'CSINode', resource: '"startup-csinodes"', readyWhen: { csiDrivers: [{ name: 'csi.example.com' }] } },
+])('a node whose taint waits for something else no longer has a watch: $what', async (one) => {
+  const { metadata, spec } = cniFor(1);
+  const onEachNode = { metadata, spec: { ...spec, template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
+  const { metric, setPolicies } = await startWith(onEachNode, one.readyWhen);
+  const connected = () => metric('taintkeeper_watch_connected');
+  await expect.poll(connected).toContain(one.resource);
+  setPolicies(policies({ allocatable: [{ resource: 'example.com/gpu' }] }));
+  await expect.poll(connected).not.toContain(one.resource);
+});

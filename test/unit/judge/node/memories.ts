@@ -1,0 +1,36 @@
+import { memoryAfterWrite, type NodeMemory, type WrittenStep } from '../../../../src/judge/node/node-memory.ts';
+import type { StartupRequirement } from '../../../../src/judge/startup/startup-requirement.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { partsOf } from '../../../../src/policy/ready-when.ts';
+
+export const ALL_STORED = { bootId: 'B', taints: [] } as const;
+
+/** A step with these parts. */
+export const writtenStep = (parts: Partial<WrittenStep>): WrittenStep => ({
+  startup: { boot: undefined, toSetAgain: [], waiting: [] },
+  entriesEnded: [],
+  revoked: [],
+  changes: [],
+  ...parts,
+});
+
+/** A startup taint that is set again after a reboot. */
+export const setAgain = (taint: Taint): StartupRequirement => ({
+  taint,
+  policyNames: ['p'],
+  parts: partsOf({}),
+  unknownParts: [],
+  progressDeadlineMs: 600_000,
+  removeAfterMs: undefined,
+  setsAgain: true,
+});
+
+export function memoryAfterChanges(memory: NodeMemory, changes: WrittenStep['changes'], now: number): NodeMemory {
+  return memoryAfterWrite(memory, writtenStep({ changes }), now, ALL_STORED);
+}
+
+export function memoryAfterReboot(memory: NodeMemory, taints: readonly Taint[], now: number): NodeMemory {
+  const boot = { kind: 'SetAgain', startupBoot: { bootId: 'B', setAt: now } } as const;
+  const startup = { boot, toSetAgain: taints.map(setAgain), waiting: [] };
+  return memoryAfterWrite(memory, writtenStep({ startup }), now, ALL_STORED);
+}
