@@ -10,7 +10,7 @@ const event = (name: string): RecordedEvent => ({
   note: 'restored',
 });
 
-it('an event that is discarded because an Event of a review has its turn counts as dropped', () => {
+it('an event that is discarded because an Event of a review has its turn is counted', () => {
   const store = eventSeriesStore({ ...EVENT_TIMINGS, settleMs: 0 });
   store.add(event('first'), undefined);
   const first = store.next();
