@@ -4,10 +4,7 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import { type CompiledTaintRule, compileRules } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
-import { among, EXACT_NAME, exactName, IDENTITY, isOneOfNames } from './taints.ts';
-
-/** The taints that the node carries after the update with a value that a policy requires, as {@link IDENTITY} names them. */
-const CORRECTED_IDS = 'correctedIds';
+import { among, EXACT_NAME, exactName, isOneOfNames, NAME_WITHOUT_VALUE, TAINTS_AFTER } from './taints.ts';
 
 /** A change of a value to the one that a policy requires: see {@link isReplaced}. */
 export interface Corrections {
@@ -47,13 +44,10 @@ export function corrections(
       return all([isNamed, ...alike.map(({ policy }) => conditionsOf(policy).selects.after)]);
     }),
   );
-  return {
-    variables: [
-      { name: 'corrected', definition: those('after', isRequired) },
-      { name: CORRECTED_IDS, definition: each('corrected', IDENTITY) },
-    ],
-    isCorrected: among(IDENTITY, CORRECTED_IDS),
-  };
+  // The taints that the node carries after the update with a value that a policy requires.
+  const corrected: Variable = { name: 'corrected', definition: those(TAINTS_AFTER, isRequired) };
+  const correctedIds: Variable = { name: 'correctedIds', definition: each(corrected, NAME_WITHOUT_VALUE) };
+  return { variables: [corrected, correctedIds], isCorrected: among(NAME_WITHOUT_VALUE, correctedIds) };
 }
 
 /** Whether one of the rules matches the key and effect of a taint with another value than its own. */

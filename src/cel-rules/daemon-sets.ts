@@ -2,6 +2,7 @@ import { all, cel, type Expression, literal, reference, type Variable } from '..
 import { literals, mapLiteral } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -45,7 +46,7 @@ export function secondsLiteral(
  */
 export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expression {
   const required = (field: string) => (dynamic ? `string(required.${field})` : `required.${field}`);
-  return cel((size) => 5 + size * COMPARISON_COST)`!${TOLERATIONS}.exists(t,
+  return cel((size) => 4 + size * COMPARISON_COST)`!${TOLERATIONS}.exists(t,
   (!has(t.effect) || t.effect in ["", ${required('effect')}]) &&
   (!has(t.key) || t.key in ["", ${required('key')}]) &&
   (!has(t.operator) || t.operator in ["", "Equal"]
@@ -57,18 +58,16 @@ export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expres
  * True if the first of the `tolerations` that matches `required`, a map from {@link secondsLiteral}, ends too early: {@link cutShortBy} in CEL.
  */
 export const ENDS_TOO_EARLY: Expression = (() => {
-  const short = cel(
-    SECONDS_COST,
-  )`has(t.tolerationSeconds) && (required.seconds == "" || t.tolerationSeconds < int(required.seconds)) &&
+  const short = `has(t.tolerationSeconds) && (required.seconds == "" || t.tolerationSeconds < int(required.seconds)) &&
 !(has(t.key) && t.key in ${literals(OUTLASTING_KEYS)} && has(t.operator) && t.operator == "Exists")`;
-  const reaches = cel(COMPARISON_COST)`(!has(t.effect) || t.effect in ["", "NoExecute"]) &&
+  const reaches = `(!has(t.effect) || t.effect in ["", "NoExecute"]) &&
 (required.key == "" || !has(t.key) || t.key in ["", required.key]) &&
 (!has(t.operator) || t.operator in ["", "Equal"]
   ? has(t.key) && t.key != "" && (required.value == "${ANY_VALUE}" || ${VALUE} == required.value)
   : t.operator == "Exists")`;
-  const covers = cel(COMPARISON_COST)`(!has(t.key) || t.key in ["", required.key]) &&
+  const covers = `(!has(t.key) || t.key in ["", required.key]) &&
 (has(t.operator) && t.operator == "Exists" || ${VALUE} == required.value)`;
-  return cel((size) => 20 + size * (COMPARISON_COST + SECONDS_COST))`[${TOLERATIONS}.map(t,
+  return cel((size) => 19 + size * (COMPARISON_COST + SECONDS_COST))`[${TOLERATIONS}.map(t,
   ${reaches} &&
   (${covers} ||
   ${short}),
@@ -96,7 +95,7 @@ export function normalized(list: Variable): Expression {
       : `"${field}": has(t.${field}) && t.${field} != "" ? string(t.${field}) : "${absent}"`,
   );
   const seconds = '"seconds": has(t.tolerationSeconds) ? string(t.tolerationSeconds) : ""';
-  return cel((size) => 5 + size * NORMALIZED_COST)`${list}.map(t, {\n  ${[...fields, seconds].join(',\n  ')}\n})`;
+  return cel((size) => 4 + size * NORMALIZED_COST)`${list}.map(t, {\n  ${[...fields, seconds].join(',\n  ')}\n})`;
 }
 
 /** Fields of a template and of a pod's spec that may be set. */
@@ -141,7 +140,7 @@ const NAME: Variable = {
   has(request.name) && request.name != "" ? request.name :
   has(object.metadata.generateName) ? object.metadata.generateName : ""`,
 };
-const NAME_OPERAND: Operand = { value: reference('name'), maxLength: 253 };
+const NAME_OPERAND: Operand = { value: reference('name'), maxLength: DNS_SUBDOMAIN_LENGTH };
 const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: 63 };
 
 /** What {@link selectsDaemonSet} uses. */

@@ -9,10 +9,10 @@ import {
   among,
   EXACT_NAME,
   exactName,
-  IDENTITY,
-  identityName,
   isOneOfNames,
+  NAME_WITHOUT_VALUE,
   NAMES_AFTER,
+  nameWithoutValue,
   TAINTS_BEFORE,
 } from './taints.ts';
 
@@ -33,13 +33,13 @@ export function endsStartupTaint(policies: readonly CompiledTaintPolicy[], size:
     [...groups.values()].map((alike) => {
       const ended = all([
         isOneOfTaints(alike.flatMap(({ untilReady }) => untilReady)),
-        among(EXACT_NAME, NAMES_AFTER.name),
+        among(EXACT_NAME, NAMES_AFTER),
         not(isKept(alike, policies)),
         not(isProtectedByOthers(alike, policies)),
       ]);
       return all([
         any(alike.map(leaves)),
-        any([cel(3)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE.name, 't', ended))]),
+        any([cel(2)`size(${TAINTS_BEFORE}) > ${size}`, bind([NAMES_AFTER], exists(TAINTS_BEFORE, 't', ended))]),
       ]);
     }),
   );
@@ -55,7 +55,7 @@ function leaves(policy: CompiledTaintPolicy): Expression {
 function isOneOfTaints(taints: readonly EnsuredTaint[]): Expression {
   const names = (anyValue: boolean) => taints.filter((one) => one.anyValue === anyValue).map(({ taint }) => taint);
   return any([
-    isOneOfNames(IDENTITY, names(true).map(identityName)),
+    isOneOfNames(NAME_WITHOUT_VALUE, names(true).map(nameWithoutValue)),
     isOneOfNames(EXACT_NAME, names(false).map(exactName)),
   ]);
 }

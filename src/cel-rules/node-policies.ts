@@ -1,9 +1,9 @@
-import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TOO_LONG, TRUE } from '../cel/expression.ts';
+import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TRUE } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { hasProtected } from './protected-taints.ts';
+import { removesProtectedBy } from './protected-taints.ts';
 import { isRequesterAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
 /** The conditions of a policy that many expressions use. */
@@ -29,9 +29,7 @@ export const conditionsOf = oncePer(
 );
 
 function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditions['selects'] {
-  const item = selectsIn(cel(0)`l`, selector);
-  // With longer names it is longer still.
-  if (item === TOO_LONG) return { before: item, after: item, item };
+  const item = selectsIn(cel(1)`l`, selector);
   const [before, after] = [LABELS_BEFORE, LABELS].map(({ name }) => selectsIn(reference(name), selector));
   return { before: before ?? TRUE, after: after ?? TRUE, item };
 }
@@ -68,7 +66,7 @@ export function anyPolicy(
 
 /** True if a policy protects one of the removed taints, whichever user removes it. */
 export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expression {
-  return anyPolicy(policies, (policy, rules) => all([hasProtected('removed', rules), selectsBeforeOrAfter(policy)]), {
+  return anyPolicy(policies, (policy, rules) => all([removesProtectedBy(rules), selectsBeforeOrAfter(policy)]), {
     ignoresExemptions: true,
   });
 }
@@ -76,7 +74,7 @@ export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expr
 /** The same, without policies that exempt the requester. */
 export function removesProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
-    all([hasProtected('removed', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
+    all([removesProtectedBy(rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
   );
 }
 

@@ -1,57 +1,17 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
-import { all, any, bind, cel, type Expression, FALSE, literal, not, type Variable } from '../cel/expression.ts';
+import { all, any, bind, cel, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from './annotations.ts';
 import { type Corrections, corrections, NO_CORRECTIONS } from './corrected-values.ts';
 import { endsStartupTaint, leavablePolicies } from './ended-startup-taints.ts';
 import { removesProtected, removesProtectedUnlessExempt, rulesOf } from './node-policies.ts';
 import { keyCondition } from './protected-taints.ts';
 import { IS_NODE, LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
 import { lacksTaintOnSelection, settableOnSelection } from './taint-changes.ts';
-import { ADDED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
-
-/** The value of an annotation; empty without one. */
-export function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
-  const annotations = `${object}.metadata.annotations`;
-  const key = literal(name);
-  return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;
-}
-
-/** What it costs to compare an annotation. The API server limits all annotations of an object to 256 KiB. */
-export const ANNOTATION_COMPARISON_COST = 26_300;
-
-/** The allow-removal annotation of the node before an update and after it. Empty if absent. */
-export const ALLOW_REMOVAL_BEFORE: Variable = {
-  name: 'oldAllowRemoval',
-  definition: annotationOf('oldObject', ALLOW_REMOVAL_ANNOTATION),
-};
-export const ALLOW_REMOVAL_AFTER: Variable = {
-  name: 'allowRemoval',
-  definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
-};
-
-/** The annotation with the boot of the node, after the request. Empty if absent. */
-export const STARTUP_BOOT: Variable = {
-  name: 'startupBoot',
-  definition: annotationOf('object', STARTUP_BOOT_ANNOTATION),
-};
-
-/** True for a node that registers with an allow-removal annotation. */
-export const ALLOWS_ITSELF: Expression = cel(
-  60,
-)`(has(object.metadata.annotations) && ${literal(ALLOW_REMOVAL_ANNOTATION)} in object.metadata.annotations)`;
-
-/** True if the update adds a taint to a node whose annotation lists some: an entry may name it, and ends then. */
-export const ADDS_TO_ALLOWED: Expression = all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, cel(4)`size(${ADDED}) > 0`]);
-
-/** True when the update changes the allow-removal annotation. */
-export const ALLOW_REMOVAL_CHANGES: Expression = cel(
-  ANNOTATION_COMPARISON_COST,
-)`${ALLOW_REMOVAL_AFTER} != ${ALLOW_REMOVAL_BEFORE}`;
+import { REMOVED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 /** True when the update changes the labels of the node. */
 export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
@@ -90,7 +50,7 @@ const EXACT: UpdateExpressions = {
   lacksTaintOnSelection(policies, size) {
     const lacks = lacksTaint(policies);
     if (lacks === FALSE) return FALSE;
-    return all([LABELS_CHANGE, not(IS_NODE), any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, lacks])]);
+    return all([LABELS_CHANGE, not(IS_NODE), any([cel(2)`size(${TAINTS_AFTER}) > ${size}`, lacks])]);
   },
   endsStartupTaint: (policies, size) => all([LABELS_CHANGE, not(IS_NODE), endsStartupTaint(policies, size)]),
 };
@@ -115,7 +75,7 @@ const WIDE_LABELS = {
 const WIDE_CORRECTIONS = { corrections: () => NO_CORRECTIONS };
 
 const removesProtectedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-  exists('removed', 't', keyCondition(rulesOf(policies))),
+  exists(REMOVED, 't', keyCondition(rulesOf(policies))),
 );
 
 /** The narrowest first. */

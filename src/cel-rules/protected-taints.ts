@@ -1,20 +1,20 @@
-import { all, any, cel, type Expression, not, type Variable } from '../cel/expression.ts';
+import { all, any, cel, type Expression, not, reference, type Variable } from '../cel/expression.ts';
 import { exists, those } from '../cel/lists.ts';
 import { isKeyOf, isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
+import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
-import { VALUE } from './taints.ts';
+import { REMOVED, VALUE } from './taints.ts';
 
-/** A qualified name: 253 + 1 + 63. */
-const KEY: Operand = { value: cel(1)`t.key`, maxLength: 317 };
-const EFFECT: Operand = { value: cel(1)`t.effect`, maxLength: 16 };
-const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
+const KEY: Operand = { value: cel(2)`t.key`, maxLength: QUALIFIED_NAME_LENGTH };
+const EFFECT: Operand = { value: cel(2)`t.effect`, maxLength: 16 };
+const TAINT_VALUE: Operand = { value: cel(2)`${VALUE}`, maxLength: LABEL_VALUE_LENGTH };
 
-/** True if the list of taints contains one that a rule protects. For patterns see {@link lasting}. */
-export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
+/** True if one of the removed taints is one that a rule protects. Where one of the rules is a pattern, {@link lastingRemoved} must be bound. */
+export function removesProtectedBy(rules: readonly CompiledTaintRule[]): Expression {
   const { names, patterns } = sorted(rules);
-  return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
+  return any([exists(REMOVED, 't', meets(names)), exists(LASTING_REMOVED, 't', meets(patterns))]);
 }
 
 function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns', CompiledTaintRule[]> {
@@ -38,19 +38,16 @@ export function isTransientByName(rules: readonly TaintRule[]): Expression {
   return isOneOf(KEY, [...new Set(keys)].sort());
 }
 
-/** The taints of the list without those that a pattern never matches. Only taints that the keys could match are distinguished. */
-export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
+/**
+ * The removed taints without those that a pattern never matches. Only taints that the keys could match are distinguished.
+ * @param rules at least those of each {@link removesProtectedBy} that uses it
+ */
+export function lastingRemoved(rules: readonly TaintRule[]): Variable {
   const condition = not(isTransient(rules.map(({ key }) => key).filter(isPattern)));
-  return { name: lastingName(taints), definition: those(taints, condition) };
+  return { name: 'lastingRemoved', definition: those(REMOVED, condition) };
 }
-
-function lastingName(taints: string): string {
-  return `lasting${capitalized(taints)}`;
-}
-
-function capitalized(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
-}
+/** A reference to {@link lastingRemoved}. */
+const LASTING_REMOVED = reference('lastingRemoved');
 
 /** True for a taint `t` whose key a pattern must not match, though one of these matches it. */
 function isTransient(patterns: readonly string[]): Expression {

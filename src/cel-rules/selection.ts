@@ -40,7 +40,7 @@ export function isRequesterAmong(names: {
   return any([
     ofBoundedLength(USER, users),
     all([
-      cel(3)`size(${GROUPS}) <= ${MAX_GROUPS}`,
+      cel(2)`size(${GROUPS}) <= ${MAX_GROUPS}`,
       exists({ items: GROUPS, size: MAX_GROUPS }, 'group', ofBoundedLength(GROUP, groups)),
     ]),
   ]);
@@ -59,12 +59,12 @@ function ofBoundedLength(name: Operand, patterns: readonly string[]): Expression
       name,
       [...new Set(patterns)].filter((pattern) => !isPattern(pattern) && pattern.isWellFormed()),
     ),
-    all([cel(3)`size(${name.value}) <= ${MAX_NAME_LENGTH}`, matchesAny(name, patterns.filter(isPattern))]),
+    all([cel(2)`size(${name.value}) <= ${MAX_NAME_LENGTH}`, matchesAny(name, patterns.filter(isPattern))]),
   ]);
 }
 
-const KEY_COST = 3;
-const VALUE_COST = 10;
+const KEY_COST = 2;
+const VALUE_COST = 9;
 
 /** True if the labels, a map in CEL, satisfy the whole selector: {@link selects} in CEL. */
 export function selectsIn(labels: Expression, selector: LabelSelector | undefined): Expression {
@@ -111,7 +111,7 @@ function labelsOf(object: 'object' | 'oldObject'): Expression {
 
 /** True if the labels meet all requirements before or after an update, as the API server evaluates an `objectSelector`. */
 export function meetsBeforeOrAfter(requirements: readonly LabelSelectorRequirement[]): Expression {
-  const item = selectsIn(cel(0)`l`, { matchExpressions: requirements });
+  const item = selectsIn(cel(1)`l`, { matchExpressions: requirements });
   if (item === TRUE) return TRUE;
   const labels = { items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 };
   return bind([LABELS_BEFORE, LABELS], exists(labels, 'l', item));

@@ -1,18 +1,19 @@
 import { LONG_LIST_BUDGET } from '../cel/budget.ts';
-import { all, any, bind, cel, choose, type Expression, FALSE, reference, type Variable } from '../cel/expression.ts';
+import { all, any, bind, cel, choose, type Expression, FALSE, referenced, type Variable } from '../cel/expression.ts';
 import { existsAmong, KEPT_ITEM_COST, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { Corrections } from './corrected-values.ts';
 import { beginsToSelect, conditionsOf } from './node-policies.ts';
-import { keyCondition, lasting } from './protected-taints.ts';
+import { keyCondition, lastingRemoved } from './protected-taints.ts';
 import {
   ADDED,
   declaredLiteral,
-  lacksRequired,
+  lacksDeclared,
   NAMES_AFTER,
   NAMES_BEFORE,
   removed,
+  TAINTS,
   TAINTS_AFTER,
   TAINTS_BEFORE,
   TAINTS_CHANGE,
@@ -22,7 +23,7 @@ import {
 export function lacksDeclaredTaint(policies: readonly CompiledTaintPolicy[]): Expression {
   return lacksTaintOf(
     policies,
-    'taints',
+    TAINTS,
     ({ ensured }) => ensured,
     (policy) => conditionsOf(policy).selects.after,
   );
@@ -33,7 +34,7 @@ export function lacksDeclaredTaint(policies: readonly CompiledTaintPolicy[]): Ex
  * set when a node registers.
  */
 export function lacksTaintOnSelection(policies: readonly CompiledTaintPolicy[]): Expression {
-  return lacksTaintOf(policies, 'after', settableOnSelection, (policy) => all(beginsToSelect(policy)));
+  return lacksTaintOf(policies, TAINTS_AFTER, settableOnSelection, (policy) => all(beginsToSelect(policy)));
 }
 
 /** The required taints that a running node gets when the policy begins to select it. */
@@ -43,16 +44,16 @@ export function settableOnSelection({ required }: CompiledTaintPolicy): readonly
 
 function lacksTaintOf(
   policies: readonly CompiledTaintPolicy[],
-  taints: string,
-  declared: (policy: CompiledTaintPolicy) => readonly EnsuredTaint[],
+  taints: Variable,
+  declaredBy: (policy: CompiledTaintPolicy) => readonly EnsuredTaint[],
   when: (policy: CompiledTaintPolicy) => Expression,
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
-  const required = [...groups.values()].map((alike) => ({
+  const declared = [...groups.values()].map((alike) => ({
     condition: any(alike.map(when)),
-    items: [...new Set(alike.flatMap((policy) => declared(policy).map(declaredLiteral)))].sort(),
+    items: [...new Set(alike.flatMap((policy) => declaredBy(policy).map(declaredLiteral)))].sort(),
   }));
-  return existsAmong(required, lacksRequired(taints));
+  return existsAmong(declared, lacksDeclared(taints));
 }
 
 /** The keys of protected taints. The condition is expensive to write, so it is written once for all sizes of lists. */
@@ -89,14 +90,14 @@ export function whenTaintsChange(question: Question): Expression {
   } = question;
   if (exact === FALSE) return FALSE;
   const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + KEPT_ITEM_COST));
-  const withKey = ({ name }: Variable) => overItems('filter', reference(name), 't', key, () => LONG_LIST_BUDGET / 2);
+  const withKey = (taints: Variable) => overItems('filter', { items: referenced(taints), size: length / 2 }, 't', key);
   const changed = any([
-    cel(6)`size(${TAINTS_BEFORE}) + size(${TAINTS_AFTER}) > ${length}`,
-    cel(LONG_LIST_BUDGET)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
+    cel(4)`size(${TAINTS_BEFORE}) + size(${TAINTS_AFTER}) > ${length}`,
+    cel(1)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
   ]);
-  const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
+  const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(2)`size(${taints}) > ${size}`));
   const taintsOnlyIn = removed(isCorrected);
-  const variables = [NAMES_AFTER, ...corrected, taintsOnlyIn, lasting(taintsOnlyIn.name, rules), NAMES_BEFORE, ADDED];
+  const variables = [NAMES_AFTER, ...corrected, taintsOnlyIn, lastingRemoved(rules), NAMES_BEFORE, ADDED];
   // Most updates of a node do not change its taints, and end here.
   return all([TAINTS_CHANGE, choose(long, changed, bind(variables, exact))]);
 }

@@ -10,11 +10,11 @@ export const TAINTS_AFTER: Variable = { name: 'after', definition: taintsOf('obj
 /** The value of the taint `t`. Absent and empty are the same. */
 export const VALUE = '(has(t.value) ? t.value : "")';
 
-/** `key:Effect`, the identity of a taint `t` on a node. As an entry of an annotation, it names the taint with any value. */
-export const IDENTITY: Expression = cel(80)`t.key + ":" + t.effect`;
+/** `key:Effect`, which no other taint `t` of a node has. As an entry of an annotation, it names the taint with any value. */
+export const NAME_WITHOUT_VALUE: Expression = cel(80)`t.key + ":" + t.effect`;
 
-/** {@link IDENTITY} of a known taint. */
-export function identityName({ key, effect }: Taint): string {
+/** {@link NAME_WITHOUT_VALUE} of a known taint. */
+export function nameWithoutValue({ key, effect }: Taint): string {
   return `${key}:${effect}`;
 }
 
@@ -32,38 +32,44 @@ export const FORMATTED: Expression = cel(
 )`t.key + (has(t.value) && t.value != "" ? "=" + t.value : "") + ":" + t.effect`;
 
 /** The exact names of the taints before an update and after it. Comparing the taints themselves costs the API server many times as much. */
-export const NAMES_BEFORE: Variable = { name: 'beforeNames', definition: each('before', EXACT_NAME) };
-export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each('after', EXACT_NAME) };
+export const NAMES_BEFORE: Variable = { name: 'beforeNames', definition: each(TAINTS_BEFORE, EXACT_NAME) };
+export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each(TAINTS_AFTER, EXACT_NAME) };
 
-const IS_REMOVED = notAmong(EXACT_NAME, NAMES_AFTER.name);
-const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE.name);
+const IS_REMOVED = notAmong(EXACT_NAME, NAMES_AFTER);
+const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE);
 
 /**
  * The taints that an update removes, {@link taintsOnlyIn} in CEL. Their `timeAdded` does not count.
  * @param isCorrected true for one whose value changes to the value that a policy requires: it does not count as removed
  */
 export function removed(isCorrected: Expression): Variable {
-  return { name: 'removed', definition: those('before', all([IS_REMOVED, not(isCorrected)])) };
+  return { name: 'removed', definition: those(TAINTS_BEFORE, all([IS_REMOVED, not(isCorrected)])) };
 }
+/** A reference to {@link removed}. */
+export const REMOVED: Expression = reference('removed');
+
 /** The taints that an update adds. */
-export const ADDED: Variable = { name: 'added', definition: those('after', IS_ADDED) };
+export const ADDED: Variable = { name: 'added', definition: those(TAINTS_AFTER, IS_ADDED) };
 
 /** True if an update changes the list of taints, or only its order. */
-export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 3)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
+export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 1)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
 
 /** True if the update removes a taint, protected or not. */
-export const REMOVES_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_REMOVED))]);
+export const REMOVES_TAINTS: Expression = all([
+  TAINTS_CHANGE,
+  bind([NAMES_AFTER], exists(TAINTS_BEFORE, 't', IS_REMOVED)),
+]);
 
 /** True if the update adds a taint, protected or not. A changed value is an addition. */
-export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists('after', 't', IS_ADDED))]);
+export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists(TAINTS_AFTER, 't', IS_ADDED))]);
 
-/** True if the name of the taint `t` is in the list, a variable. */
-export function among(name: Expression, list: string): Expression {
-  return cel((size) => name.cost(size) + size + 2)`${name} in ${reference(list)}`;
+/** True if the name of the taint `t` is in the list. */
+export function among(name: Expression, list: Variable): Expression {
+  return cel((size) => size + 1)`${name} in ${list}`;
 }
 
 /** True if it is not. */
-export function notAmong(name: Expression, list: string): Expression {
+export function notAmong(name: Expression, list: Variable): Expression {
   return not(among(name, list));
 }
 
@@ -71,8 +77,11 @@ export function notAmong(name: Expression, list: string): Expression {
 export function isOneOfNames(name: Expression, names: readonly string[]): Expression {
   const distinct = [...new Set(names)];
   if (distinct.length === 0) return FALSE;
-  return cel((size) => name.cost(size) + distinct.length + 12)`(${name}) in ${literals(distinct)}`;
+  return cel(distinct.length + 12)`(${name}) in ${literals(distinct)}`;
 }
+
+/** The taints of a new node. */
+export const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
 
 /** The taints of a node, a variable of the API server. */
 export function taintsOf(node: 'object' | 'oldObject'): Expression {
@@ -87,9 +96,9 @@ export function declaredLiteral({ taint: { key, value, effect }, anyValue }: Ens
 /** Cost of comparing the keys of two maps, at their greatest length. */
 const COMPARISON_COST = 50;
 
-/** True if the node, with these taints, a variable, lacks the taint named `required`, a map from {@link declaredLiteral}. */
-export function lacksRequired(taints: string): Expression {
-  return cel((size) => 5 + size * COMPARISON_COST)`!${reference(taints)}.exists(t,
+/** True if the node, with these taints, lacks the taint named `required`, a map from {@link declaredLiteral}. */
+export function lacksDeclared(taints: Variable): Expression {
+  return cel((size) => 4 + size * COMPARISON_COST)`!${taints}.exists(t,
   t.key == required.key && t.effect == required.effect &&
   (!has(required.value) || required.value == ${VALUE}))`;
 }

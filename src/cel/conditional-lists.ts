@@ -1,4 +1,4 @@
-import { cel, composed, type Expression, LIST_COST, reference, TRUE, type Variable } from './expression.ts';
+import { cel, composed, type Expression, LIST_COST, referenced, sumOf, TRUE, type Variable } from './expression.ts';
 import { indented } from './layout.ts';
 import { listOf } from './lists.ts';
 
@@ -17,21 +17,17 @@ export function conditionalList(items: readonly ConditionalItem[]): Expression {
     else parts.push({ condition, items: [item] });
   }
   const lists = parts.map(({ condition, items: some }) => listWhere(condition, some));
-  return composed(
-    lists,
-    (size) => lists.reduce((sum, { cost }) => sum + cost(size), 0),
-    (texts) => (texts.length > 1 ? `(${texts.join(' + ')})` : texts.join('')),
-  );
+  return composed(lists, sumOf(lists, 0), (texts) => (texts.length > 1 ? `(${texts.join(' + ')})` : texts.join('')));
 }
 
 function listWhere(condition: Expression, items: readonly Expression[]): Expression {
   const distinct = [...new Map(items.map((item) => [item.text, item])).values()];
-  const list = composed(distinct, 0, listOf);
+  const list = composed(distinct, sumOf(distinct, 0), listOf);
   return condition === TRUE
     ? cel(2 * LIST_COST)`${list}`
     : composed(
         [condition, list],
-        (size) => condition.cost(size) + 2 * LIST_COST,
+        sumOf([condition, list], 2 * LIST_COST),
         ([when = '', then = '']) => `(\n  ${indented(when)}\n  ? ${indented(then)}\n  : [])`,
       );
 }
@@ -72,9 +68,6 @@ export function dividedLists<T extends WeighedItem>(
 
 /** All items of the lists, at least one: a list in CEL. */
 export function joined(lists: readonly Variable[]): Expression {
-  return composed(
-    lists.map(({ name }) => reference(name)),
-    LIST_COST * lists.length,
-    (texts) => texts.join(' + '),
-  );
+  const references = lists.map(referenced);
+  return composed(references, sumOf(references, LIST_COST * lists.length), (texts) => texts.join(' + '));
 }

@@ -44,8 +44,8 @@ const READABLE_LENGTH = 100_000;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /**
- * Stands for an expression that is longer than cel-go reads. It has no text, and a cost that exceeds every budget. The same is true of each
- * expression that contains it.
+ * Stands for an expression that is longer than cel-go reads, and for each expression that contains one. It has no text, and a cost that exceeds every
+ * budget.
  */
 export const TOO_LONG: Expression = {
   text: '',
@@ -68,13 +68,13 @@ type Embedded = Expression | Variable | string | number;
  * Makes an expression from a text that may contain others: cel(3)`size(${REMOVED}) > ${5}`. The text must bind more strongly than `&&` and `||`. It
  * may need parentheses after `!`. An embedded text of several lines is indented like the line around it.
  *
- * @param cost the cost of the whole, with all embedded expressions
+ * @param own its cost without those of the embedded expressions, which are added. One in the body of a loop: see {@link repeated}.
  */
-export function cel(cost: number | Cost) {
+export function cel(own: number | Cost) {
   return (strings: TemplateStringsArray, ...embedded: readonly Embedded[]): Expression => {
-    const values = embedded.map((one) => (typeof one === 'object' && 'definition' in one ? reference(one.name) : one));
+    const values = embedded.map((one) => (typeof one === 'object' ? referenced(one) : one));
     const parts = values.filter((one) => typeof one === 'object');
-    return composed(parts, cost, (texts) => {
+    return composed(parts, sumOf(parts, own), (texts) => {
       let next = 0;
       let text = strings[0] ?? '';
       values.forEach((value, index) => {
@@ -100,19 +100,40 @@ export function reference(name: string): Expression {
   };
 }
 
-/** An expression whose text `layout` composes of the texts of the parts. */
+/** The expression itself, or a reference to the variable. */
+export function referenced(value: Variable | Expression): Expression {
+  return 'definition' in value ? reference(value.name) : value;
+}
+
+/** The cost of the parts, if each is evaluated once, and of what is between them. */
+export function sumOf(parts: readonly Expression[], between: number | Cost): Cost {
+  const own = typeof between === 'number' ? () => between : between;
+  return parts.length === 0 ? own : (size) => parts.reduce((sum, { cost }) => sum + cost(size), own(size));
+}
+
+/** The expression in the body of a loop, with the cost of evaluating it so many times. */
+export function repeated(times: Cost, expression: Expression): Expression {
+  if (expression === TOO_LONG) return TOO_LONG;
+  return { ...expression, cost: (size) => times(size) * expression.cost(size) };
+}
+
+/**
+ * An expression whose text `layout` composes of the texts of the parts.
+ * @param cost the cost of the whole, with that of the parts
+ */
 export function composed(
   parts: readonly Expression[],
-  cost: number | Cost,
+  cost: Cost,
   layout: (texts: readonly string[]) => string,
   operator: Expression['operator'] = 'stronger',
 ): Expression {
+  if (parts.includes(TOO_LONG)) return TOO_LONG;
   const text = layout(parts.map((part) => part.text));
   if (isTooLong([text])) return TOO_LONG;
   return {
     text,
     operator,
-    cost: typeof cost === 'number' ? () => cost : cost,
+    cost,
     uses: usedBy(parts),
     written: (writeName) => layout(parts.map((part) => part.written(writeName))),
   };
@@ -143,10 +164,10 @@ export function not(part: Expression): Expression {
   if (part.negates) return part.negates;
   const negation = composed(
     [part],
-    (size) => part.cost(size) + 1,
+    sumOf([part], 1),
     ([text = '']) => `!${/^[\w.]+$/.test(text) ? text : inParentheses(text)}`,
   );
-  return { ...negation, negates: part };
+  return negation === TOO_LONG ? TOO_LONG : { ...negation, negates: part };
 }
 
 /** `condition ? yes : no`. */
@@ -167,9 +188,7 @@ export function choose(condition: Expression, yes: Expression, no: Expression): 
 export function bind(variables: readonly Variable[], expression: Expression): Expression {
   return variables.reduceRight((inner, { name, definition }) => {
     if (!inner.uses.has(name)) return inner;
-    return cel(
-      (size) => definition.cost(size) + inner.cost(size) + LIST_COST + ITEM_COST,
-    )`[${definition}].exists(${name},
+    return cel(LIST_COST + ITEM_COST)`[${definition}].exists(${name},
 ${within(name, inner)})`;
   }, expression);
 }
@@ -201,8 +220,7 @@ export function literal(text: string): string {
  */
 export function concatenated(parts: readonly (Expression | string)[], cost: Cost): Expression {
   const expressions = parts.map((part) => (typeof part === 'string' ? cel(0)`${part}` : part));
-  const total = (size: number) => expressions.reduce((sum, part) => sum + part.cost(size), cost(size));
-  return composed(expressions, total, (texts) => texts.join(' +\n'));
+  return composed(expressions, sumOf(expressions, cost), (texts) => texts.join(' +\n'));
 }
 
 function join(
@@ -221,7 +239,7 @@ function join(
   const sign = operator === 'or' ? '||' : '&&';
   return composed(
     distinct,
-    (size) => distinct.reduce((sum, part) => sum + part.cost(size) + 1, 0),
+    sumOf(distinct, distinct.length),
     (texts) => {
       const operands = texts.map((text, index) => {
         const inner = distinct[index]?.operator;

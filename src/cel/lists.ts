@@ -1,6 +1,5 @@
 import {
   all,
-  type Cost,
   cel,
   composed,
   type Expression,
@@ -8,8 +7,10 @@ import {
   ITEM_COST,
   LIST_COST,
   literal,
-  reference,
+  referenced,
+  sumOf,
   TRUE,
+  type Variable,
 } from './expression.ts';
 import { body, indented, LINE_LENGTH, onLine } from './layout.ts';
 
@@ -34,42 +35,38 @@ export function mapLiteral(fields: Readonly<Record<string, string>>): string {
 /** A list without items. */
 export const EMPTY: Expression = cel(LIST_COST)`[]`;
 
-/** A macro over the items of a named list, with a condition on each `item`. */
+/** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */
+export const KEPT_ITEM_COST = 20;
+
+/** A macro over the items of a list, with a condition on each `item`. */
 export function overItems(
-  macro: 'exists' | 'all' | 'filter',
-  list: Expression,
+  macro: 'exists' | 'filter',
+  list: Variable | Expression | List,
   item: string,
   condition: Expression,
-  cost: Cost,
 ): Expression {
+  const items = 'items' in list ? list.items : referenced(list);
+  const length = (size: number) => ('items' in list ? list.size : size);
+  const itemCost = macro === 'filter' ? KEPT_ITEM_COST : ITEM_COST;
   return composed(
-    [list, condition],
-    cost,
-    ([items = '', text = '']) => `${items}.${macro}(${item},${body(text, ' ')})`,
+    [items, condition],
+    (size) => items.cost(size) + 1 + length(size) * (condition.cost(size) + itemCost),
+    ([of = '', text = '']) => `${of}.${macro}(${item},${body(text, ' ')})`,
   );
 }
 
-/** A list in CEL other than a variable. */
+/** A list whose length does not depend on the object. */
 export interface List {
   readonly items: Expression;
   /** The maximum number of its items. */
   readonly size: number;
 }
 
-/** True if an item of the list, or of the variable of that name, fulfils the condition. In the condition, the item has the name `item`. */
-export function exists(list: string | List, item: string, condition: Expression): Expression {
+/** True if an item of the list fulfils the condition. In the condition, the item has the name `item`. */
+export function exists(list: Variable | Expression | List, item: string, condition: Expression): Expression {
   if (condition === FALSE) return FALSE;
-  const isVariable = typeof list === 'string';
-  const items = isVariable ? reference(list) : list.items;
-  if (condition === TRUE) return cel((size) => items.cost(size) + 2)`size(${items}) > 0`;
-  const sizeOf = (size: number) => (isVariable ? size : list.size);
-  return overItems(
-    'exists',
-    items,
-    item,
-    condition,
-    (size) => items.cost(size) + 1 + sizeOf(size) * (condition.cost(size) + ITEM_COST),
-  );
+  if (condition === TRUE) return cel(2)`size(${'items' in list ? list.items : list}) > 0`;
+  return overItems('exists', list, item, condition);
 }
 
 /** Items that count if the condition is true. */
@@ -90,12 +87,13 @@ export function existsAmong(groups: readonly ConditionalItems[], condition: Expr
   if (counting.length === 1) return all([first.condition, exists(listed(first.items), 'required', condition)]);
 
   const lists = counting.map(({ condition: when, items }) =>
-    when === TRUE ? cel(LIST_COST)`${listOf(items)}` : cel(0)`${when}\n? ${indented(listOf(items))}\n: []`,
+    when === TRUE
+      ? cel(2 * LIST_COST)`${listOf(items)}`
+      : cel(2 * LIST_COST)`${when}\n? ${indented(listOf(items))}\n: []`,
   );
   const count = counting.reduce((sum, { items }) => sum + items.length, 0);
-  const cost = counting.reduce((sum, { condition: when }) => sum + when.cost(0) + 2 * LIST_COST, LIST_COST);
   const inner = exists({ items: cel(1)`group`, size: count / counting.length }, 'required', condition);
-  const items = composed(lists, cost, (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
+  const items = composed(lists, sumOf(lists, LIST_COST), (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
   return exists({ items, size: counting.length }, 'group', inner);
 }
 
@@ -103,26 +101,17 @@ function listed(items: readonly string[]) {
   return { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
 }
 
-/** The cost of a comprehension that makes a list, for each item: a list of one item, and the accesses of the loop. */
-export const KEPT_ITEM_COST = 20;
-
-/** The items of the variable, a list, that fulfil the condition. In the condition, an item has the name `t`. */
-export function those(list: string, condition: Expression): Expression {
+/** The items of the list that fulfil the condition. In the condition, an item has the name `t`. */
+export function those(list: Variable | Expression, condition: Expression): Expression {
   if (condition === FALSE) return EMPTY;
-  if (condition === TRUE) return reference(list);
-  return overItems(
-    'filter',
-    reference(list),
-    't',
-    condition,
-    (size) => size * (condition.cost(size) + KEPT_ITEM_COST) + 1,
-  );
+  if (condition === TRUE) return referenced(list);
+  return overItems('filter', list, 't', condition);
 }
 
-/** The results for each item `t` of the variable, a list. */
-export function each(list: string, result: Expression): Expression {
+/** The results for each item `t` of the list. */
+export function each(list: Variable | Expression, result: Expression): Expression {
   return composed(
-    [reference(list), result],
+    [referenced(list), result],
     (size) => size * (result.cost(size) + KEPT_ITEM_COST) + 1,
     ([items = '', text = '']) => {
       const line = `${items}.map(t, ${text})`;
@@ -135,19 +124,15 @@ const MAP_LENGTH = 90;
 
 /** The items of all the lists. */
 export function together(lists: readonly Expression[]): Expression {
-  return composed(
-    lists,
-    (size) => lists.reduce((sum, { cost }) => sum + cost(size) + 2, 0),
-    (texts) => texts.join(' +\n'),
-  );
+  return composed(lists, sumOf(lists, 2 * lists.length), (texts) => texts.join(' +\n'));
 }
 
-/** True if the item `t` is in the variable, a list. */
-export function isIn(list: string): Expression {
-  return cel((size) => size + 2)`t in ${reference(list)}`;
+/** True if the item `t` is in the list. */
+export function isIn(list: Variable | Expression): Expression {
+  return cel((size) => size + 1)`t in ${list}`;
 }
 
-/** True if the variable, a list, has no items. */
-export function isEmpty(list: string): Expression {
-  return cel(3)`size(${reference(list)}) == 0`;
+/** True if the list has no items. */
+export function isEmpty(list: Variable | Expression): Expression {
+  return cel(2)`size(${list}) == 0`;
 }

@@ -14,12 +14,9 @@ function traversal(length: number): number {
   return Math.ceil(length / 10) + 1;
 }
 
-/** The cost of reading a field, such as `t.key`. */
-const READ_COST = 3;
-
 /** True if the operand is this text. */
 function equals({ value }: Operand, text: string): Expression {
-  return cel(READ_COST + traversal(text.length))`${value} == ${literal(text)}`;
+  return cel(1 + traversal(text.length))`${value} == ${literal(text)}`;
 }
 
 /** True if the operand matches one of the patterns, by the rules of {@link matchesPattern}. */
@@ -51,7 +48,7 @@ function isInOneOf(operand: Operand, patterns: readonly string[]): Expression {
   if (first === undefined) return any([]);
   if (patterns.length === 1) return matches(operand, first);
   const domains = patterns.map((pattern) => pattern.slice(0, -1));
-  const cost = 3 * READ_COST + 2 * traversal(maxLength) + domains.length;
+  const cost = 5 + 2 * traversal(maxLength) + domains.length;
   return cel(cost)`${value}.substring(0, ${value}.indexOf("/") + 1) in ${literals(domains)}`;
 }
 
@@ -60,7 +57,7 @@ export function isOneOf(operand: Operand, texts: readonly string[]): Expression 
   const [first] = texts;
   if (first === undefined) return any([]);
   if (texts.length === 1) return equals(operand, first);
-  return cel(READ_COST + texts.length)`${operand.value} in ${literals(texts)}`;
+  return cel(1 + texts.length)`${operand.value} in ${literals(texts)}`;
 }
 
 /**
@@ -68,7 +65,7 @@ export function isOneOf(operand: Operand, texts: readonly string[]): Expression 
  * item (costCall of its interpreter/runtimecost.go, decOptimize of decorators.go).
  */
 export function isKeyOf({ value }: Operand, texts: readonly string[]): Expression {
-  return cel(READ_COST + 1)`${value} in {\n  ${texts.map((text) => `${literal(text)}: 1`).join(',\n  ')}\n}`;
+  return cel(2)`${value} in {\n  ${texts.map((text) => `${literal(text)}: 1`).join(',\n  ')}\n}`;
 }
 
 function matches(operand: Operand, pattern: string): Expression {
@@ -76,7 +73,7 @@ function matches(operand: Operand, pattern: string): Expression {
   const [head = '', ...rest] = pattern.replace(/\*+/g, '*').split('*');
   const tail = rest.pop() ?? '';
   const method = (name: string, argument: string, cost: number) =>
-    cel(READ_COST + cost)`${value}.${name}(${literal(argument)})`;
+    cel(1 + cost)`${value}.${name}(${literal(argument)})`;
 
   const [middle] = rest;
   if (middle === undefined) {
@@ -85,7 +82,7 @@ function matches(operand: Operand, pattern: string): Expression {
     return all([
       head === '' ? TRUE : method('startsWith', head, traversal(maxLength)),
       tail === '' ? TRUE : method('endsWith', tail, traversal(maxLength)),
-      head === '' || tail === '' ? TRUE : cel(READ_COST + 2)`size(${value}) >= ${length}`,
+      head === '' || tail === '' ? TRUE : cel(3)`size(${value}) >= ${length}`,
     ]);
   }
   if (head === '' && tail === '' && rest.length === 1) {

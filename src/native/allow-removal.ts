@@ -12,7 +12,7 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
-import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
+import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { EXACT_NAME, FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-patch.ts';
@@ -43,31 +43,29 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
   const endedTaints: Variable = { name: 'ended', definition: ended };
   const endedNames: Variable = {
     name: 'endedNames',
-    definition: together([each(endedTaints.name, FORMATTED), each(endedTaints.name, EXACT_NAME)]),
+    definition: together([each(endedTaints, FORMATTED), each(endedTaints, EXACT_NAME)]),
   };
   const keptEntries: Variable = {
     name: 'keptEntries',
     definition: cel(comparison)`${ENTRIES}.filter(e, e != "" && !(e in ${endedNames}))`,
   };
   const moreTaints: Variable = { name: 'more', definition: more };
-  const isNew = cel(
-    (size) => FORMATTED.cost(size) + EXACT_NAME.cost(size) + 2 * MAX_ENTRIES,
-  )`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
-  const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints.name, isNew) };
-  const newNames: Variable = { name: 'newNames', definition: each(newTaints.name, FORMATTED) };
+  const isNew = cel(2 * MAX_ENTRIES)`!(${FORMATTED} in ${ENTRIES} || ${EXACT_NAME} in ${ENTRIES})`;
+  const newTaints: Variable = { name: 'moreNew', definition: those(moreTaints, isNew) };
+  const newNames: Variable = { name: 'newNames', definition: each(newTaints, FORMATTED) };
   const fits = all([
-    cel(6)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
+    cel(4)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
     cel(JOIN_COST)`size((${keptEntries} + ${newNames}).join(",")) <= ${MAX_ALLOW_REMOVAL_LENGTH}`,
   ]);
   const newEntries: Variable = { name: 'newEntries', definition: choose(fits, reference(newNames.name), EMPTY) };
   const allEntries: Variable = {
     name: 'allEntries',
     // Both lists are copied.
-    definition: cel((size) => size + MAX_ENTRIES + 6)`${keptEntries} + ${newEntries}`,
+    definition: cel((size) => size + MAX_ENTRIES + 4)`${keptEntries} + ${newEntries}`,
   };
   const changes = any([
     ended === EMPTY ? FALSE : cel(comparison)`${ENTRIES}.exists(e, e in ${endedNames})`,
-    more === EMPTY ? FALSE : cel(3)`size(${newEntries}) > 0`,
+    more === EMPTY ? FALSE : cel(2)`size(${newEntries}) > 0`,
   ]);
   return {
     variables: [endedTaints, endedNames, keptEntries, moreTaints, newTaints, newNames, newEntries, allEntries],
@@ -83,7 +81,7 @@ export const DELETED_FROM_NEW_NODE: Expression = choose(ALLOWS_ITSELF, DELETED, 
 /** The annotation with these entries, or none for none. */
 function written(entries: Variable): Expression {
   return choose(
-    isEmpty(entries.name),
+    isEmpty(entries),
     DELETED,
     cel(
       SPLIT_COST,

@@ -1,5 +1,5 @@
-import { cel, choose, type Expression, LIST_COST, MAP_COST, reference, type Variable } from '../cel/expression.ts';
-import { EMPTY, KEPT_ITEM_COST, listOf, overItems, together } from '../cel/lists.ts';
+import { cel, choose, type Expression, LIST_COST, MAP_COST, referenced, type Variable } from '../cel/expression.ts';
+import { EMPTY, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
 import type { EnsuredTaint } from '../policy/policy-set.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
@@ -32,11 +32,5 @@ export function declaredUnless(
  * @param count how many taints the list has
  */
 export function declaredThat(list: Variable, condition: Expression, count: number): Expression {
-  return overItems(
-    'filter',
-    reference(list.name),
-    'required',
-    condition,
-    (size) => count * (condition.cost(size) + KEPT_ITEM_COST),
-  );
+  return overItems('filter', { items: referenced(list), size: count }, 'required', condition);
 }

@@ -1,4 +1,4 @@
-import { cel, concatenated, type Expression, LIST_COST, literal, type Variable } from '../cel/expression.ts';
+import { cel, concatenated, type Expression, LIST_COST, literal, reference, type Variable } from '../cel/expression.ts';
 import { each, isEmpty } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ENTRY_LENGTH } from '../judge/allow-removal.ts';
@@ -24,7 +24,7 @@ const textCost = (size: number) => 200 * size + 2_000;
 
 const VIOLATIONS = 'violations';
 /** The violations as kubectl writes them. */
-const TEXTS: Variable = { name: 'violationTexts', definition: each(VIOLATIONS, FORMATTED) };
+const TEXTS: Variable = { name: 'violationTexts', definition: each(reference(VIOLATIONS), FORMATTED) };
 /** At most {@link MAX_TAINTS} of those. For each item, a comprehension and two accesses. */
 const SHOWN: Variable = {
   name: 'shown',
@@ -42,15 +42,15 @@ export function violationVariables(definition: Expression): Variable[] {
   return [{ name: VIOLATIONS, definition }, TEXTS, SHOWN];
 }
 
-export const NO_VIOLATIONS: Expression = isEmpty(VIOLATIONS);
+export const NO_VIOLATIONS: Expression = isEmpty(reference(VIOLATIONS));
 
 /** All violations, for the audit log. */
 export const ALL_VIOLATIONS: Expression = cel(textCost)`${TEXTS}.join(", ")`;
 
 /** The text of all the taints, for the audit log. */
-export function writtenOut({ name: list }: Variable): Expression {
-  // For each taint, a comprehension, and 400 characters that are joined.
-  return cel((size) => size * (FORMATTED.cost(size) + 70))`${each(list, FORMATTED)}.join(", ")`;
+export function writtenOut(list: Variable): Expression {
+  // 400 characters that are joined, for each taint.
+  return cel((size) => size * 50)`${each(list, FORMATTED)}.join(", ")`;
 }
 
 /** The message of an Audit policy. */
@@ -101,11 +101,13 @@ const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MATCH_COST = 1_000;
 
 /** Earlier entries stay: without them, the refusal would only move to another taint. */
-const KEPT_ENTRIES = cel(0)`${ALLOWED}.filter(e, !(e in ${TEXTS}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
+const KEPT_ENTRIES = cel(
+  (size) => MAX_ENTRIES * (MATCH_COST + size),
+)`${ALLOWED}.filter(e, !(e in ${TEXTS}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
 
 const REMOVAL_ADVICE = cel(
-  (size) => textCost(size) + MAX_ENTRIES * (MATCH_COST + size),
+  textCost,
 )`" To allow it, and then remove it: kubectl annotate --overwrite node " + object.metadata.name +
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
 (${KEPT_ENTRIES} + ${SHOWN})

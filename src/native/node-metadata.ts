@@ -5,7 +5,7 @@ import {
   ALLOW_REMOVAL_CHANGES,
   annotationOf,
   STARTUP_BOOT,
-} from '../cel-rules/node-update.ts';
+} from '../cel-rules/annotations.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
@@ -32,7 +32,7 @@ function ownersOf(object: 'object' | 'oldObject'): Expression {
 /** A new Node has had no owners. There is no old object then, and reading it would be an error. */
 const OWNERS_BEFORE: Variable = {
   name: 'oldOwners',
-  definition: cel(20)`${IS_CREATION} ? []\n  : ${ownersOf('oldObject')}`,
+  definition: cel(1)`${IS_CREATION} ? []\n  : ${ownersOf('oldObject')}`,
 };
 const OWNERS_AFTER: Variable = { name: 'owners', definition: ownersOf('object') };
 
@@ -46,7 +46,7 @@ const SAME_OWNERS: Expression = bind(
 /** In the creation of a Node there is no old object, and an annotation of its own is a change. */
 const ALLOW_REMOVAL_BEFORE_REQUEST: Variable = {
   ...ALLOW_REMOVAL_BEFORE,
-  definition: cel(30)`${IS_CREATION} ? ""\n  : ${ALLOW_REMOVAL_BEFORE.definition}`,
+  definition: cel(1)`${IS_CREATION} ? ""\n  : ${ALLOW_REMOVAL_BEFORE.definition}`,
 };
 const SAME_ANNOTATION: Expression = bind(
   [ALLOW_REMOVAL_BEFORE_REQUEST, ALLOW_REMOVAL_AFTER],
@@ -59,7 +59,7 @@ const TEXT_COST = 160_000;
 /** A kubelet that sets its own taints at registration may say for which boot it did. */
 const STARTUP_BOOT_BEFORE: Variable = {
   name: 'oldStartupBoot',
-  definition: cel(40)`${IS_CREATION} ? ""\n  : ${annotationOf('oldObject', STARTUP_BOOT_ANNOTATION)}`,
+  definition: cel(1)`${IS_CREATION} ? ""\n  : ${annotationOf('oldObject', STARTUP_BOOT_ANNOTATION)}`,
 };
 const SAME_OR_OWN_BOOT: Expression = bind(
   [STARTUP_BOOT_BEFORE, STARTUP_BOOT],
@@ -87,8 +87,8 @@ function swapCapacityOf(object: 'object' | 'oldObject'): Expression {
 /** One that was there before does not keep a kubelet from its heartbeats. */
 const SAME_OR_VALID_SWAP: Expression = any([
   IS_CREATION,
-  cel(20)`(${swapCapacityOf('object')}) > 0`,
-  cel(30)`(${swapCapacityOf('object')}) == (${swapCapacityOf('oldObject')})`,
+  cel(2)`(${swapCapacityOf('object')}) > 0`,
+  cel(2)`(${swapCapacityOf('object')}) == (${swapCapacityOf('oldObject')})`,
 ]);
 
 /**

@@ -1,9 +1,9 @@
 import { any, type Expression, FALSE, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, isEmpty } from '../cel/lists.ts';
+import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { conditionsOf } from '../cel-rules/node-policies.ts';
-import { ALLOWS_ITSELF } from '../cel-rules/node-update.ts';
 import { LABELS } from '../cel-rules/selection.ts';
-import { lacksRequired, taintsOf } from '../cel-rules/taints.ts';
+import { lacksDeclared, TAINTS } from '../cel-rules/taints.ts';
 import { clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
@@ -87,7 +87,7 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
     ...onCreation(policy, 'report-registration'),
     variables: [...variables, ...violationVariables(reference(missing.name))],
     actions: reportActions(purpose),
-    validations: [{ holds: isEmpty(missing.name), message: missingMessage(policy) }],
+    validations: [{ holds: isEmpty(missing), message: missingMessage(policy) }],
   });
 }
 
@@ -101,8 +101,7 @@ function onCreation({ name, nodeSelector }: CompiledTaintPolicy, part: NativePar
   } as const;
 }
 
-const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
-const LACKS_DECLARED = lacksRequired(TAINTS.name);
+const LACKS_DECLARED = lacksDeclared(TAINTS);
 
 /**
  * The taints of the list that a new node lacks.

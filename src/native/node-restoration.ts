@@ -1,7 +1,7 @@
 import { all, any, cel, choose, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { EMPTY, isIn, those, together } from '../cel/lists.ts';
+import { ALLOW_REMOVAL_AFTER } from '../cel-rules/annotations.ts';
 import { beginsToSelect, conditionsOf } from '../cel-rules/node-policies.ts';
-import { ALLOW_REMOVAL_AFTER } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import {
@@ -9,9 +9,9 @@ import {
   ADDS_TAINTS,
   EXACT_NAME,
   exactName,
-  IDENTITY,
-  identityName,
   isOneOfNames,
+  NAME_WITHOUT_VALUE,
+  nameWithoutValue,
   notAmong,
   REMOVES_TAINTS,
   TAINTS_AFTER,
@@ -33,7 +33,7 @@ import {
 } from './node-variables.ts';
 import { puttingTaints } from './put-taints.ts';
 
-const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(4)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
+const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(3)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
 
 /**
  * The mutation of an update. It restores taints that a Restore policy protects, unless a Deny policy refuses the update. It also keeps the annotation
@@ -50,16 +50,15 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
   const groups = policyGroups(others);
   const denying = groups.filter((group) => group.mode === 'Deny');
   const allowed = allowedByAnnotation(protectedTaints);
-  const isAllowed = allowsRemovalByAnnotation ? isIn(allowed.name) : FALSE;
+  const isAllowed = allowsRemovalByAnnotation ? isIn(allowed) : FALSE;
   const isKept = isProtectedByOthers(denying, protectionRules, allowed);
   const restored: Variable = {
     name: 'restored',
-    definition:
-      mode === 'Restore' ? those(protectedTaints.name, all([not(exempt), not(isAllowed), not(isKept)])) : EMPTY,
+    definition: mode === 'Restore' ? those(protectedTaints, all([not(exempt), not(isAllowed), not(isKept)])) : EMPTY,
   };
   const put = puttingTaints(TAINTS_AFTER, restored);
   const entries = bookkeeping(
-    endsEntries(policy) ? those(ADDED.name, isProtected(protectionRules)) : EMPTY,
+    endsEntries(policy) ? those(ADDED, isProtected(protectionRules)) : EMPTY,
     removedForGood(
       among,
       protectedTaints,
@@ -110,7 +109,7 @@ function removedForGood(
   const lists = groups.flatMap((alike) => {
     const [{ begins }] = alike;
     const required = alike.map((one) => one.required);
-    const missing = those(removed.name, all([condition, isRequiredAndMissing(required, ids)]));
+    const missing = those(removed, all([condition, isRequiredAndMissing(required, ids)]));
     return missing === EMPTY ? [] : [choose(all([before, after, not(begins)]), missing, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);
@@ -128,6 +127,6 @@ function isRequiredAndMissing(required: readonly EnsuredTaint[], ids: Variable):
   const withAnyValue = required.filter(({ anyValue }) => anyValue).map(({ taint }) => taint);
   return any([
     isOneOfNames(EXACT_NAME, exact.map(exactName)),
-    all([isOneOfNames(IDENTITY, withAnyValue.map(identityName)), notAmong(IDENTITY, ids.name)]),
+    all([isOneOfNames(NAME_WITHOUT_VALUE, withAnyValue.map(nameWithoutValue)), notAmong(NAME_WITHOUT_VALUE, ids)]),
   ]);
 }

@@ -5,7 +5,7 @@ import { LABELS_CHANGE } from '../cel-rules/node-update.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
-import { IDENTITY, lacksRequired, TAINTS_AFTER } from '../cel-rules/taints.ts';
+import { lacksDeclared, NAME_WITHOUT_VALUE, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
@@ -24,12 +24,12 @@ import {
 } from './node-variables.ts';
 import { puttingTaints } from './put-taints.ts';
 
-/** The name of `required`, a map, as {@link IDENTITY} names a taint. */
+/** The name of `required`, a map, as {@link NAME_WITHOUT_VALUE} names a taint. */
 const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;
 
 const READABLE = `^[^\\\\s=:]+(=[^\\\\s=:]*)?:(${TAINT_EFFECTS.join('|')})$`;
 
-/** The readable entries of the annotation before the update, as {@link IDENTITY} names taints: with any value. */
+/** The readable entries of the annotation before the update, as {@link NAME_WITHOUT_VALUE} names taints: with any value. */
 const ALLOWED_IDS: Variable = {
   name: 'allowedIds',
   // For each character, 1.6 for the pattern, which has 65 characters, and 0.7 for the other calls. For each entry, 300 for lists and accesses.
@@ -37,8 +37,8 @@ const ALLOWED_IDS: Variable = {
   .map(e, e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":")))`,
 };
 
-/** {@link keepsOff} in CEL, of `required`: two searches, with up to three names and their accesses. */
-const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 400)`(has(required.value)
+/** {@link keepsOff} in CEL, of `required`: two searches, another name and accesses. */
+const IS_KEPT_OFF = cel(2 * MAX_ENTRIES + 240)`(has(required.value)
   ? (required.key + "=" + required.value + ":" + required.effect) in ${ALLOWED} ||
     required.value == "" && (${REQUIRED_ID}) in ${ALLOWED}
   : (${REQUIRED_ID}) in ${ALLOWED_IDS})`;
@@ -59,24 +59,24 @@ export function selection(context: AmongPolicies): Assembled[] {
   const allowed = allowedByAnnotation(removed);
   const protectedByOthers: Variable = {
     name: 'protectedByOthers',
-    definition: those(TAINTS_AFTER.name, isProtectedByAnother(others)),
+    definition: those(TAINTS_AFTER, isProtectedByAnother(others)),
   };
   const keptRemoved: Variable = {
     name: 'keptRemoved',
-    definition: those(removed.name, isProtectedByOthers(keeping, policy.protectionRules, allowed)),
+    definition: those(removed, isProtectedByOthers(keeping, policy.protectionRules, allowed)),
   };
   const protectedIds: Variable = {
     name: 'protectedIds',
-    definition: together([protectedByOthers, keptRemoved].map((list) => each(list.name, IDENTITY))),
+    definition: together([protectedByOthers, keptRemoved].map((list) => each(list, NAME_WITHOUT_VALUE))),
   };
   const required: Variable = {
     name: 'required',
     definition: declaredUnless(taints, (one) => isRequiredOtherwise(one, others)),
   };
   const isMissing = all([
-    lacksRequired(TAINTS_AFTER.name),
+    lacksDeclared(TAINTS_AFTER),
     ...(allowsRemovalByAnnotation ? [not(IS_KEPT_OFF)] : []),
-    cel((size) => REQUIRED_ID.cost(size) + size + 2)`!((${REQUIRED_ID}) in ${protectedIds})`,
+    cel((size) => size + 1)`!((${REQUIRED_ID}) in ${protectedIds})`,
   ]);
   const beginning: Variable = { name: 'beginning', definition: declaredThat(required, isMissing, taints.length) };
   const put = puttingTaints(TAINTS_AFTER, beginning);

@@ -11,9 +11,9 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { isIn, those } from '../cel/lists.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../cel-rules/annotations.ts';
 import { corrections } from '../cel-rules/corrected-values.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../cel-rules/node-policies.ts';
-import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../cel-rules/node-update.ts';
 import { isProtected, isTransientByName } from '../cel-rules/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import {
@@ -71,7 +71,7 @@ export function updateVariables({ policy, among }: AmongPolicies): UpdateVariabl
   const exempt = named('exempt', not(conditionsOf(policy).notExempt));
   const protectedTaints: Variable = {
     name: 'protected',
-    definition: those(removedTaints.name, isProtected(policy.protectionRules)),
+    definition: those(removedTaints, isProtected(policy.protectionRules)),
   };
   return {
     variables: [
@@ -100,14 +100,12 @@ export function updateVariables({ policy, among }: AmongPolicies): UpdateVariabl
 
 /** True for a taint `t` that an entry of the list names, with its value. */
 function isNamedIn(list: Variable): Expression {
-  const names = [FORMATTED, EXACT_NAME];
-  const cost = (size: number) => names.reduce((sum, name) => sum + name.cost(size) + MAX_ENTRIES + 12, LIST_COST);
-  return cel(cost)`[${FORMATTED}, ${EXACT_NAME}]\n  .exists(name, name in ${list})`;
+  return cel(LIST_COST + 2 * (MAX_ENTRIES + 12))`[${FORMATTED}, ${EXACT_NAME}]\n  .exists(name, name in ${list})`;
 }
 
 /** Those of the removed taints whose removal the annotation allows. */
 export function allowedByAnnotation(removals: Variable): Variable {
-  return { name: 'allowedByAnnotation', definition: those(removals.name, isNamedIn(ALLOWED)) };
+  return { name: 'allowedByAnnotation', definition: those(removals, isNamedIn(ALLOWED)) };
 }
 
 /** A condition with a name, and the variable of that name. */
@@ -165,7 +163,7 @@ export function isProtectedByOthers(
   const transient = isTransientByName(protecting);
   return any(
     groups.map(({ binds, rules, allowsRemovalByAnnotation }) =>
-      all([binds.condition, isProtected(rules, transient), allowsRemovalByAnnotation ? not(isIn(allowed.name)) : TRUE]),
+      all([binds.condition, isProtected(rules, transient), allowsRemovalByAnnotation ? not(isIn(allowed)) : TRUE]),
     ),
   );
 }

@@ -1,6 +1,15 @@
-import { cel, choose, type Expression, LIST_COST, MAP_COST, STRUCT_COST, type Variable } from '../cel/expression.ts';
+import {
+  cel,
+  choose,
+  type Expression,
+  LIST_COST,
+  MAP_COST,
+  repeated,
+  STRUCT_COST,
+  type Variable,
+} from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, KEPT_ITEM_COST } from '../cel/lists.ts';
-import { IDENTITY } from '../cel-rules/taints.ts';
+import { NAME_WITHOUT_VALUE } from '../cel-rules/taints.ts';
 
 /**
  * The item `t` of `spec.taints` as a map, with empty texts and null for absent fields, which the API server leaves out again. An item itself must not
@@ -13,7 +22,7 @@ const WRITTEN_TAINT = cel(MAP_COST + 4 * 12)`{
   }`;
 
 interface PutTaints {
-  /** The names of the taints of the node: see {@link IDENTITY}. */
+  /** The names of the taints of the node: see {@link NAME_WITHOUT_VALUE}. */
   readonly ids: Variable;
   readonly variables: readonly Variable[];
   readonly operations: Expression;
@@ -29,27 +38,28 @@ const COMPARED_NAMES_COST = 35;
 export function puttingTaints(taints: Variable, put: Variable): PutTaints {
   const ids = idsOf(taints);
   const addedIds = idsOf(put);
+  const name = repeated((size) => size, NAME_WITHOUT_VALUE);
   const operation = cel(
     (size) =>
-      // For each taint of the node: both names, the search for its name in both lists, and the accesses.
-      size * (2 * IDENTITY.cost(size) + size * (1 + COMPARED_NAMES_COST) + 2 * KEPT_ITEM_COST) +
-      // For each added one: its name and the search for it.
-      size * (IDENTITY.cost(size) + size + KEPT_ITEM_COST) +
-      // Each taint of both lists as a map, and the operation.
-      2 * size * (WRITTEN_TAINT.cost(size) + KEPT_ITEM_COST) +
+      // For each taint of the node: the search for its name in both lists, and the accesses.
+      size * (size * (1 + COMPARED_NAMES_COST) + 2 * KEPT_ITEM_COST) +
+      // For each added one: the search for its name.
+      size * (size + KEPT_ITEM_COST) +
+      // For each taint of both lists: an item of the list in the patch.
+      2 * size * KEPT_ITEM_COST +
       STRUCT_COST,
   )`JSONPatch{op: "add", path: "/spec/taints", value:
-  (${taints}.map(t, (${IDENTITY}) in ${addedIds}
-    ? ${put}[${addedIds}.indexOf(${IDENTITY})] : t) +
-  ${put}.filter(t, !((${IDENTITY}) in ${ids}))
-  ).map(t, ${WRITTEN_TAINT})}`;
+  (${taints}.map(t, (${name}) in ${addedIds}
+    ? ${put}[${addedIds}.indexOf(${name})] : t) +
+  ${put}.filter(t, !((${name}) in ${ids}))
+  ).map(t, ${repeated((size) => 2 * size, WRITTEN_TAINT)})}`;
   return {
     ids,
     variables: [ids, addedIds],
-    operations: choose(isEmpty(put.name), EMPTY, cel((size) => operation.cost(size) + LIST_COST)`[${operation}]`),
+    operations: choose(isEmpty(put), EMPTY, cel(LIST_COST)`[${operation}]`),
   };
 }
 
-function idsOf({ name }: Variable): Variable {
-  return { name: `${name}Ids`, definition: each(name, IDENTITY) };
+function idsOf(list: Variable): Variable {
+  return { name: `${list.name}Ids`, definition: each(list, NAME_WITHOUT_VALUE) };
 }

@@ -1,5 +1,5 @@
 import { conditionalList, dividedLists } from '../cel/conditional-lists.ts';
-import { any, cel, type Expression, not, reference, TRUE, type Variable } from '../cel/expression.ts';
+import { any, cel, type Expression, not, reference, repeated, TRUE, type Variable } from '../cel/expression.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
 import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
@@ -106,9 +106,8 @@ export function lackingLists(needs: readonly ConditionalNeed[], { write, read }:
   return dividedLists('lacking', items, (some) => {
     const list = conditionalList(some);
     const ranges = some.reduce((sum, { weight }) => sum + weight, 0);
-    const cost = (size: number) => list.cost(size) + ranges * (isLacking.cost(size) + 30) + some.length * 40;
-    return cel(cost)`${list}.filter(need, need.ranges.exists(required,
-  ${isLacking})).map(need, ${read})`;
+    return cel(ranges * 30 + some.length * 40)`${list}.filter(need, need.ranges.exists(required,
+  ${repeated(() => ranges, isLacking)})).map(need, ${read})`;
   });
 }
 

@@ -8,7 +8,9 @@ import {
   LIST_COST,
   literal,
   not,
-  reference,
+  referenced,
+  repeated,
+  sumOf,
   type Variable,
 } from '../cel/expression.ts';
 import { exists, isEmpty, listOf } from '../cel/lists.ts';
@@ -71,25 +73,22 @@ export function missingReport(
   return {
     variables: [TOLERATIONS, ...variables, ...lists, missing],
     validation: {
-      holds: isEmpty(missing.name),
-      message: mode === 'Mutate' && mutates ? withPromise(intro, shown, early) : cel(shown.cost)`${intro}`,
+      holds: isEmpty(missing),
+      message: mode === 'Mutate' && mutates ? withPromise(intro, early) : intro,
     },
     auditAnnotations: {
-      [key]: cel(shown.cost)`${isEmpty(missing.name)} ? "" : ${literal(`${name}: `)} + ${shown}`,
+      [key]: cel(0)`${isEmpty(missing)} ? "" : ${literal(`${name}: `)} + ${shown}`,
     },
   };
 }
 
 /** With the time at which it will be repaired. An addition does not repair a toleration that ends too early. */
-function withPromise(message: Expression, shown: Expression, early: readonly Variable[]): Expression {
+function withPromise(message: Expression, early: readonly Variable[]): Expression {
   const promise = literal('; added with the next change of the pod template');
-  if (early.length === 0) return cel(shown.cost)`${message} + ${promise}`;
-  const count = composed(
-    early.map(({ name }) => reference(name)),
-    0,
-    (texts) => texts.map((text) => `size(${text})`).join(' + '),
-  );
-  return cel((size) => shown.cost(size) + 10 * early.length)`${message} + (${count} == 0 ? ${promise} : "")`;
+  if (early.length === 0) return cel(0)`${message} + ${promise}`;
+  const lists = early.map(referenced);
+  const count = composed(lists, sumOf(lists, 0), (texts) => texts.map((text) => `size(${text})`).join(' + '));
+  return cel(10 * early.length)`${message} + (${count} == 0 ? ${promise} : "")`;
 }
 
 /** Tolerations that may end earlier than required. */
@@ -107,8 +106,8 @@ function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
 function earlyLists(items: readonly WeighedItem[]): Variable[] {
   return dividedLists('early', items, (some) => {
     const list = conditionalList(some);
-    return cel((size) => list.cost(size) + some.length * (ENDS_TOO_EARLY.cost(size) + 40))`${list}.filter(required,
-  ${ENDS_TOO_EARLY}).map(required, required.text)`;
+    return cel(some.length * 40)`${list}.filter(required,
+  ${repeated(() => some.length, ENDS_TOO_EARLY)}).map(required, required.text)`;
   });
 }
 

@@ -102,7 +102,7 @@ const PATH = '/spec/template/spec/tolerations';
 /** Item by item: existing items are not replaced. */
 function patchOf(added: Variable): Expression {
   return choose(
-    cel(6)`size(${added}) == 0 || has(object.spec.template.spec.tolerations)`,
+    cel(5)`size(${added}) == 0 || has(object.spec.template.spec.tolerations)`,
     cel((size) => 10 + size * 40)`${added}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
     cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${added}}]`,
   );
@@ -115,7 +115,7 @@ const [OLD_TOLERATIONS, BEFORE] = TOLERATIONS_BEFORE;
 function isAsBefore(required: Variable): Expression {
   return all([
     reference(SAME_TEMPLATE.name),
-    cel(4)`size(${BEFORE}) >= size(${NOW})`,
+    cel(3)`size(${BEFORE}) >= size(${NOW})`,
     // Each costs as much as the compared fields. The required tolerations have their own cost.
     cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${required})`,
   ]);

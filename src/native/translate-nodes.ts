@@ -36,11 +36,8 @@ function protection(context: AmongPolicies, target: Target): Assembled[] {
   const { variables, protectedTaints, exempt } = updateVariables(context);
   const audit = mode === 'Audit';
   const allowed = allowedByAnnotation(protectedTaints);
-  const allowedByExemption: Variable = { name: 'allowedByExemption', definition: those(protectedTaints.name, exempt) };
-  const violations = those(
-    protectedTaints.name,
-    all([not(exempt), allowsRemovalByAnnotation ? not(isIn(allowed.name)) : TRUE]),
-  );
+  const allowedByExemption: Variable = { name: 'allowedByExemption', definition: those(protectedTaints, exempt) };
+  const violations = those(protectedTaints, all([not(exempt), allowsRemovalByAnnotation ? not(isIn(allowed)) : TRUE]));
   return validating({
     name: nativeName(name, audit ? 'report' : 'protect'),
     failurePolicy,

@@ -141,7 +141,7 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
 ];
 
 const TRANSIENT = matchesAny(
-  { value: cel(1)`self.key`, maxLength: QUALIFIED_NAME_LENGTH },
+  { value: cel(2)`self.key`, maxLength: QUALIFIED_NAME_LENGTH },
   TRANSIENT_TAINT_KEYS.filter(isPattern),
 ).text;
 

@@ -53,7 +53,7 @@ function tolerationEntry(name: string, phase: Phase, policies: readonly Compiled
         );
   const unlessIgnored = (condition: Expression, size?: number): Expression => {
     if (condition === FALSE) return FALSE;
-    const tooMany = size === undefined ? FALSE : cel(3)`size(${TOLERATIONS}) > ${size}`;
+    const tooMany = size === undefined ? FALSE : cel(2)`size(${TOLERATIONS}) > ${size}`;
     return bind(VARIABLES, all([NOT_DELETED, NOT_IGNORED, any([tooMany, condition])]));
   };
   const candidates: [Candidate, ...Candidate[]] = [

@@ -1,17 +1,12 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
+import { ADDS_TO_ALLOWED, ALLOWS_ITSELF, ANNOTATION_COMPARISON_COST, STARTUP_BOOT } from '../cel-rules/annotations.ts';
 import { leavablePolicies } from '../cel-rules/ended-startup-taints.ts';
 import { conditionsOf, rulesOf } from '../cel-rules/node-policies.ts';
-import {
-  ADDS_TO_ALLOWED,
-  ALLOWS_ITSELF,
-  ANNOTATION_COMPARISON_COST,
-  onUpdate,
-  STARTUP_BOOT,
-} from '../cel-rules/node-update.ts';
+import { onUpdate } from '../cel-rules/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../cel-rules/selection.ts';
 import { lacksDeclaredTaint, protectedKeys, whenTaintsChange } from '../cel-rules/taint-changes.ts';
-import { taintsOf } from '../cel-rules/taints.ts';
+import { TAINTS } from '../cel-rules/taints.ts';
 import { clearsEntriesAtRegistration, endsEntries } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
@@ -19,7 +14,6 @@ import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
-const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
 const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 
 /** An update of a node that one of the policies selects, by its labels before or after. */
@@ -83,7 +77,7 @@ const BOOT_ID: Variable = {
 };
 const OTHER_BOOT: Expression = bind(
   [BOOT_ID, STARTUP_BOOT],
-  all([cel(4)`${BOOT_ID} != ""`, cel(ANNOTATION_COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
+  all([cel(3)`${BOOT_ID} != ""`, cel(ANNOTATION_COMPARISON_COST)`${STARTUP_BOOT} != ${BOOT_ID}`]),
 );
 
 /** A node registers that still lacks a required or startup taint. */
@@ -103,7 +97,7 @@ function onCreation(condition: Expression): Chosen {
     {
       build(size) {
         if (condition === FALSE) return FALSE;
-        return bind(CREATE_VARIABLES, any([cel(3)`size(${TAINTS}) > ${size}`, condition]));
+        return bind(CREATE_VARIABLES, any([cel(2)`size(${TAINTS}) > ${size}`, condition]));
       },
     },
     { build: () => TRUE, widened: 'too many policies for one expression: it is true for every new node' },

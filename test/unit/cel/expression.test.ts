@@ -10,6 +10,7 @@ import {
   literal,
   not,
   reference,
+  repeated,
   TOO_LONG,
   TRUE,
 } from '../../../src/cel/expression.ts';
@@ -42,7 +43,7 @@ describe('an expression from its text', () => {
     const expression = cel(3)`size(${list}) > ${5} && ${reference('other')} == ${'"x"'}`;
     expect(expression.text).toBe('size(list) > 5 && other == "x"');
     expect([...expression.uses].sort()).toEqual(['list', 'other']);
-    expect([expression.cost(1), expression.cost(100)]).toEqual([3, 3]);
+    expect([expression.cost(1), expression.cost(100)]).toEqual([5, 5]);
   });
 
   it('writes references as it is told to, but for those that are bound in it', () => {
@@ -74,9 +75,9 @@ describe('expressions', () => {
     ['false in any', any([a, FALSE]), 'a == 1'],
     ['false in all', all([a, FALSE]), 'false'],
     ['not true', not(TRUE), 'false'],
-    ['exists', exists('list', 'x', a), 'list.exists(x, a == 1)'],
-    ['exists, whatever it is', exists('list', 'x', TRUE), 'size(list) > 0'],
-    ['exists, never', exists('list', 'x', FALSE), 'false'],
+    ['exists', exists(reference('list'), 'x', a), 'list.exists(x, a == 1)'],
+    ['exists, whatever it is', exists(reference('list'), 'x', TRUE), 'size(list) > 0'],
+    ['exists, never', exists(reference('list'), 'x', FALSE), 'false'],
     ['not a name', not(reference('known')), '!known'],
     ['choose what is known', choose(FALSE, b, c), 'c == 1'],
     ['choose what is known to be so', choose(TRUE, b, c), 'b == 1'],
@@ -86,7 +87,7 @@ describe('expressions', () => {
   });
 
   it('use what is bound around them, and not the item of a list', () => {
-    expect([...exists('list', 'x', cel(1)`x == ${reference('y')}`).uses].sort()).toEqual(['list', 'y']);
+    expect([...exists(reference('list'), 'x', cel(1)`x == ${reference('y')}`).uses].sort()).toEqual(['list', 'y']);
   });
 
   it('are broken into lines where they get long', () => {
@@ -103,14 +104,24 @@ describe('expressions', () => {
 
   it('have no blanks at the end of a line, so that kubectl shows them as they are', () => {
     const long = any(['one', 'two', 'three'].map((name) => cel(1)`${name}.startsWith("${'x'.repeat(40)}")`));
-    expect(choose(a, exists('list', 'x', long), bind([{ name: 'list', definition: a }], long)).text).not.toMatch(/ $/m);
+    expect(
+      choose(a, exists(reference('list'), 'x', long), bind([{ name: 'list', definition: a }], long)).text,
+    ).not.toMatch(/ $/m);
   });
 
   it('cost what their parts do, those of a list once for each item', () => {
-    const { cost } = all([a, exists('list', 'x', cel(10)`x`)]);
+    const { cost } = all([a, exists(reference('list'), 'x', cel(10)`x`)]);
     expect(cost(100) - cost(99)).toBe(cost(1) - cost(0));
     expect(cost(1) - cost(0)).toBeGreaterThanOrEqual(10);
   });
+});
+
+it('repeated counts an expression in the body of a loop as often as it is evaluated', () => {
+  const body = repeated((size) => size, cel(10)`x == 1`);
+  const loop = cel(3)`${reference('list')}.exists(x, ${body})`;
+  expect(loop.text).toBe('list.exists(x, x == 1)');
+  expect(loop.cost(7)).toBe(3 + 1 + 7 * 10);
+  expect(repeated((size) => size, TOO_LONG)).toBe(TOO_LONG);
 });
 
 describe('bind', () => {
@@ -158,10 +169,11 @@ describe('an expression that is longer than anyone reads', () => {
     ['all', all([a, TOO_LONG])],
     ['not', not(TOO_LONG)],
     ['choose', choose(a, TOO_LONG, b)],
-    ['exists', exists('list', 'x', TOO_LONG)],
+    ['exists', exists(reference('list'), 'x', TOO_LONG)],
     ['bind', bind([{ name: 'v', definition: a }], all([reference('v'), TOO_LONG]))],
-  ])('makes no budget big enough for what it is a part of: %s', (_what, { cost }) => {
-    expect(cost(32)).toBe(Number.POSITIVE_INFINITY);
+    ['cel', cel(1)`size(${TOO_LONG}) > 1`],
+  ])('leaves nothing of what it is a part of: %s', (_what, expression) => {
+    expect(expression).toBe(TOO_LONG);
   });
 });
 
@@ -169,5 +181,5 @@ it('concatenated joins expressions and literals, and adds what joining them cost
   const text = concatenated(['"node "', cel((size) => size)`${reference('name')}`], (size) => 100 * size);
   expect(text.text).toBe('"node " +\nname');
   expect([...text.uses]).toEqual(['name']);
-  expect(text.cost(3)).toBe(303);
+  expect(text.cost(3)).toBe(304);
 });

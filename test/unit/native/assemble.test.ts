@@ -11,7 +11,7 @@ it.each<[inline: string, inPolicy: string, expression: Expression]>([
   [
     'before.exists(t, t.before == "before")',
     'variables.before.exists(t, t.before == "before")',
-    exists('before', 't', cel(1)`t.before == "before"`),
+    exists(before, 't', cel(1)`t.before == "before"`),
   ],
   [
     '{"before": before, "\\"before": 1}',
