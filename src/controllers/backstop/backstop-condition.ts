@@ -24,8 +24,7 @@ export type BackstopState =
   | { readonly what: 'NothingNative'; readonly limits: readonly NativeLimit[] }
   /** taintkeeper may not write native policies. */
   | { readonly what: 'NotPermitted' }
-  /** taintkeeper may no longer write native policies, nor delete those that it wrote before. They stay in force. */
-  | { readonly what: 'LeftInForce'; readonly natives: readonly NativeObject[] }
+  | LeftInForce
   /** The API server has no native policies. */
   | { readonly what: 'Unsupported' }
   /** The API server could not evaluate it. */
@@ -38,6 +37,12 @@ export type BackstopState =
   | { readonly what: 'Refused'; readonly message: string }
   /** The API server does not let taintkeeper write them. */
   | { readonly what: 'Forbidden'; readonly message: string };
+
+/** taintkeeper may no longer write native policies, nor delete those that it wrote before. They stay in force. */
+export interface LeftInForce {
+  readonly what: 'LeftInForce';
+  readonly natives: readonly NativeObject[];
+}
 
 /** The most texts of one message. */
 const MAX_LISTED = 8;
