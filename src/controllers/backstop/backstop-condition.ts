@@ -6,7 +6,7 @@ import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
-import type { NativeState } from '../../policy/status-conditions.ts';
+import type { NativeCondition } from '../../policy/status-conditions.ts';
 
 /** The state of the native policies of one policy. */
 export type BackstopState =
@@ -53,7 +53,7 @@ export function stateOfFault(error: unknown): BackstopState {
 }
 
 /** The state as a condition: Ready of a TolerationRestriction, Backstop of the other kinds. */
-export function nativeCondition(state: BackstopState, kind: NativelyExpressible['kind']): NativeState {
+export function nativeCondition(state: BackstopState, kind: NativelyExpressible['kind']): NativeCondition {
   const message = messageOf(state, kind);
   return state.what === 'InForce'
     ? { status: 'True', reason: state.what, message }

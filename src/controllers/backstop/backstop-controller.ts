@@ -15,7 +15,7 @@ import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type NativeState, reported } from '../../policy/status-conditions.ts';
+import { type NativeCondition, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
@@ -51,7 +51,7 @@ export interface Backstop {
   /** @returns in how many milliseconds to run again; undefined while no policy requires native policies */
   reconcile(): Promise<number | undefined>;
   /** The condition of the policy. Undefined: the policy requires no native policies. `pending`: not known until the next run. */
-  condition(policy: PolicyObject): NativeState | 'pending' | undefined;
+  condition(policy: PolicyObject): NativeCondition | 'pending' | undefined;
   /** The policies whose native policies are not in force. */
   problems(): readonly ReportedProblem[];
 }
@@ -166,7 +166,7 @@ export function backstop(
     return { states, againInMs: asking.length + applied.waits.length === 0 ? undefined : nextCheckMs(applied) };
   }
 
-  function condition(object: PolicyObject): NativeState | 'pending' | undefined {
+  function condition(object: PolicyObject): NativeCondition | 'pending' | undefined {
     const { kind } = object;
     if (kind === 'RecoveryPolicy') return undefined;
     // Native policies that are in force are reported, whether or not the policy requires them.
