@@ -167,7 +167,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
 
   function stuckPods(): readonly StuckPod[] {
     const now = performance.now();
-    return [...(failed?.all() ?? [])].flatMap(({ entry: { namespace, name, value }, since }) => {
+    return [...(failed?.all() ?? [])].flatMap(({ entry: { namespace, name, value }, recoverableSince: since }) => {
       const daemonSet = daemonSets.get(value.daemonSet.name, namespace)?.value;
       return since === undefined || !daemonSet ? [] : [{ name: `${namespace}/${name}`, daemonSet, forMs: now - since }];
     });
