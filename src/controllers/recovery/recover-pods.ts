@@ -92,7 +92,7 @@ export function recoverPods(options: RecoverPodsOptions) {
       const decision = judgeFailedPod(
         policy,
         timings,
-        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, podUid) },
+        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.attemptsWithOtherPods(place, podUid) },
         now,
       );
       switch (decision.action) {
