@@ -157,10 +157,10 @@ export function backstop(
       return { states, againInMs: CHECK_AGAIN_MS };
     }
     // Each time: a new installation creates another ClusterRole of that name.
-    const installation = await ownedByClusterRole(client, ownerClusterRole);
+    const installationOwner = await ownedByClusterRole(client, ownerClusterRole);
     const backed = translateAll(judged, versions.mutating !== undefined);
     const unreadable = objects().filter(({ inForce }) => !inForce);
-    const applied = await applyNatives(backed, found, { writer, versions, namespace, installation, unreadable });
+    const applied = await applyNatives(backed, found, { writer, versions, namespace, installationOwner, unreadable });
     const states = { ...NO_STATES, asking: applied.states };
     if (applied.fault) return { states, againInMs: undefined, fault: applied.fault };
     return { states, againInMs: asking.length + applied.waits.length === 0 ? undefined : nextCheckMs(applied) };
