@@ -17,8 +17,8 @@ import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../po
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeCondition, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
+import { ownedByClusterRole } from '../cluster-role-owner.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
-import { ownedByClusterRole } from '../managed-objects.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import { type BackstopState, type LeftInForce, nativeCondition, stateOfFault } from './backstop-condition.ts';

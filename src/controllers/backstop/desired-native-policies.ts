@@ -6,7 +6,7 @@ import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import type { Ownership } from '../managed-objects.ts';
+import type { Ownership } from '../cluster-role-owner.ts';
 
 /** A desired native policy or binding. A field that is undefined must be absent. */
 export interface DesiredNative {

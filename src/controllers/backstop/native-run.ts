@@ -3,7 +3,7 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policies/policy-object.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
-import type { Ownership } from '../managed-objects.ts';
+import type { Ownership } from '../cluster-role-owner.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
 import { type NativeWriter, NotOursError, titleOf } from './native-writer.ts';

@@ -18,14 +18,10 @@ import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { PHASES } from '../../judge/decision.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
+import { type Ownership, ownedByClusterRole } from '../cluster-role-owner.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import {
-  type DesiredFields,
-  limitRepairs,
-  type Ownership,
-  ownedByClusterRole,
-  updateManaged,
-} from '../managed-objects.ts';
+import { type DesiredFields, updateManaged } from '../managed-objects.ts';
+import { limitRepairs } from '../repair-limit.ts';
 import { desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 import { registeredVersions } from './registered-versions.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
