@@ -81,7 +81,7 @@ export const NATIVE_REASONS = {
 export type NativeReason = keyof typeof NATIVE_REASONS;
 
 /** Whether the native policies of a policy are in force. */
-export type NativeState = { readonly message: string } & (
+export type NativeCondition = { readonly message: string } & (
   | { readonly status: 'True'; readonly reason: 'InForce' }
   | { readonly status: 'False'; readonly reason: NativeReason }
 );

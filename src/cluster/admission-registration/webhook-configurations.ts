@@ -157,3 +157,8 @@ export function caBundlesOf({ webhooks }: Pick<WebhookConfiguration, 'webhooks'>
 export function caBundleOf({ clientConfig }: Webhook): string {
   return Buffer.from(clientConfig.caBundle ?? '', 'base64').toString();
 }
+
+/** The inverse of {@link caBundleOf}. @param bundle PEM. Undefined: without `caBundle` */
+export function caBundleFields(bundle: string | undefined): Pick<Webhook['clientConfig'], 'caBundle'> {
+  return bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') };
+}

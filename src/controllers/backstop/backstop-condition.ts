@@ -6,7 +6,7 @@ import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
-import type { NativeState } from '../../policy/status-conditions.ts';
+import type { NativeCondition } from '../../policy/status-conditions.ts';
 
 /** The state of the native policies of one policy. */
 export type BackstopState =
@@ -24,8 +24,7 @@ export type BackstopState =
   | { readonly what: 'NothingNative'; readonly limits: readonly NativeLimit[] }
   /** taintkeeper may not write native policies. */
   | { readonly what: 'NotPermitted' }
-  /** taintkeeper may no longer write native policies, nor delete those that it wrote before. They stay in force. */
-  | { readonly what: 'LeftInForce'; readonly natives: readonly NativeObject[] }
+  | LeftInForce
   /** The API server has no native policies. */
   | { readonly what: 'Unsupported' }
   /** The API server could not evaluate it. */
@@ -39,6 +38,12 @@ export type BackstopState =
   /** The API server does not let taintkeeper write them. */
   | { readonly what: 'Forbidden'; readonly message: string };
 
+/** taintkeeper may no longer write native policies, nor delete those that it wrote before. They stay in force. */
+export interface LeftInForce {
+  readonly what: 'LeftInForce';
+  readonly natives: readonly NativeObject[];
+}
+
 /** The most texts of one message. */
 const MAX_LISTED = 8;
 
@@ -48,7 +53,7 @@ export function stateOfFault(error: unknown): BackstopState {
 }
 
 /** The state as a condition: Ready of a TolerationRestriction, Backstop of the other kinds. */
-export function nativeCondition(state: BackstopState, kind: NativelyExpressible['kind']): NativeState {
+export function nativeCondition(state: BackstopState, kind: NativelyExpressible['kind']): NativeCondition {
   const message = messageOf(state, kind);
   return state.what === 'InForce'
     ? { status: 'True', reason: state.what, message }

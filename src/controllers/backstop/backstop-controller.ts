@@ -15,13 +15,13 @@ import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type NativeState, reported } from '../../policy/status-conditions.ts';
+import { type NativeCondition, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
+import { ownedByClusterRole } from '../cluster-role-owner.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
-import { ownedByClusterRole } from '../managed-objects.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
+import { type BackstopState, type LeftInForce, nativeCondition, stateOfFault } from './backstop-condition.ts';
 import { applyNatives, type NamedPolicy, type NativeRun, nativesOf, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 
@@ -51,7 +51,7 @@ export interface Backstop {
   /** @returns in how many milliseconds to run again; undefined while no policy requires native policies */
   reconcile(): Promise<number | undefined>;
   /** The condition of the policy. Undefined: the policy requires no native policies. `pending`: not known until the next run. */
-  condition(policy: PolicyObject): NativeState | 'pending' | undefined;
+  condition(policy: PolicyObject): NativeCondition | 'pending' | undefined;
   /** The policies whose native policies are not in force. */
   problems(): readonly ReportedProblem[];
 }
@@ -75,6 +75,28 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   return reconciler;
 }
 
+/** A policy in force. `generation` is that of the version in force. */
+interface JudgedPolicy {
+  readonly object: NamedPolicy;
+  readonly policy: Policy;
+}
+
+interface BackstopStates {
+  /** Of the policies that require native policies, by {@link versionInForce}. */
+  readonly asking: ReadonlyMap<string, BackstopState>;
+  /** Of the policies whose native policies taintkeeper may no longer write, by {@link versionOf} of the present version. */
+  readonly leftInForce: ReadonlyMap<string, LeftInForce>;
+}
+
+const NO_STATES: BackstopStates = { asking: new Map(), leftInForce: new Map() };
+
+interface Result {
+  readonly states: BackstopStates;
+  /** In how many milliseconds to run again. */
+  readonly againInMs: number | undefined;
+  readonly fault?: unknown;
+}
+
 /** @param translate is replaced in tests */
 export function backstop(
   { client, policies: { objects }, rights, audit, namespace, ownerClusterRole }: Omit<BackstopOptions, 'reports'>,
@@ -84,53 +106,22 @@ export function backstop(
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: CHECK_AGAIN_MS });
   let translated: { readonly of: unknown; readonly policies: readonly TranslatedPolicy[] } | undefined;
-  /** By {@link versionOf}. */
-  let states: ReadonlyMap<string, BackstopState> = new Map();
+  let known: BackstopStates = NO_STATES;
 
   return {
     async reconcile() {
-      const inForce = objects().flatMap(({ inForce, ...object }) =>
+      const judged = objects().flatMap(({ inForce, ...object }) =>
         inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
-      const asking = inForce.flatMap(({ object, policy }) => (needsNativePolicies(policy) ? versionOf(object) : []));
-      const every = (state: BackstopState) => new Map(asking.map((key) => [key, state]));
-      let isApplied = false;
-      try {
-        const versions = await servedVersions(client);
-        if (versions.validating === undefined) {
-          states = every({ what: 'Unsupported' });
-          return asking.length === 0 ? undefined : CHECK_AGAIN_MS;
-        }
-        const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
-        if (asking.length + found.length === 0) {
-          states = new Map();
-          return undefined;
-        }
-        const isPermitted = rights.permits('nativePolicies');
-        if (isPermitted === undefined) return undefined;
-        if (!isPermitted) {
-          states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
-          return CHECK_AGAIN_MS;
-        }
-        // Each time: a new installation creates another ClusterRole of that name.
-        const installation = await ownedByClusterRole(client, ownerClusterRole);
-        const backed = translateAll(inForce, versions.mutating !== undefined);
-        const unreadable = objects().filter(({ inForce }) => !inForce);
-        const run = await applyNatives(backed, found, { writer, versions, namespace, installation, unreadable });
-        states = run.states;
-        isApplied = true;
-        if (run.fault) throw run.fault;
-        return asking.length + run.waits.length === 0 ? undefined : nextCheckMs(run);
-      } catch (error) {
-        // A leader that may not list them has not written any. What an earlier one left stays reported.
-        if (isForbidden(error) && asking.length === 0) {
-          return [...states.values()].some(({ what }) => what === 'LeftInForce') ? CHECK_AGAIN_MS : undefined;
-        }
-        // Faults of single objects are known already. While the API server does not answer, what was in force stays in force.
-        const unknown = every(stateOfFault(error));
-        if (!isApplied) states = isForbidden(error) ? unknown : new Map([...unknown, ...states]);
-        throw error;
-      }
+      const asking = judged.flatMap(({ object, policy }) => (needsNativePolicies(policy) ? versionOf(object) : []));
+      const { states, againInMs, fault } = await applyAll(judged, asking).catch(
+        (error): Result => ({ states: statesAfterFault(known, asking, error), againInMs: undefined, fault: error }),
+      );
+      known = states;
+      if (fault === undefined) return againInMs;
+      // A leader that may not list them has not written any. What an earlier one left stays reported.
+      if (isForbidden(fault) && asking.length === 0) return known.leftInForce.size > 0 ? CHECK_AGAIN_MS : undefined;
+      throw fault;
     },
     condition,
     problems: () =>
@@ -147,30 +138,59 @@ export function backstop(
       }),
   };
 
-  function condition(object: PolicyObject): NativeState | 'pending' | undefined {
+  /** @param asking the versions of the policies that require native policies */
+  async function applyAll(judged: readonly JudgedPolicy[], asking: readonly string[]): Promise<Result> {
+    const versions = await servedVersions(client);
+    if (versions.validating === undefined) {
+      const states = { ...NO_STATES, asking: sameState(asking, { what: 'Unsupported' }) };
+      return { states, againInMs: asking.length === 0 ? undefined : CHECK_AGAIN_MS };
+    }
+    const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
+    if (asking.length + found.length === 0) return { states: NO_STATES, againInMs: undefined };
+    const isPermitted = rights.permits('nativePolicies');
+    if (isPermitted === undefined) return { states: known, againInMs: undefined };
+    if (!isPermitted) {
+      const states = {
+        asking: sameState(asking, { what: 'NotPermitted' }),
+        leftInForce: leftInForce(objects(), found),
+      };
+      return { states, againInMs: CHECK_AGAIN_MS };
+    }
+    // Each time: a new installation creates another ClusterRole of that name.
+    const installationOwner = await ownedByClusterRole(client, ownerClusterRole);
+    const backed = translateAll(judged, versions.mutating !== undefined);
+    const unreadable = objects().filter(({ inForce }) => !inForce);
+    const applied = await applyNatives(backed, found, { writer, versions, namespace, installationOwner, unreadable });
+    const states = { ...NO_STATES, asking: applied.states };
+    if (applied.fault) return { states, againInMs: undefined, fault: applied.fault };
+    return { states, againInMs: asking.length + applied.waits.length === 0 ? undefined : nextCheckMs(applied) };
+  }
+
+  function condition(object: PolicyObject): NativeCondition | 'pending' | undefined {
     const { kind } = object;
     if (kind === 'RecoveryPolicy') return undefined;
     // Native policies that are in force are reported, whether or not the policy requires them.
-    const left = states.get(versionOf(object));
-    if (left?.what === 'LeftInForce') return nativeCondition(left, kind);
+    const left = known.leftInForce.get(versionOf(object));
+    if (left) return nativeCondition(left, kind);
     const version = versionInForce(object);
     if (version === undefined || !object.inForce || !needsNativePolicies(object.inForce.policy)) return undefined;
-    const state = states.get(version);
+    // Until the next run, those of a version that is no longer the present one are still reported as left in force.
+    const state = known.leftInForce.get(version) ?? known.asking.get(version);
     return state ? nativeCondition(state, kind) : 'pending';
   }
 
   /** Translates only when a policy has changed: hundreds of policies take most of a second, in which no request is answered. */
-  function translateAll(inForce: readonly { object: NamedPolicy; policy: Policy }[], mutates: boolean) {
+  function translateAll(judged: readonly JudgedPolicy[], mutates: boolean) {
     // The policies themselves, too: one generation may be read with more fields than before.
-    const of = [mutates, inForce.map(({ object, policy }) => [versionOf(object), policy])];
+    const of = [mutates, judged.map(({ object, policy }) => [versionOf(object), policy])];
     if (!translated || !isDeepStrictEqual(translated.of, of)) {
-      const among = inForce.map(({ policy }) => asInForce(policy));
-      const policies = inForce.flatMap(({ object, policy }) => {
+      const among = judged.map(({ policy }) => asInForce(policy));
+      const translations = judged.flatMap(({ object, policy }) => {
         if (!needsNativePolicies(policy)) return [];
         const asked = audit ? inAudit(policy) : policy;
         return { object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) };
       });
-      translated = { of, policies };
+      translated = { of, policies: translations };
     }
     return translated.policies;
   }
@@ -186,12 +206,25 @@ export function backstop(
   }
 }
 
-/** The native policies that were written before and are still in force, by {@link versionOf}. */
-function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): [string, BackstopState][] {
-  return objects.flatMap((object): [string, BackstopState][] => {
-    const natives = nativesOf(object, found);
-    // Without a binding, they do nothing.
-    const isInForce = natives.some(({ kind }) => kind.endsWith('Binding'));
-    return isInForce ? [[versionOf(object), { what: 'LeftInForce', natives }]] : [];
-  });
+/** The states after a run that could not list, own or translate native policies. */
+function statesAfterFault(known: BackstopStates, asking: readonly string[], fault: unknown): BackstopStates {
+  const unknown = sameState(asking, stateOfFault(fault));
+  if (!isForbidden(fault)) return { ...known, asking: new Map([...unknown, ...known.asking]) };
+  return asking.length === 0 ? known : { ...NO_STATES, asking: unknown };
+}
+
+function sameState(versions: readonly string[], state: BackstopState): ReadonlyMap<string, BackstopState> {
+  return new Map(versions.map((version) => [version, state]));
+}
+
+/** The native policies that were written before and are still in force. */
+function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): BackstopStates['leftInForce'] {
+  return new Map(
+    objects.flatMap((object) => {
+      const natives = nativesOf(object, found);
+      // Without a binding, they do nothing.
+      const isInForce = natives.some(({ kind }) => kind.endsWith('Binding'));
+      return isInForce ? [[versionOf(object), { what: 'LeftInForce', natives } as const] as const] : [];
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import type { Ownership } from '../managed-objects.ts';
+import type { Ownership } from '../cluster-role-owner.ts';
 
 /** A desired native policy or binding. A field that is undefined must be absent. */
 export interface DesiredNative {
@@ -22,7 +22,7 @@ export interface DesiredNativeOptions {
   readonly namespace: string;
   readonly mutatingVersion: MutatingVersion | undefined;
   /** The owner of the installation. */
-  readonly installation: Ownership;
+  readonly installationOwner: Ownership;
 }
 
 /**
@@ -33,10 +33,10 @@ export interface DesiredNativeOptions {
  * enforcement, also while taintkeeper is down. An object with both owners would stay until both are deleted.
  */
 export function desiredNatives(translated: readonly NativePolicy[], options: DesiredNativeOptions): DesiredNative[] {
-  const { policy, namespace, mutatingVersion = 'v1', installation } = options;
+  const { policy, namespace, mutatingVersion = 'v1', installationOwner } = options;
   const { kind, name, uid } = policy;
   const ofPolicy: Ownership = { ownerReferences: [{ apiVersion: POLICY_API_VERSION, kind, name, uid }] };
-  const ofBinding = installation.ownerReferences ? installation : ofPolicy;
+  const ofBinding = installationOwner.ownerReferences ? installationOwner : ofPolicy;
   return translated
     .toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0))
     .flatMap((native) => manifestsOf(native, mutatingVersion))

@@ -3,7 +3,7 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policies/policy-object.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
-import type { Ownership } from '../managed-objects.ts';
+import type { Ownership } from '../cluster-role-owner.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
 import { type NativeWriter, NotOursError, titleOf } from './native-writer.ts';
@@ -21,7 +21,7 @@ export interface NativeRunContext {
   readonly versions: NativeVersions;
   /** The namespace of taintkeeper. */
   readonly namespace: string;
-  readonly installation: Ownership;
+  readonly installationOwner: Ownership;
   /** Policies that cannot be read. Their native policies stay. */
   readonly unreadable: readonly NamedPolicy[];
 }
@@ -46,7 +46,7 @@ export interface NativeRun {
 export async function applyNatives(
   backed: readonly TranslatedPolicy[],
   found: readonly NativeObject[],
-  { writer, versions, namespace, installation, unreadable }: NativeRunContext,
+  { writer, versions, namespace, installationOwner, unreadable }: NativeRunContext,
 ): Promise<NativeRun> {
   const present = new Map(found.map((object) => [titleOf(object), object]));
   const states = new Map<string, BackstopState>();
@@ -68,7 +68,12 @@ export async function applyNatives(
       return { what: 'NotTranslated', message: refusal };
     }
     if (policies.length === 0) return { what: 'NothingNative', limits };
-    const desired = desiredNatives(policies, { policy, namespace, mutatingVersion: versions.mutating, installation });
+    const desired = desiredNatives(policies, {
+      policy,
+      namespace,
+      mutatingVersion: versions.mutating,
+      installationOwner,
+    });
     for (const one of desired) desiredTitles.add(titleOf(one));
     let fault: Error | undefined;
     try {

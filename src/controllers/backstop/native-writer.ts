@@ -10,7 +10,8 @@ import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import { limitRepairs, type RepairLimit, type Updated, updateManaged } from '../managed-objects.ts';
+import { type Updated, updateManaged } from '../managed-objects.ts';
+import { limitRepairs, type RepairLimit } from '../repair-limit.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
 
 /** Writes native policies, and stops if another writer changes them repeatedly. */

@@ -148,8 +148,8 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     );
   }
 
-  async function inspect(now: number, uid: string | undefined): Promise<RunningDaemonSet[]> {
-    const found = running.inspect({ now, apiTime: client.now().getTime() }, uid);
+  async function inspect(now: number, installationUid: string | undefined): Promise<RunningDaemonSet[]> {
+    const found = running.inspect({ now, apiTime: client.now().getTime() }, installationUid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
     // A refusal delays only the same patch.

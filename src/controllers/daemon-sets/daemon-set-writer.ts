@@ -55,7 +55,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
           query: { fieldManager: FIELD_MANAGER },
           contentType: 'application/merge-patch+json',
           body: {
-            metadata: { uid, resourceVersion, annotations: daemonSet.record },
+            metadata: { uid, resourceVersion, annotations: daemonSet.annotations },
             spec: { template: { spec: { tolerations: daemonSet.tolerations } } },
           },
         });
@@ -77,10 +77,10 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     },
   };
 
-  async function outcome({ entry, record }: RunningDaemonSet): Promise<Outcome> {
+  async function outcome({ entry, annotations }: RunningDaemonSet): Promise<Outcome> {
     const found = await read({ entry });
     if (found?.resourceVersion === entry.resourceVersion) return 'unchanged';
-    const isRecorded = Object.entries(record).every(([name, text]) => found?.annotations?.[name] === text);
+    const isRecorded = Object.entries(annotations).every(([name, text]) => found?.annotations?.[name] === text);
     return found && isRecorded ? { resourceVersion: found.resourceVersion } : 'changed';
   }
 

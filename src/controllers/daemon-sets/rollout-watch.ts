@@ -3,7 +3,7 @@ import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts'
 import { isHealthy, isRolledOut, type Rollout } from '../../scheduling/rollout.ts';
 
 /** No object says whether a node is not Ready because of a rollout. After this time the rollout no longer counts as the cause: other DaemonSets wait for it. */
-const PROVEN_AFTER_MS = 86_400_000;
+const SUSPECT_MS = 86_400_000;
 
 type Rolling = Rollout & SchedulingView & Pick<ClusterDaemonSet, 'patchedAt'>;
 type Unready = ReadonlyMap<string, ClusterNode>;
@@ -36,8 +36,8 @@ export interface RolloutWatch {
 
 interface History {
   readonly generation: number;
-  /** Before this time, the rollout may be what makes nodes not Ready. It ends earlier once the DaemonSet is stable. */
-  readonly provenAt: number;
+  /** Until then, the rollout may be what makes nodes not Ready. The time ends earlier once the DaemonSet is stable. */
+  readonly suspectUntil: number;
   /** The nodes that are not Ready for another cause than the rollout. */
   readonly excused: Unready;
   readonly rolledOut: boolean;
@@ -56,15 +56,15 @@ export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stall
     observe(uid, daemonSet, unready, times) {
       const { now } = times;
       const history = continued(histories.get(uid), daemonSet, unready, times);
-      const { healthySince, progressAt, provenAt, rolledOut } = history;
+      const { healthySince, progressAt, suspectUntil, rolledOut } = history;
       const stable = healthySince !== undefined && now - healthySince >= stableMs;
       // The time without progress begins when a stable DaemonSet fails.
-      histories.set(uid, stable ? { ...history, provenAt: now, progressAt: now } : history);
+      histories.set(uid, stable ? { ...history, suspectUntil: now, progressAt: now } : history);
       const stalled = !stable && now - progressAt >= stalledMs;
       const waits = [
         ...(healthySince === undefined ? [] : [healthySince + stableMs]),
         progressAt + stalledMs,
-        provenAt,
+        suspectUntil,
       ];
       return {
         rolledOut,
@@ -83,16 +83,16 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
   const { now } = times;
   const { generation, status } = daemonSet;
   const { observedGeneration, desired, updated, unavailable } = status;
-  const { provenAt, isExcused } = before ? followed(before, generation, now) : takenOver(daemonSet, times);
+  const { suspectUntil, isExcused } = before ? followed(before, generation, now) : takenOver(daemonSet, times);
   // New pods that break the network make nodes not Ready. Until the DaemonSet is stable, only nodes that were not Ready before the rollout are
   // excused.
-  const excused = now < provenAt ? new Map([...unready].filter(([, node]) => isExcused(node))) : unready;
+  const excused = now < suspectUntil ? new Map([...unready].filter(([, node]) => isExcused(node))) : unready;
   const isMissing = desired > updated || unavailable > 0;
   const mayMiss = isMissing && excused.size > 0 ? countCovered(daemonSet, excused.values()) : 0;
   const stage = [generation, observedGeneration, updated].join('/');
   const same = before?.stage === stage ? before : undefined;
   return {
-    ...{ generation, provenAt, excused, stage },
+    ...{ generation, suspectUntil, excused, stage },
     rolledOut: isRolledOut(daemonSet, mayMiss),
     fewestUnavailable: Math.min(unavailable, same?.fewestUnavailable ?? unavailable),
     progressAt: same && unavailable >= same.fewestUnavailable ? same.progressAt : now,
@@ -101,15 +101,15 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
   };
 }
 
-type Suspicion = Pick<History, 'provenAt'> & { readonly isExcused: (node: ClusterNode) => boolean };
+type Suspicion = Pick<History, 'suspectUntil'> & { readonly isExcused: (node: ClusterNode) => boolean };
 
 function followed(before: History, generation: number, now: number): Suspicion {
-  const provenAt = before.generation === generation ? before.provenAt : now + PROVEN_AFTER_MS;
-  return { provenAt, isExcused: ({ name }) => before.excused.has(name) };
+  const suspectUntil = before.generation === generation ? before.suspectUntil : now + SUSPECT_MS;
+  return { suspectUntil, isExcused: ({ name }) => before.excused.has(name) };
 }
 
 /** An earlier leader may have patched the DaemonSet, and only the objects say when. */
 function takenOver({ patchedAt = 0 }: Rolling, { now, apiTime }: Times): Suspicion {
-  const provenAt = now + patchedAt + PROVEN_AFTER_MS - apiTime;
-  return { provenAt, isExcused: ({ unreadySince = 0 }) => unreadySince < patchedAt };
+  const suspectUntil = now + patchedAt + SUSPECT_MS - apiTime;
+  return { suspectUntil, isExcused: ({ unreadySince = 0 }) => unreadySince < patchedAt };
 }

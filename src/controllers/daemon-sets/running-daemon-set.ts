@@ -18,7 +18,7 @@ export interface RunningDaemonSet {
   /** Whether taintkeeper has ever patched it. */
   readonly patched: boolean;
   /** The annotations of a patch that adds the missing tolerations. */
-  readonly record: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   /** The desired list of tolerations. */
   readonly tolerations: readonly object[];
   readonly rollout: RolloutStatus;

@@ -30,11 +30,11 @@ interface RunningDaemonSetsOptions {
 interface RunningDaemonSets {
   /**
    * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
-   * @param installation see {@link addedHere}
+   * @param installationUid see {@link addedHere}
    */
-  inspect(times: Times, installation: string | undefined): RunningDaemonSet[];
-  /** Records that the DaemonSet was patched. @param installation as in {@link inspect} */
-  recordPatched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
+  inspect(times: Times, installationUid: string | undefined): RunningDaemonSet[];
+  /** Records that the DaemonSet was patched. @param installationUid as in {@link inspect} */
+  recordPatched(daemonSet: RunningDaemonSet, installationUid: string | undefined): void;
   /** The DaemonSets that the policy has patched, for its status. The status has room for the last ones, so those that only an annotation names come first. */
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
@@ -66,17 +66,17 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   }
 
   return {
-    inspect(times, installation) {
+    inspect(times, installationUid) {
       const policies = compiled();
       const entries = entriesNotExcluded();
       const claims = new Map(entries.map((entry) => [entry, claimsOf(entry.value, policies)]));
-      recordClaims(claims, installation);
+      recordClaims(claims, installationUid);
       const unready = unreadyNodes(nodes);
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         const { uid, value } = entry;
         const decision = judgeRunningDaemonSet(value, policies);
         const missing = decision.violations;
-        const added = new Set(addedTo(uid, installation));
+        const added = new Set(addedTo(uid, installationUid));
         const patched = added.size > 0 || (claims.get(entry)?.size ?? 0) > 0;
         if (missing.length === 0 && !patched) return [];
         return [
@@ -86,7 +86,7 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
             isUndone: missing.some(({ subject }) => added.has(subject)),
             tooManyTolerations: hasTooManyTolerations(value),
             patched,
-            record: recordOfAdded(value, missing, installation),
+            annotations: recordOfAdded(value, missing, installationUid),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
             rollout: rollouts.observe(uid, value, unready, times),
           },
@@ -95,14 +95,14 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
       rollouts.retain(new Set(found.map(({ entry }) => entry.uid)));
       return found.sort((a, b) => (titleOf(a) < titleOf(b) ? -1 : 1));
     },
-    recordPatched(daemonSet, installation) {
+    recordPatched(daemonSet, installationUid) {
       const { entry, missing } = daemonSet;
       for (const policy of policiesOf(daemonSet)) {
         recordAdded(
           entry,
           policy,
           missing.filter((one) => one.policy === policy).map(({ subject }) => subject),
-          installation,
+          installationUid,
         );
       }
     },
@@ -126,14 +126,14 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   /** A leader that was killed may have left its status unwritten. */
   function recordClaims(
     claims: ReadonlyMap<Entry<ClusterDaemonSet>, ReadonlyMap<string, readonly string[]>>,
-    installation: string | undefined,
+    installationUid: string | undefined,
   ): void {
     for (const [entry, byPolicy] of claims) {
-      const here = new Set(addedHere(entry.value.annotations, installation));
-      const known = new Set(addedTo(entry.uid, installation));
+      const here = new Set(addedHere(entry.value.annotations, installationUid));
+      const known = new Set(addedTo(entry.uid, installationUid));
       for (const [policy, texts] of byPolicy) {
         const unrecorded = texts.filter((text) => here.has(text) && !known.has(text));
-        recordAdded(entry, policy, unrecorded, installation, { isClaim: true });
+        recordAdded(entry, policy, unrecorded, installationUid, { isClaim: true });
       }
     }
   }
@@ -146,17 +146,23 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
     entry: Entry<ClusterDaemonSet>,
     policy: string,
     texts: readonly string[],
-    installation: string | undefined,
+    installationUid: string | undefined,
     how: Pick<Added, 'isClaim'> = {},
   ) {
     if (texts.length === 0) return;
     const { namespace, name, uid } = entry;
     const known = additions.get(uid)?.get(policy);
     const before = known?.to;
-    const isOther = before !== undefined && !isOf(before, installation);
+    const isOther = before !== undefined && !isOf(before, installationUid);
     const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
     put(policy, {
-      to: { namespace, name, uid, tolerations, ...(installation === undefined ? {} : { installation }) },
+      to: {
+        namespace,
+        name,
+        uid,
+        tolerations,
+        ...(installationUid === undefined ? {} : { installation: installationUid }),
+      },
       ...(known && !known.isClaim ? {} : how),
     });
   }
@@ -168,9 +174,9 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   }
 
   /** For any policy. */
-  function addedTo(uid: string, installation: string | undefined): string[] {
+  function addedTo(uid: string, installationUid: string | undefined): string[] {
     const found = [...(additions.get(uid)?.values() ?? [])];
-    return found.flatMap(({ to }) => (isOf(to, installation) ? to.tolerations : []));
+    return found.flatMap(({ to }) => (isOf(to, installationUid) ? to.tolerations : []));
   }
 }
 
@@ -196,8 +202,8 @@ const askedBy = oncePer(
 );
 
 /** Whether this installation added the tolerations, as in {@link addedHere}. */
-function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {
-  return to.installation === undefined || installation === undefined || to.installation === installation;
+function isOf(to: PatchedDaemonSet, installationUid: string | undefined): boolean {
+  return to.installation === undefined || installationUid === undefined || to.installation === installationUid;
 }
 
 /** The nodes that are not Ready, by name. Their pods may never become ready. */

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
+import { clusterRolePath, type OwnerReference } from '../cluster-role-owner.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
 
 interface OwnedRole {
@@ -10,13 +11,6 @@ interface OwnedRole {
     readonly ownerReferences?: readonly OwnerReference[];
     readonly managedFields?: readonly { readonly manager?: string }[];
   };
-}
-
-interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
 }
 
 /** A new installation may create another ClusterRole of that name. */
@@ -37,7 +31,7 @@ export interface RoleOwnershipOptions {
  * Argo CD deletes no object with an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
  */
 export function startRoleOwnership(run: Run, { client, clusterRole, namespace }: RoleOwnershipOptions): Controller {
-  const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
+  const path = clusterRolePath(clusterRole);
   return startController(run, 'role-ownership', reconcile);
 
   async function reconcile(): Promise<number> {

@@ -26,13 +26,19 @@ export interface FailedPod {
 
 /** A daemon pod that is Failed, and what this process has observed. Times are of performance.now(). */
 export interface TrackedPod {
-  entry: Entry<FailedPod>;
+  readonly entry: Entry<FailedPod>;
   /** When it was first seen Failed. */
   readonly failedAt: number;
   /** Since when it has been recoverable; undefined while it is not. */
-  since: number | undefined;
-  /** What the last Event about it reported. */
-  reported: string | undefined;
+  readonly recoverableSince: number | undefined;
+  observe(isRecoverable: boolean): void;
+  /** Calls the function, unless the last news about the pod was the same. */
+  reportOnce(news: string, report: () => void): void;
+}
+
+interface MutablePod extends TrackedPod {
+  entry: TrackedPod['entry'];
+  recoverableSince: TrackedPod['recoverableSince'];
 }
 
 export interface FailedPods {
@@ -55,8 +61,8 @@ export interface FailedPodsOptions {
 
 export function watchFailedPods({ client, leftOut, onChange, onState, log }: FailedPodsOptions): FailedPods {
   /** By DaemonSet or node, and the uid of the pod. */
-  const byDaemonSet = new Map<string, Map<string, TrackedPod>>();
-  const byNode = new Map<string, Map<string, TrackedPod>>();
+  const byDaemonSet = new Map<string, Map<string, MutablePod>>();
+  const byNode = new Map<string, Map<string, MutablePod>>();
   const watch = watchResource<FailedPod | undefined>({
     client,
     path: '/api/v1/pods',
@@ -97,7 +103,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
   }
 
   function add(entry: Entry<FailedPod>): void {
-    const pod = { entry, failedAt: performance.now(), since: undefined, reported: undefined };
+    const pod = trackPod(entry);
     put(byDaemonSet, keyOf(entry), entry.uid, pod);
     put(byNode, entry.value.node, entry.uid, pod);
   }
@@ -111,6 +117,24 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
   function tracked(entry: Entry<FailedPod | undefined>): Entry<FailedPod> | undefined {
     return isDaemonPod(entry) && entry.namespace !== leftOut ? entry : undefined;
   }
+}
+
+function trackPod(entry: Entry<FailedPod>): MutablePod {
+  let reported: string | undefined;
+  const pod: MutablePod = {
+    entry,
+    failedAt: performance.now(),
+    recoverableSince: undefined,
+    observe(isRecoverable) {
+      pod.recoverableSince = isRecoverable ? (pod.recoverableSince ?? performance.now()) : undefined;
+    },
+    reportOnce(news, report) {
+      if (reported === news) return;
+      reported = news;
+      report();
+    },
+  };
+  return pod;
 }
 
 /** @returns undefined for a pod that is not bound to a node, or not controlled by a DaemonSet */
@@ -137,12 +161,12 @@ function keyOf({ namespace, value }: Entry<FailedPod>): string {
   return `${namespace}/${value.daemonSet.name}`;
 }
 
-function put(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: string, pod: TrackedPod): void {
-  const pods = maps.get(key) ?? new Map<string, TrackedPod>();
+function put(maps: Map<string, Map<string, MutablePod>>, key: string, uid: string, pod: MutablePod): void {
+  const pods = maps.get(key) ?? new Map<string, MutablePod>();
   maps.set(key, pods.set(uid, pod));
 }
 
-function remove(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: string): void {
+function remove(maps: Map<string, Map<string, MutablePod>>, key: string, uid: string): void {
   const pods = maps.get(key);
   pods?.delete(uid);
   if (pods?.size === 0) maps.delete(key);

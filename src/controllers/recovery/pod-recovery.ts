@@ -54,8 +54,16 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
+  /** By the key of the DaemonSet. */
+  const lastChecks = new Map<string, number>();
+  /** Undefined while pods are not watched. */
+  let failedPods: FailedPods | undefined;
+  /** Set while the watch of pods has no connection. */
+  let outage: { readonly since: number; readonly error: string } | undefined;
+  const ending = new Set<Promise<void>>();
   const history = createRecoveryHistory();
   const problems = createRecoveryProblems();
+  const changes = reports.add('recovery', { problems: () => [...problems.current(), ...outageProblems()] });
   const recover = recoverPods({
     client,
     nodes,
@@ -72,41 +80,36 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   });
   const queue = startControllerQueue(run, NAME, {
     async work(daemonSet) {
-      checkedAt.set(daemonSet, performance.now());
+      lastChecks.set(daemonSet, performance.now());
       try {
-        return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
+        return await recover(daemonSet, failedPods?.ofDaemonSet(daemonSet) ?? []);
       } finally {
         changes.next();
       }
     },
     concurrency: CONCURRENCY,
   });
-  const checkedAt = new Map<string, number>();
   const forgetting = setInterval(() => {
-    for (const [key, at] of checkedAt) if (performance.now() - at > PAUSE_MS) checkedAt.delete(key);
+    for (const [key, at] of lastChecks) if (performance.now() - at > PAUSE_MS) lastChecks.delete(key);
     history.forget(timings.windowMs, performance.now());
   }, FORGET_MS).unref();
-  let failed: FailedPods | undefined;
-  /** Set while the watch of pods has no connection. */
-  let outage: { readonly since: number; readonly error: string } | undefined;
-  const ending = new Set<Promise<void>>();
-  const changes = reports.add('recovery', { problems: () => [...problems.current(), ...outageProblems()] });
   watchIfNeeded();
   signal.addEventListener('abort', endWatch, { once: true });
   for (const source of [policies.changes, rights.changes]) {
     source.subscribe(() => {
       watchIfNeeded();
-      for (const key of [...(failed?.daemonSets() ?? []), ...problems.daemonSets()]) queue.restart(key, pauseOf(key));
+      for (const key of [...(failedPods?.daemonSets() ?? []), ...problems.daemonSets()])
+        queue.restart(key, pauseOf(key));
     }, signal);
   }
   nodes.changes.subscribe(({ entry }) => {
-    for (const key of failed?.daemonSets(entry.name) ?? []) check(key);
+    for (const key of failedPods?.daemonSets(entry.name) ?? []) check(key);
   }, signal);
   daemonSets.changes.subscribe((change) => {
     const key = `${change.entry.namespace}/${change.entry.name}`;
     // The pods of a deleted DaemonSet may have been deleted before it.
-    const isConcerned = change.type === 'deleted' || (failed?.ofDaemonSet(key) ?? []).length > 0;
-    if (failed && isConcerned) addChanged(queue, change, key, pauseOf(key));
+    const isConcerned = change.type === 'deleted' || (failedPods?.ofDaemonSet(key) ?? []).length > 0;
+    if (failedPods && isConcerned) addChanged(queue, change, key, pauseOf(key));
   }, signal);
 
   return {
@@ -124,13 +127,13 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   }
 
   function pauseOf(daemonSet: string): number {
-    const at = checkedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
+    const at = lastChecks.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
     return Math.max(0, at + PAUSE_MS - performance.now());
   }
 
   function watchIfNeeded(): void {
     if (compiled().recoveryPolicies.length === 0 || !rights.permits('watchPods')) endWatch();
-    else failed ??= beginWatch();
+    else failedPods ??= beginWatch();
   }
 
   function beginWatch(): FailedPods {
@@ -139,7 +142,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
       leftOut: namespace,
       onChange: check,
       onState(state) {
-        if (failed !== begun) return;
+        if (failedPods !== begun) return;
         metrics.watchState('pods', state.connected);
         outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
         changes.next();
@@ -150,10 +153,10 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   }
 
   function endWatch(): void {
-    if (!failed) return;
-    const end: Promise<void> = failed.stop().finally(() => ending.delete(end));
+    if (!failedPods) return;
+    const end: Promise<void> = failedPods.stop().finally(() => ending.delete(end));
     ending.add(end);
-    failed = undefined;
+    failedPods = undefined;
     outage = undefined;
     metrics.watchEnded('pods');
     changes.next();
@@ -167,7 +170,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
 
   function stuckPods(): readonly StuckPod[] {
     const now = performance.now();
-    return [...(failed?.all() ?? [])].flatMap(({ entry: { namespace, name, value }, since }) => {
+    return [...(failedPods?.all() ?? [])].flatMap(({ entry: { namespace, name, value }, recoverableSince: since }) => {
       const daemonSet = daemonSets.get(value.daemonSet.name, namespace)?.value;
       return since === undefined || !daemonSet ? [] : [{ name: `${namespace}/${name}`, daemonSet, forMs: now - since }];
     });

@@ -66,7 +66,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     for (const pod of pods) {
       if (signal.aborted) return undefined;
       target = targetOf(key, target);
-      const recoverable = recoverableOf(pod, target);
+      const recoverable = observe(pod, target);
       if (!recoverable) continue;
       try {
         waits.push(...(await recover(recoverable)));
@@ -88,11 +88,11 @@ export function recoverPods(options: RecoverPodsOptions) {
       // The cache does not show yet that it was deleted.
       if (history.isDone(place, podUid)) return [];
       const now = performance.now();
-      const { failedAt, since = now } = pod;
+      const { failedAt, recoverableSince: since = now } = pod;
       const decision = judgeFailedPod(
         policy,
         timings,
-        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, podUid) },
+        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.attemptsWithOtherPods(place, podUid) },
         now,
       );
       switch (decision.action) {
@@ -141,18 +141,15 @@ export function recoverPods(options: RecoverPodsOptions) {
     }
   };
 
-  /** @returns undefined for a pod that cannot be recovered now, or that no policy selects */
-  function recoverableOf(pod: TrackedPod, target: RecoveryTarget): RecoverablePod | undefined {
+  /** Observes the pod. @returns undefined if it cannot be recovered now, or if no policy selects it */
+  function observe(pod: TrackedPod, target: RecoveryTarget): RecoverablePod | undefined {
     const { uid, value } = pod.entry;
     const { daemonSet, policy } = target;
     const node = nodes.get(value.node)?.value;
     const scene = { pod: { ownerUid: value.daemonSet.uid, deleting: value.deleting }, daemonSet, node };
-    if (!daemonSet || !isRecoverable(scene)) {
-      pod.since = undefined;
-      return undefined;
-    }
-    pod.since ??= performance.now();
-    if (!policy) return undefined;
+    const canBeRecovered = isRecoverable(scene);
+    pod.observe(canBeRecovered);
+    if (!daemonSet || !policy || !canBeRecovered) return undefined;
     return { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, podUid: uid };
   }
 
@@ -168,14 +165,14 @@ export function recoverPods(options: RecoverPodsOptions) {
 
   /** Reports each news about a pod once. */
   function report({ pod, daemonSet, policy: { name: policy } }: RecoverablePod, news: RecoveryNews): void {
-    if (pod.reported === news) return;
-    pod.reported = news;
-    const { namespace, name, value } = pod.entry;
-    const subject = { policy, daemonSet, node: value.node, reason: value.reason };
-    const events = recoveryEvents(news, subject);
-    for (const event of events) options.recordEvent(event);
-    const level = events.some(({ type }) => type === 'Warning') ? 'warn' : 'info';
-    log[level]({ pod: `${namespace}/${name}` }, recoveryMessage(news, subject));
+    pod.reportOnce(news, () => {
+      const { namespace, name, value } = pod.entry;
+      const subject = { policy, daemonSet, node: value.node, reason: value.reason };
+      const events = recoveryEvents(news, subject);
+      for (const event of events) options.recordEvent(event);
+      const level = events.some(({ type }) => type === 'Warning') ? 'warn' : 'info';
+      log[level]({ pod: `${namespace}/${name}` }, recoveryMessage(news, subject));
+    });
   }
 }
 

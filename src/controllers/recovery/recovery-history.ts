@@ -21,7 +21,7 @@ export interface RecoveryHistory {
   refused(place: string, podUid: string): void;
   isDone(place: string, podUid: string): boolean;
   /** The attempts at this place with other pods. */
-  before(place: string, podUid: string): readonly RecoveryAttempt[];
+  attemptsWithOtherPods(place: string, podUid: string): readonly RecoveryAttempt[];
   /** Notes that a pod failed at once after an attempt. */
   failedAgain(place: string, failedAt: number, stuckMs: number): void;
   /** Forgets older attempts. */
@@ -51,7 +51,7 @@ export function createRecoveryHistory(): RecoveryHistory {
       places.set(place, [...others(place, podUid), ...(earlier ? [earlier] : [])]);
     },
     isDone: (place, podUid) => find(place, podUid)?.done === true,
-    before: others,
+    attemptsWithOtherPods: others,
     failedAgain(place, failedAt, stuckMs) {
       for (const attempt of at(place)) attempt.failedAgain = failedAtOnce(attempt, failedAt, stuckMs);
     },

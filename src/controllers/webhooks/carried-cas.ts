@@ -18,12 +18,13 @@ export interface CarriedCasOptions {
  */
 export interface CarriedCas {
   /**
+   * Merges our CAs and the registered ones that stay. Each call notes since when our files lack a registered CA.
    * @param own the CAs of our own files, PEM. Undefined if they have none: then the registered CAs stay, because the file may be damaged.
    * @param isOfServed whether a CA of them signed the served certificate. If not, the registered CAs stay, too: the file may be wrong
    * @returns undefined for no CA: then the API server uses the CAs of its system
    */
-  bundle(own: string | undefined, isOfServed: boolean): string | undefined;
-  /** In how many milliseconds the next CA is removed from the bundle; Infinity for never. */
+  merge(own: string | undefined, isOfServed: boolean): string | undefined;
+  /** In how many milliseconds the next CA is removed from the bundle that was merged last; Infinity for never. */
   dueInMs(): number;
 }
 
@@ -34,7 +35,7 @@ export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): C
   let carriedNow: readonly string[] = [];
 
   return {
-    bundle(own, isOfServed) {
+    merge(own, isOfServed) {
       if (own === undefined) {
         carriedNow = [];
         const isValid = (pem: string) => parseCertificates(pem).some((ca) => invalidAt(ca, now()) === undefined);

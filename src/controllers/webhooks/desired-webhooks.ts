@@ -1,4 +1,8 @@
-import type { ConfigurationPhase, Webhook } from '../../cluster/admission-registration/webhook-configurations.ts';
+import {
+  type ConfigurationPhase,
+  caBundleFields,
+  type Webhook,
+} from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import { NAMESPACE_NAME_LABEL } from '../../kubernetes/label-selector.ts';
@@ -33,7 +37,7 @@ function webhook(own: OwnFields, { service, bundle, timeoutSeconds }: DesiredOpt
     name: own.name,
     clientConfig: {
       service: { namespace, name, port, path: own.path },
-      ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
+      ...caBundleFields(bundle),
     },
     rules: [{ ...APIS[own.resource], resources: [own.resource], operations: [...own.operations], scope: '*' }],
     namespaceSelector: exactSelector(own.namespaceSelector ?? []),

@@ -16,7 +16,7 @@ export interface ServiceWait {
   /** The name of this replica's pod. */
   readonly pod: string;
   /** The CAs to trust, PEM. Undefined: those of the system. */
-  readonly bundle: () => string | undefined;
+  readonly bundle: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export async function waitForService({
   let unreachable = 0;
   for (let attempt = 1; ; attempt++) {
     try {
-      await callOverService(client, service, bundle(), signal);
+      await callOverService(client, service, bundle, signal);
       return undefined;
     } catch (error) {
       signal.throwIfAborted();

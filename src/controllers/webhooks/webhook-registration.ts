@@ -15,6 +15,7 @@ import type { Reports } from '../reports.ts';
 import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './followed-entries.ts';
 import { storedConfigurations } from './stored-configurations.ts';
+import { waitForService } from './wait-for-service.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
 export interface WebhookRegistrationOptions {
@@ -38,19 +39,19 @@ export interface WebhookRegistrationOptions {
 
 /** Keeps the webhook configurations as the policies need them, with the CAs that replicas serve. */
 export function startWebhookRegistration(run: Run, options: WebhookRegistrationOptions): Controller {
-  const { client, policies, webhooks, certificates, secret, reports } = options;
+  const { client, service, pod, policies, webhooks, certificates, secret, reports } = options;
   const { signal, log } = run;
   const stored = storedConfigurations(client);
   const carried = carriedCas({ registered: stored.caBundles, overlapMs: options.caOverlapMs, now: client.now });
   const followed = followPolicies(policies.snapshot, options.audit, log);
   const writer = webhookWriter({
     client,
-    service: options.service,
-    pod: options.pod,
+    service,
+    waitForService: (bundle) => waitForService({ client, service, pod, bundle, signal }),
     ownerClusterRole: options.ownerClusterRole,
-    bundle() {
+    mergeBundle() {
       const { bundle, ca } = certificates.current();
-      return secret ? bundle : carried.bundle(bundle, ca !== undefined);
+      return secret ? bundle : carried.merge(bundle, ca !== undefined);
     },
     confirmBundle: secret ? (present, next) => confirmBundle(client, secret, present, next) : async () => {},
     stored,

@@ -4,29 +4,27 @@ import {
   CONFIGURATION_NAME,
   CONFIGURATIONS,
   type ConfigurationPhase,
+  caBundleFields,
   caBundlesOf,
   configurationPath,
   type Webhook,
   type WebhookConfiguration,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { callOverService } from '../../cluster/installation/service-endpoint.ts';
+import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { PHASES } from '../../judge/decision.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
+import { type Ownership, ownedByClusterRole } from '../cluster-role-owner.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import {
-  type DesiredFields,
-  limitRepairs,
-  type Ownership,
-  ownedByClusterRole,
-  updateManaged,
-} from '../managed-objects.ts';
+import { type DesiredFields, updateManaged } from '../managed-objects.ts';
+import { limitRepairs } from '../repair-limit.ts';
 import { desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 import { registeredVersions } from './registered-versions.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
-import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched. This repairs changes that the watch misses. */
 const CHECK_AGAIN_MS = 60_000;
@@ -34,7 +32,13 @@ const CHECK_AGAIN_MS = 60_000;
 /** A decision takes less than a millisecond. A longer timeout would only delay updates of nodes while the webhook is unavailable. */
 const WEBHOOK_TIMEOUT_SECONDS = 2;
 
-export interface WebhookWriterOptions extends ServiceWait {
+export interface WebhookWriterOptions {
+  readonly client: ApiClient;
+  readonly service: ServiceRef;
+  /** Waits until the webhook answers over its Service, with a certificate of these CAs. Returns why it was not called, if it was not. */
+  readonly waitForService: (bundle: string | undefined) => Promise<string | undefined>;
+  /** Computes the CAs to register, PEM. Undefined: those of the system. */
+  readonly mergeBundle: () => string | undefined;
   /**
    * Called before a `caBundle` is written. Throws if a CA would be removed because of outdated certificates.
    */
@@ -42,6 +46,7 @@ export interface WebhookWriterOptions extends ServiceWait {
   readonly stored: StoredConfigurations;
   /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
+  readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
@@ -58,7 +63,7 @@ export interface Needed {
 export interface WebhookWriter {
   /**
    * Registers the webhooks that policies need, restores what other writers changed, and removes webhooks that no policy needs. It registers none before
-   * the webhook answers over the Service (see {@link waitForService}).
+   * the webhook answers over the Service (see {@link WebhookWriterOptions.waitForService}).
    * @returns in how many milliseconds to run again
    */
   reconcile(needed: Needed): Promise<number>;
@@ -73,7 +78,7 @@ export interface WebhookWriter {
 }
 
 export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
-  const { client, service, bundle, stored, log } = options;
+  const { client, service, waitForService, mergeBundle, stored, log } = options;
   const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
   const registered = registeredVersions();
   let problem: string | undefined;
@@ -100,18 +105,15 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       }
       // Each time: a new installation creates another ClusterRole of that name.
       ownership = (await attempt(() => ownedByClusterRole(client, options.ownerClusterRole))) ?? ownership;
-      // Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a
-      // missing mutation has not restored.
-      const isStored = (phase: ConfigurationPhase) => stored.get(phase) !== undefined;
-      const phases = [...PHASES.filter(isStored), ...PHASES.filter((phase) => !isStored(phase))];
       const waits: number[] = [];
-      for (const phase of phases) {
+      for (const phase of phasesInOrder(stored)) {
         await attempt(async () => {
-          const webhooks = webhooksOf(phase, needed);
+          const bundle = mergeBundle();
+          const webhooks = webhooksOf(phase, needed, bundle);
           // Without the one that only warns, policies are enforced.
           const enforcing = webhooks.filter(({ name }) => name !== WARNING_WEBHOOK);
           try {
-            waits.push(await apply(phase, webhooks));
+            waits.push(await apply(phase, webhooks, bundle));
           } finally {
             const isRegistered = registered.observe(phase, stored.get(phase), {
               versions: needed.versions,
@@ -132,7 +134,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     async verify() {
       if (unverified === undefined) return;
       try {
-        await callOverService(client, service, bundle(), options.signal);
+        await callOverService(client, service, mergeBundle(), options.signal);
       } catch {
         // What it was registered with still holds.
         return;
@@ -142,45 +144,48 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     },
   };
 
-  function webhooksOf(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
-    const at = { service, bundle: bundle() };
+  function webhooksOf(phase: ConfigurationPhase, { entries, isComplete }: Needed, bundle: string | undefined) {
+    const at = { service, bundle };
     const webhooks = [
       ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS }),
       ...(phase === 'validate' && entries.length > 0 ? [warningWebhook(at)] : []),
     ];
-    return isComplete ? webhooks : [...webhooks, ...others(phase, webhooks)];
+    return isComplete ? webhooks : [...webhooks, ...others(phase, webhooks, bundle)];
   }
 
   /** The other registered webhooks that call our Service, with the present CAs. */
-  function others(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Webhook[] {
+  function others(phase: ConfigurationPhase, webhooks: readonly Webhook[], bundle: string | undefined): Webhook[] {
     const known = new Set(webhooks.map(({ name }) => name));
-    const caBundle = bundle();
     return (stored.get(phase)?.webhooks ?? [])
       .filter(({ name, clientConfig }) => !known.has(name) && clientConfig.service && isOurs(clientConfig.service))
       .map((webhook) => ({
         ...webhook,
         clientConfig: {
           ...webhook.clientConfig,
-          ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle).toString('base64') }),
+          ...caBundleFields(bundle),
         },
       }));
   }
 
   /** @returns in how many milliseconds to run again */
-  async function apply(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
+  async function apply(
+    phase: ConfigurationPhase,
+    webhooks: readonly Webhook[],
+    bundle: string | undefined,
+  ): Promise<number> {
     const { kind } = CONFIGURATIONS[phase];
     const found = stored.get(phase);
     const limit = repairs[phase];
     const desired = { metadata: { labels: LABELS, ...ownership }, webhooks };
     if (webhooks.length === 0) return found ? remove(phase, found) : CHECK_AGAIN_MS;
-    if (!found) return create(phase, desired);
+    if (!found) return create(phase, desired, bundle);
     const { object, waitMs } = await updateManaged(found, desired, {
       client,
       path: configurationPath(phase),
       title: kind,
       limit,
       log: log.child({ webhooks: names(webhooks) }),
-      confirm: () => options.confirmBundle(caBundlesOf(found), bundle()),
+      confirm: () => options.confirmBundle(caBundlesOf(found), bundle),
       otherWriter: () => otherWriter(found),
     });
     stored.written(phase, object);
@@ -188,9 +193,13 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   }
 
   /** @returns in how many milliseconds to run again */
-  async function create(phase: ConfigurationPhase, desired: DesiredConfiguration): Promise<number> {
+  async function create(
+    phase: ConfigurationPhase,
+    desired: DesiredConfiguration,
+    bundle: string | undefined,
+  ): Promise<number> {
     const { kind, resource } = CONFIGURATIONS[phase];
-    const why = await waitForService(options);
+    const why = await waitForService(bundle);
     const body = {
       apiVersion: API_VERSION,
       kind,
@@ -237,6 +246,15 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     if (outcome === 'deleted') log.info(`${CONFIGURATIONS[phase].kind} removed: no policy needs it`);
     return CHECK_AGAIN_MS;
   }
+}
+
+/**
+ * Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a missing
+ * mutation has not restored.
+ */
+function phasesInOrder(stored: StoredConfigurations): ConfigurationPhase[] {
+  const isStored = (phase: ConfigurationPhase) => stored.get(phase) !== undefined;
+  return [...PHASES.filter(isStored), ...PHASES.filter((phase) => !isStored(phase))];
 }
 
 interface DesiredConfiguration extends DesiredFields {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { limitRepairs } from '../../../src/controllers/managed-objects.ts';
+import { limitRepairs } from '../../../src/controllers/repair-limit.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

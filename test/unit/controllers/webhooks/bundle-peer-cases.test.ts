@@ -26,5 +26,5 @@ it.each<{ test: string; bundle: string; additional: string; expected: string; di
   { test: 'a bundle that cannot be read is replaced', bundle: 'garbage', additional: valid1, expected: valid1 },
 ])('$test', ({ bundle, additional, expected }) => {
   const carried = carriedCas({ registered: () => [bundle], overlapMs: 1_000, now: () => NOW });
-  expect(fingerprints(carried.bundle(additional, true) ?? '')).toEqual(fingerprints(expected));
+  expect(fingerprints(carried.merge(additional, true) ?? '')).toEqual(fingerprints(expected));
 });

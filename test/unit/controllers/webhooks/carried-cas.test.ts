@@ -20,7 +20,7 @@ function leaderWith(own: string, registered: readonly string[]) {
     },
     bundleAfter(ms: number, files: string | undefined = own) {
       passedMs = ms;
-      const bundle = carried.bundle(files, true);
+      const bundle = carried.merge(files, true);
       return bundle === undefined ? undefined : fingerprints(bundle);
     },
   };
@@ -68,9 +68,9 @@ it('while the files name no CA, the registered ones stay, and as they are writte
   const [own, other] = [await ca(), await ca()];
   const registered = [`# ours\n${own}`, own];
   const carried = carriedCas({ registered: () => registered, overlapMs: OVERLAP_MS, now: () => NOW });
-  carried.bundle(other, true);
+  carried.merge(other, true);
   expect(carried.dueInMs()).toBeGreaterThan(0);
-  expect([carried.bundle(undefined, true), carried.dueInMs()]).toEqual([registered[0], Number.POSITIVE_INFINITY]);
+  expect([carried.merge(undefined, true), carried.dueInMs()]).toEqual([registered[0], Number.POSITIVE_INFINITY]);
 });
 
 it('while no CA of the files signed the served certificate, the registered ones stay: the file may be wrong', async () => {
@@ -80,7 +80,7 @@ it('while no CA of the files signed the served certificate, the registered ones 
   const carried = carriedCas({ registered: () => [right], overlapMs: OVERLAP_MS, now: () => NOW });
   for (const ms of [0, 2 * OVERLAP_MS]) {
     passedMs = ms;
-    expect(fingerprints(carried.bundle(wrong, false) ?? '')).toEqual(fingerprints(wrong + right));
+    expect(fingerprints(carried.merge(wrong, false) ?? '')).toEqual(fingerprints(wrong + right));
     expect(carried.dueInMs()).toBe(Number.POSITIVE_INFINITY);
   }
 });
