@@ -87,16 +87,16 @@ export async function openCertificates(
  * A pair comes from another issuer if neither a CA of taintkeeper nor the CA beside it issued its certificate, whatever its key, which may be written
  * next. At the start, the same holds if no CA key exists. A key that disappears while the program runs was lost.
  */
-function mayNotIssueFor({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
+function mayNotIssueFor({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
-  const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, caCert) !== undefined);
+  const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined);
   return caKey === undefined ? !(ours && issuing === 'serving') : certificate !== undefined && !ours;
 }
 
 function useOfAnotherIssuer(
   directory: string,
-  { cert = '', key = '', caCert }: StoredFiles,
+  { cert = '', key = '', bundle }: StoredFiles,
   names: readonly string[],
 ): OpenedCertificates {
   const inspection = inspectPair({ cert, key });
@@ -105,15 +105,15 @@ function useOfAnotherIssuer(
   }
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
-  const ca = caOf(parseCertificates(cert), caCert);
-  const bundle = parseCertificates(caCert ?? '').length > 0 ? caCert : undefined;
-  return { serving: { cert, key }, certificate, ca, bundle, renews: 'nothing', uncovered, issued: [] };
+  const ca = caOf(parseCertificates(cert), bundle);
+  const known = parseCertificates(bundle ?? '').length > 0 ? bundle : undefined;
+  return { serving: { cert, key }, certificate, ca, bundle: known, renews: 'nothing', uncovered, issued: [] };
 }
 
-function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): OpenedCertificates {
+function useOwn({ cert = '', key = '', bundle }: StoredFiles, issued: readonly string[]): OpenedCertificates {
   const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, caCert);
-  return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'serving', uncovered: [], issued };
+  const ca = signerOf(certificate, bundle);
+  return { serving: { cert, key }, certificate, ca, bundle, renews: 'serving', uncovered: [], issued };
 }
 
 async function renew(
@@ -124,35 +124,35 @@ async function renew(
   issuing: Issuing,
 ): Promise<OpenedCertificates> {
   const issued: string[] = [];
-  let { caCert = '', caKey = '', cert = '', key = '' } = stored;
+  let { bundle = '', caKey = '', cert = '', key = '' } = stored;
 
   const caReason = caFault(stored, now);
   if (caReason !== undefined) {
     if (issuing !== 'all') {
       throw new CertificateDirectoryError(
-        `the CA in ${directory} is not usable (${caReason}): restore ${FILES.caCert} and ${FILES.caKey}, or remove all four files and restart to get a new one, which then belongs in every caBundle`,
+        `the CA in ${directory} is not usable (${caReason}): restore ${FILES.bundle} and ${FILES.caKey}, or remove all four files and restart to get a new one, which then belongs in every caBundle`,
       );
     }
     const ca = await issueCa(now);
-    issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs in every caBundle`);
+    issued.push(`CA (${caReason}): ${join(directory, FILES.bundle)} belongs in every caBundle`);
     // The serving pair is deleted first: after an interruption, none is left that looks like one of another issuer.
-    await keepOld(directory, [FILES.cert, FILES.key, FILES.caCert, FILES.caKey]);
-    await store(directory, { [FILES.caCert]: ca.cert, [FILES.caKey]: ca.key });
-    caCert = ca.cert;
+    await keepOld(directory, [FILES.cert, FILES.key, FILES.bundle, FILES.caKey]);
+    await store(directory, { [FILES.bundle]: ca.cert, [FILES.caKey]: ca.key });
+    bundle = ca.cert;
     caKey = ca.key;
   }
 
-  const reason = ownServingFault({ ...stored, caCert, caKey }, names, now);
+  const reason = ownServingFault({ ...stored, bundle, caKey }, names, now);
   if (reason !== undefined) {
     // The existing names are kept, so that two programs on one directory with different names do not replace each other's certificates.
     const all = [...new Set([...LOCAL_NAMES, ...names, ...namesIn(stored)])];
-    ({ cert, key } = await issueServing({ cert: caCert, key: caKey }, all, now));
-    const stillWrong = ownServingFault({ caCert, caKey, cert, key }, names, now);
+    ({ cert, key } = await issueServing({ cert: bundle, key: caKey }, all, now));
+    const stillWrong = ownServingFault({ bundle, caKey, cert, key }, names, now);
     if (stillWrong) throw new CertificateDirectoryError(`cannot issue a serving certificate: ${stillWrong}`);
     issued.push(`serving certificate (${reason})`);
     await store(directory, { [FILES.cert]: cert, [FILES.key]: key });
   }
-  return useOwn({ caCert, caKey, cert, key }, issued);
+  return useOwn({ bundle, caKey, cert, key }, issued);
 }
 
 function ownServingFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {

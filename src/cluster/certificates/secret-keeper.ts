@@ -149,7 +149,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   function keepServedCa(): void {
     const { ca } = served.current();
     former = former.filter(({ until }) => performance.now() < until);
-    if (ca === undefined || hasCa(lastGood.caCert, ca) || invalidAt(ca, client.now()) !== undefined) return;
+    if (ca === undefined || hasCa(lastGood.bundle, ca) || invalidAt(ca, client.now()) !== undefined) return;
     const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);
     former = [...others, { ca, until: performance.now() + overlapMs }];
   }
@@ -177,8 +177,8 @@ async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKe
   }
 }
 
-function servable({ cert, key, caCert }: CompleteFiles): ServableCertificates {
+function servable({ cert, key, bundle }: CompleteFiles): ServableCertificates {
   const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, caCert);
-  return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'all', uncovered: [] };
+  const ca = signerOf(certificate, bundle);
+  return { serving: { cert, key }, certificate, ca, bundle, renews: 'all', uncovered: [] };
 }
