@@ -40,7 +40,7 @@ export interface OpenedCertificates extends ServableCertificates {
  * What may be issued. A new CA makes every `caBundle` wrong, so none is issued while the program runs. Nothing is issued if the files come from
  * another issuer.
  */
-export type Issuing = 'all' | 'serving' | 'nothing';
+export type Issuing = 'caAndServing' | 'servingOnly' | 'none';
 
 /**
  * Opens the directory. Issues what is missing, unusable, expires soon, or lacks a name. Many processes may do so at the same time: one of them
@@ -55,13 +55,13 @@ export async function openCertificates(
   directory: string,
   names: readonly string[],
   now: Date,
-  issuing: Issuing = 'all',
+  issuing: Issuing = 'caAndServing',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
   if (mayNotIssueFor(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
     return useOwn(stored, []);
-  if (issuing === 'nothing') {
+  if (issuing === 'none') {
     throw new CertificateDirectoryError(
       `${directory} no longer has ${FILES.cert} and ${FILES.key} from another issuer: restore them, or restart to have taintkeeper issue its own`,
     );
@@ -91,7 +91,7 @@ function mayNotIssueFor({ cert, key, bundle, caKey }: StoredFiles, issuing: Issu
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
   const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined);
-  return caKey === undefined ? !(ours && issuing === 'serving') : certificate !== undefined && !ours;
+  return caKey === undefined ? !(ours && issuing === 'servingOnly') : certificate !== undefined && !ours;
 }
 
 function useOfAnotherIssuer(
@@ -128,7 +128,7 @@ async function renew(
 
   const caReason = caFault(stored, now);
   if (caReason !== undefined) {
-    if (issuing !== 'all') {
+    if (issuing !== 'caAndServing') {
       throw new CertificateDirectoryError(
         `the CA in ${directory} is not usable (${caReason}): restore ${FILES.bundle} and ${FILES.caKey}, or remove all four files and restart to get a new one, which then belongs in every caBundle`,
       );

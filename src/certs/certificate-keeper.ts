@@ -126,7 +126,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
         directory,
         names,
         now(),
-        latestGood.renews === 'nothing' ? 'nothing' : 'serving',
+        latestGood.renews === 'nothing' ? 'none' : 'servingOnly',
       );
       latestGood = found;
       for (const what of found.issued) onIssued(what);
