@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
 import { parseCertificates } from './bundle.ts';
@@ -7,26 +6,13 @@ import { namesOf, uncoveredNames } from './certificate-names.ts';
 import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
 import { inspectPair } from './inspect.ts';
-import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
+import { isIssuedByUs, issueCa, issueServing } from './issue.ts';
+import type { CompleteFiles } from './rotation.ts';
+import { type ServableCertificates, servableOf } from './servable-certificates.ts';
 import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
 /** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
-
-/** Certificates that can be served. */
-export interface ServableCertificates {
-  readonly serving: KeyPair;
-  /** The serving pair's certificate, parsed. */
-  readonly certificate: X509Certificate;
-  /** The CA of `ca.crt` to which the certificate leads. Undefined if the files come from another issuer, and `ca.crt` does not have its CA. */
-  readonly ca: X509Certificate | undefined;
-  /** The CAs that callers must trust, PEM: the content of a `caBundle`. Undefined if none is known. */
-  readonly bundle: string | undefined;
-  /** What taintkeeper renews: nothing of a pair from another issuer. */
-  readonly renews: 'nothing' | 'serving' | 'all';
-  /** Requested names that the certificate does not have. Always empty for a pair that taintkeeper issued. */
-  readonly uncovered: readonly string[];
-}
 
 /** The certificates of a directory that was opened, and the result of that. */
 export interface OpenedCertificates extends ServableCertificates {
@@ -60,7 +46,7 @@ export async function openCertificates(
   const stored = await readStored(directory);
   if (mayNotIssueFor(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
-    return useOwn(stored, []);
+    return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [] };
   if (issuing === 'none') {
     throw new CertificateDirectoryError(
       `${directory} no longer has ${FILES.cert} and ${FILES.key} from another issuer: restore them, or restart to have taintkeeper issue its own`,
@@ -79,7 +65,7 @@ export async function openCertificates(
         ? error
         : new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${reasonOf(error)}`);
     if (caFault(stored, now) ?? servingFault(stored, [...LOCAL_NAMES, ...names], now, 0)) throw fault;
-    return { ...useOwn(stored, []), fault: fault.message };
+    return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [], fault: fault.message };
   }
 }
 
@@ -108,12 +94,6 @@ function useOfAnotherIssuer(
   const ca = caOf(parseCertificates(cert), bundle);
   const known = parseCertificates(bundle ?? '').length > 0 ? bundle : undefined;
   return { serving: { cert, key }, certificate, ca, bundle: known, renews: 'nothing', uncovered, issued: [] };
-}
-
-function useOwn({ cert = '', key = '', bundle }: StoredFiles, issued: readonly string[]): OpenedCertificates {
-  const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, bundle);
-  return { serving: { cert, key }, certificate, ca, bundle, renews: 'serving', uncovered: [], issued };
 }
 
 async function renew(
@@ -152,7 +132,7 @@ async function renew(
     issued.push(`serving certificate (${reason})`);
     await store(directory, { [FILES.cert]: cert, [FILES.key]: key });
   }
-  return useOwn({ bundle, caKey, cert, key }, issued);
+  return { ...servableOf({ bundle, caKey, cert, key }, 'serving'), issued };
 }
 
 function ownServingFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {

@@ -3,10 +3,11 @@ import { watchFiles } from '../files/watch-files.ts';
 import { startTimer } from '../runtime/timer.ts';
 import { joinBundles } from './bundle.ts';
 import type { CaTrust } from './ca-trust.ts';
-import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
+import { openCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
 import { chainInvalidAt } from './chain.ts';
 import { serveCertificates } from './hand-over.ts';
+import type { ServableCertificates } from './servable-certificates.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;

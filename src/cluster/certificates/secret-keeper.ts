@@ -1,14 +1,13 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { hasCa, joinBundles } from '../../certs/bundle.ts';
 import type { CaTrust } from '../../certs/ca-trust.ts';
-import type { ServableCertificates } from '../../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { signerOf } from '../../certs/chain.ts';
 import { notServed, serveCertificates } from '../../certs/hand-over.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import { type CompleteFiles, nextStep } from '../../certs/rotation.ts';
+import { type ServableCertificates, servableOf } from '../../certs/servable-certificates.ts';
 import { whyUnusable } from '../../certs/stored-faults.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
@@ -83,7 +82,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let stored = await openSecret(options);
   let lastGood = stored.files as CompleteFiles;
   /** The certificates of {@link lastGood}. */
-  let latest = servable(lastGood);
+  let latest = servableOf(lastGood, 'all');
   /** CAs that this replica used and the stored bundle lacks, and until when they stay trusted. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
   let fault: string | undefined;
@@ -124,7 +123,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     const reason = whyUnusable(state.files, names, client.now());
     if (reason === undefined) {
       lastGood = state.files as CompleteFiles;
-      latest = servable(lastGood);
+      latest = servableOf(lastGood, 'all');
       fault = undefined;
       recheck();
     } else {
@@ -175,10 +174,4 @@ async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKe
     onIssued(step.what);
     return written;
   }
-}
-
-function servable({ cert, key, bundle }: CompleteFiles): ServableCertificates {
-  const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, bundle);
-  return { serving: { cert, key }, certificate, ca, bundle, renews: 'all', uncovered: [] };
 }

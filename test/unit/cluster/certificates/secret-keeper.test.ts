@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa, issueServing } from '../../../../src/certs/issue.ts';
 import { type CompleteFiles, PROPAGATION_MS } from '../../../../src/certs/rotation.ts';
+import type { ServableCertificates } from '../../../../src/certs/servable-certificates.ts';
 import { keepStored, NAMES, NOW, newCertificates } from './secret-server.ts';
 
 const HOUR_MS = 3_600_000;
