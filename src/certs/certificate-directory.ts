@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
 import { parseCertificates } from './bundle.ts';
@@ -44,7 +45,7 @@ export async function openCertificates(
   issuing: Issuing = 'caAndServing',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
-  if (mayNotIssueFor(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
+  if (isUsedAsItIs(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
     return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [] };
   if (issuing === 'none') {
@@ -55,7 +56,7 @@ export async function openCertificates(
   try {
     return await withDirectoryLock(directory, async () => {
       const latest = await readStored(directory);
-      return mayNotIssueFor(latest, issuing)
+      return isUsedAsItIs(latest, issuing)
         ? useOfAnotherIssuer(directory, latest, names)
         : await renew(directory, latest, names, now, issuing);
     });
@@ -69,15 +70,17 @@ export async function openCertificates(
   }
 }
 
-/**
- * A pair comes from another issuer if neither a CA of taintkeeper nor the CA beside it issued its certificate, whatever its key, which may be written
- * next. At the start, the same holds if no CA key exists. A key that disappears while the program runs was lost.
- */
-function mayNotIssueFor({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
+/** Whether a pair is served without issuing anything. A CA key that disappears while the program runs was lost: the pair is not from another issuer. */
+function isUsedAsItIs({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
-  const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined);
-  return caKey === undefined ? !(ours && issuing === 'servingOnly') : certificate !== undefined && !ours;
+  const isOurs = certificate !== undefined && isSignedByUs(certificate, bundle);
+  return caKey === undefined ? !(isOurs && issuing === 'servingOnly') : certificate !== undefined && !isOurs;
+}
+
+/** Whether a CA of taintkeeper, or the CA beside it, issued the certificate, whatever its key, which may be written next. */
+function isSignedByUs(certificate: X509Certificate, bundle: string | undefined): boolean {
+  return isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined;
 }
 
 function useOfAnotherIssuer(
