@@ -3,11 +3,11 @@ import { startDeadline } from '../../runtime/deadline.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { isForbidden, isNotServed } from '../client/api-error.ts';
+import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
 import { createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { compareResourceVersions } from './resource-version.ts';
-import { changedObject, endsInitialEvents, isExpired, refusesInitialEvents, takeEvent } from './watch-events.ts';
+import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } from './watch-events.ts';
 import { watchFault } from './watch-fault.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
