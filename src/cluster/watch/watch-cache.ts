@@ -46,7 +46,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   const objects = createCachedObjects<T>({
     project: options.project,
     onChange: (change) => guard('onChange', () => options.onChange?.(change)),
-    onStale: (object) => guard('onStale', () => options.onStale?.(object)),
+    onUnreadableChange: (object) => guard('onUnreadableChange', () => options.onUnreadableChange?.(object)),
     onUnreadable: (what, err) => log.error({ err }, `cannot read ${what} of ${path}; what was last read of it stays`),
   });
 
@@ -67,7 +67,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     isRefused: () => isRefused(state),
     get: (name, namespace = '') => objects.get(name, namespace),
     has: (name, namespace = '') => objects.has(name, namespace),
-    isStale: (name, namespace = '') => objects.isStale(name, namespace),
+    isUnreadable: (name, namespace = '') => objects.isUnreadable(name, namespace),
     unreadable: () => objects.unreadable(),
     entries: () => objects.values(),
     get size() {

@@ -139,7 +139,7 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   }
 
   function exclusionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
-    return exclusionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
+    return exclusionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isUnreadable(name, inNamespace) });
   }
 
   function recordAdded(

@@ -157,11 +157,11 @@ export function startRunningCluster(compiled: () => PolicySet) {
       nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
-        isStale: (name, namespace) => unreadable.has(`${namespace}/${name}`),
+        isUnreadable: (name, namespace) => unreadable.has(`${namespace}/${name}`),
         unreadable: () => [],
         entries: () => cached.values(),
         changes,
-        staleChanges: createSubject(),
+        unreadableChanges: createSubject(),
       },
       synced: Promise.resolve(),
       policies: {

@@ -110,7 +110,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     retainPods();
     checkAwaiting(change.entry);
   }, signal);
-  daemonSets.staleChanges.subscribe((daemonSet) => {
+  daemonSets.unreadableChanges.subscribe((daemonSet) => {
     checkAwaiting(daemonSet);
     onChange();
   }, signal);
@@ -181,7 +181,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       startupFaults(policy, {
         protectedStartupTaints: protectedStartupTaintsAmong(all),
         daemonSetOf: ({ namespace, name }) =>
-          daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
+          daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );

@@ -42,12 +42,12 @@ const FOREIGN_FIELDS = [
 
 export const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
   ...ALL_READ,
-  isStale: () => false,
+  isUnreadable: () => false,
   unreadable: () => [],
   get: () => undefined,
   entries: () => [].values(),
   changes: createSubject(),
-  staleChanges: createSubject(),
+  unreadableChanges: createSubject(),
 };
 
 /**
