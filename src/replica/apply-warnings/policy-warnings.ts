@@ -24,7 +24,7 @@ import { waitingIn } from '../../policy/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { nodeWarnings } from './node-warnings.ts';
-import { startupRuleWarnings } from './startup-warnings.ts';
+import { startupRuleWarnings } from './startup-rule-warnings.ts';
 
 /** Warnings for users who write a policy. */
 export type WarnOnApply = (request: AdmissionRequest) => Promise<readonly string[]>;
