@@ -71,7 +71,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   const now = callers?.now ?? (() => new Date());
   const opened = await openCertificates(directory, names, now());
   /** The content of the directory, if it is usable. */
-  let latestGood: ServableCertificates = opened;
+  let lastGood: ServableCertificates = opened;
   let { fault } = opened;
   /** Whether it waits until the callers trust its CA. */
   let isUntrusted = false;
@@ -127,9 +127,9 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
         directory,
         names,
         now(),
-        latestGood.renews === 'nothing' ? 'none' : 'servingOnly',
+        lastGood.renews === 'nothing' ? 'none' : 'servingOnly',
       );
-      latestGood = found;
+      lastGood = found;
       for (const what of found.issued) onIssued(what);
       if (found.fault && found.fault !== fault) onFault(found.fault);
       fault = found.fault;
@@ -145,7 +145,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   function recheck(): void {
     if (stopped) return;
     clearTimeout(waiting);
-    const handOver = served.offer(latestGood, now(), bundleWith);
+    const handOver = served.offer(lastGood, now(), bundleWith);
     if (handOver.kind !== 'served') {
       const waitMs = handOver.kind === 'untrusted' ? handOver.waitMs : WAIT_CHECK_INTERVAL_MS;
       waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
@@ -157,7 +157,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
 
   function bundleWith(certificates: ServableCertificates): string | undefined {
     // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
-    const isOnlyCa = certificates === latestGood || certificates.bundle === undefined;
-    return isOnlyCa ? certificates.bundle : joinBundles(latestGood.bundle, certificates.bundle);
+    const isOnlyCa = certificates === lastGood || certificates.bundle === undefined;
+    return isOnlyCa ? certificates.bundle : joinBundles(lastGood.bundle, certificates.bundle);
   }
 }

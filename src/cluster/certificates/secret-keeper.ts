@@ -34,7 +34,7 @@ export interface SecretKeeper extends CertificateKeeper {
   /** The last seen Secret, usable or not. */
   stored(): SecretState;
   /** The last usable contents of the Secret, the CA's key included. They may not be served yet. */
-  lastGood(): CompleteFiles;
+  lastGoodFiles(): CompleteFiles;
   /** The callers' trust may have changed. */
   recheck(): void;
 }
@@ -80,15 +80,15 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   const { client, ref, names, trust, overlapMs, onServe, onFault, onChange, log } = options;
   const where = `Secret ${ref.namespace}/${ref.name}`;
   let stored = await openSecret(options);
-  let lastGood = stored.files as CompleteFiles;
-  /** The certificates of {@link lastGood}. */
-  let latest = servableOf(lastGood, 'all');
+  let lastGoodFiles = stored.files as CompleteFiles;
+  /** The certificates of {@link lastGoodFiles}. */
+  let lastGood = servableOf(lastGoodFiles, 'all');
   /** CAs that this replica used and the stored bundle lacks, and until when they stay trusted. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
   let fault: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const served = serveCertificates(latest, { where, trust, onServe, onFault });
+  const served = serveCertificates(lastGood, { where, trust, onServe, onFault });
   recheck();
 
   const cache = watchResource({
@@ -109,7 +109,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     current: served.current,
     fault: () => fault ?? served.refusal(),
     stored: () => stored,
-    lastGood: () => lastGood,
+    lastGoodFiles: () => lastGoodFiles,
     recheck,
     stop() {
       stopped = true;
@@ -122,8 +122,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     stored = state;
     const reason = whyUnusable(state.files, names, client.now());
     if (reason === undefined) {
-      lastGood = state.files as CompleteFiles;
-      latest = servableOf(lastGood, 'all');
+      lastGoodFiles = state.files as CompleteFiles;
+      lastGood = servableOf(lastGoodFiles, 'all');
       fault = undefined;
       recheck();
     } else {
@@ -136,8 +136,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
   function recheck(): void {
     keepServedCa();
-    const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
-    const handOver = served.offer(latest, client.now(), () => bundle);
+    const bundle = joinBundles(lastGood.bundle, ...former.map(({ ca }) => ca.toString()));
+    const handOver = served.offer(lastGood, client.now(), () => bundle);
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (handOver.kind === 'untrusted') untilNext.push(handOver.waitMs);
@@ -148,7 +148,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   function keepServedCa(): void {
     const { ca } = served.current();
     former = former.filter(({ until }) => performance.now() < until);
-    if (ca === undefined || hasCa(lastGood.bundle, ca) || invalidAt(ca, client.now()) !== undefined) return;
+    if (ca === undefined || hasCa(lastGoodFiles.bundle, ca) || invalidAt(ca, client.now()) !== undefined) return;
     const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);
     former = [...others, { ca, until: performance.now() + overlapMs }];
   }

@@ -47,11 +47,11 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
 
     function rescue() {
       const reason = whyUnusable(before.files, names, now);
-      const lastGood = keeper.lastGood();
+      const lastGoodFiles = keeper.lastGoodFiles();
       // No client accepts a CA that is not valid yet: a Secret that lost such a CA gets a new one.
-      const isGood = (whyUnusable(lastGood, names, now) ?? notValidYet(lastGood.bundle, now)) === undefined;
+      const isGood = (whyUnusable(lastGoodFiles, names, now) ?? notValidYet(lastGoodFiles.bundle, now)) === undefined;
       if (reason === undefined || !isGood) return undefined;
-      return { files: lastGood, what: `the last good ones were restored (${reason})` };
+      return { files: lastGoodFiles, what: `the last good ones were restored (${reason})` };
     }
   };
 }
