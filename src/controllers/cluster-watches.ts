@@ -1,5 +1,10 @@
+import {
+  type ClusterDaemonSet,
+  type ClusterNode,
+  keepDaemonSet,
+  keepNode,
+} from '../cluster/objects/cluster-objects.ts';
 import type { Change, ObjectName } from '../cluster/watch/cached-objects.ts';
-import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/watch/cluster-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/abort.ts';
