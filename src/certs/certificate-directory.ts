@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
 import { parseCertificates } from './bundle.ts';
@@ -7,26 +7,13 @@ import { namesOf, uncoveredNames } from './certificate-names.ts';
 import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
 import { inspectPair } from './inspect.ts';
-import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
+import { isIssuedByUs, issueCa, issueServing } from './issue.ts';
+import type { CompleteFiles } from './rotation.ts';
+import { type ServableCertificates, servableOf } from './servable-certificates.ts';
 import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
 /** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
-
-/** Certificates that can be served. */
-export interface ServableCertificates {
-  readonly serving: KeyPair;
-  /** The serving pair's certificate, parsed. */
-  readonly certificate: X509Certificate;
-  /** The CA of `ca.crt` to which the certificate leads. Undefined if the files come from another issuer, and `ca.crt` does not have its CA. */
-  readonly ca: X509Certificate | undefined;
-  /** The CAs that callers must trust, PEM: the content of a `caBundle`. Undefined if none is known. */
-  readonly bundle: string | undefined;
-  /** What taintkeeper renews: nothing of a pair from another issuer. */
-  readonly renews: 'nothing' | 'serving' | 'all';
-  /** Requested names that the certificate does not have. Always empty for a pair that taintkeeper issued. */
-  readonly uncovered: readonly string[];
-}
 
 /** The certificates of a directory that was opened, and the result of that. */
 export interface OpenedCertificates extends ServableCertificates {
@@ -40,7 +27,7 @@ export interface OpenedCertificates extends ServableCertificates {
  * What may be issued. A new CA makes every `caBundle` wrong, so none is issued while the program runs. Nothing is issued if the files come from
  * another issuer.
  */
-export type Issuing = 'all' | 'serving' | 'nothing';
+export type Issuing = 'caAndServing' | 'servingOnly' | 'none';
 
 /**
  * Opens the directory. Issues what is missing, unusable, expires soon, or lacks a name. Many processes may do so at the same time: one of them
@@ -55,13 +42,13 @@ export async function openCertificates(
   directory: string,
   names: readonly string[],
   now: Date,
-  issuing: Issuing = 'all',
+  issuing: Issuing = 'caAndServing',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
-  if (mayNotIssueFor(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
+  if (isUsedAsItIs(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
-    return useOwn(stored, []);
-  if (issuing === 'nothing') {
+    return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [] };
+  if (issuing === 'none') {
     throw new CertificateDirectoryError(
       `${directory} no longer has ${FILES.cert} and ${FILES.key} from another issuer: restore them, or restart to have taintkeeper issue its own`,
     );
@@ -69,7 +56,7 @@ export async function openCertificates(
   try {
     return await withDirectoryLock(directory, async () => {
       const latest = await readStored(directory);
-      return mayNotIssueFor(latest, issuing)
+      return isUsedAsItIs(latest, issuing)
         ? useOfAnotherIssuer(directory, latest, names)
         : await renew(directory, latest, names, now, issuing);
     });
@@ -79,24 +66,26 @@ export async function openCertificates(
         ? error
         : new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${reasonOf(error)}`);
     if (caFault(stored, now) ?? servingFault(stored, [...LOCAL_NAMES, ...names], now, 0)) throw fault;
-    return { ...useOwn(stored, []), fault: fault.message };
+    return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [], fault: fault.message };
   }
 }
 
-/**
- * A pair comes from another issuer if neither a CA of taintkeeper nor the CA beside it issued its certificate, whatever its key, which may be written
- * next. At the start, the same holds if no CA key exists. A key that disappears while the program runs was lost.
- */
-function mayNotIssueFor({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
+/** Whether a pair is served without issuing anything. A CA key that disappears while the program runs was lost: the pair is not from another issuer. */
+function isUsedAsItIs({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
-  const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, caCert) !== undefined);
-  return caKey === undefined ? !(ours && issuing === 'serving') : certificate !== undefined && !ours;
+  const isOurs = certificate !== undefined && isSignedByUs(certificate, bundle);
+  return caKey === undefined ? !(isOurs && issuing === 'servingOnly') : certificate !== undefined && !isOurs;
+}
+
+/** Whether a CA of taintkeeper, or the CA beside it, issued the certificate, whatever its key, which may be written next. */
+function isSignedByUs(certificate: X509Certificate, bundle: string | undefined): boolean {
+  return isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined;
 }
 
 function useOfAnotherIssuer(
   directory: string,
-  { cert = '', key = '', caCert }: StoredFiles,
+  { cert = '', key = '', bundle }: StoredFiles,
   names: readonly string[],
 ): OpenedCertificates {
   const inspection = inspectPair({ cert, key });
@@ -105,15 +94,9 @@ function useOfAnotherIssuer(
   }
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
-  const ca = caOf(parseCertificates(cert), caCert);
-  const bundle = parseCertificates(caCert ?? '').length > 0 ? caCert : undefined;
-  return { serving: { cert, key }, certificate, ca, bundle, renews: 'nothing', uncovered, issued: [] };
-}
-
-function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): OpenedCertificates {
-  const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, caCert);
-  return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'serving', uncovered: [], issued };
+  const ca = caOf(parseCertificates(cert), bundle);
+  const known = parseCertificates(bundle ?? '').length > 0 ? bundle : undefined;
+  return { serving: { cert, key }, certificate, ca, bundle: known, renews: 'nothing', uncovered, issued: [] };
 }
 
 async function renew(
@@ -124,35 +107,35 @@ async function renew(
   issuing: Issuing,
 ): Promise<OpenedCertificates> {
   const issued: string[] = [];
-  let { caCert = '', caKey = '', cert = '', key = '' } = stored;
+  let { bundle = '', caKey = '', cert = '', key = '' } = stored;
 
   const caReason = caFault(stored, now);
   if (caReason !== undefined) {
-    if (issuing !== 'all') {
+    if (issuing !== 'caAndServing') {
       throw new CertificateDirectoryError(
-        `the CA in ${directory} is not usable (${caReason}): restore ${FILES.caCert} and ${FILES.caKey}, or remove all four files and restart to get a new one, which then belongs in every caBundle`,
+        `the CA in ${directory} is not usable (${caReason}): restore ${FILES.bundle} and ${FILES.caKey}, or remove all four files and restart to get a new one, which then belongs in every caBundle`,
       );
     }
     const ca = await issueCa(now);
-    issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs in every caBundle`);
+    issued.push(`CA (${caReason}): ${join(directory, FILES.bundle)} belongs in every caBundle`);
     // The serving pair is deleted first: after an interruption, none is left that looks like one of another issuer.
-    await keepOld(directory, [FILES.cert, FILES.key, FILES.caCert, FILES.caKey]);
-    await store(directory, { [FILES.caCert]: ca.cert, [FILES.caKey]: ca.key });
-    caCert = ca.cert;
+    await keepOld(directory, [FILES.cert, FILES.key, FILES.bundle, FILES.caKey]);
+    await store(directory, { [FILES.bundle]: ca.cert, [FILES.caKey]: ca.key });
+    bundle = ca.cert;
     caKey = ca.key;
   }
 
-  const reason = ownServingFault({ ...stored, caCert, caKey }, names, now);
+  const reason = ownServingFault({ ...stored, bundle, caKey }, names, now);
   if (reason !== undefined) {
     // The existing names are kept, so that two programs on one directory with different names do not replace each other's certificates.
     const all = [...new Set([...LOCAL_NAMES, ...names, ...namesIn(stored)])];
-    ({ cert, key } = await issueServing({ cert: caCert, key: caKey }, all, now));
-    const stillWrong = ownServingFault({ caCert, caKey, cert, key }, names, now);
+    ({ cert, key } = await issueServing({ cert: bundle, key: caKey }, all, now));
+    const stillWrong = ownServingFault({ bundle, caKey, cert, key }, names, now);
     if (stillWrong) throw new CertificateDirectoryError(`cannot issue a serving certificate: ${stillWrong}`);
     issued.push(`serving certificate (${reason})`);
     await store(directory, { [FILES.cert]: cert, [FILES.key]: key });
   }
-  return useOwn({ caCert, caKey, cert, key }, issued);
+  return { ...servableOf({ bundle, caKey, cert, key }, 'serving'), issued };
 }
 
 function ownServingFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {

@@ -4,7 +4,7 @@ import { readablePrivateKey } from '../files/private-key.ts';
 import { reasonOf, unreadable } from '../files/text-files.ts';
 
 /** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and the key of taintkeeper's CA. */
-export const FILES = { caCert: 'ca.crt', caKey: 'ca.key', cert: 'tls.crt', key: 'tls.key' } as const;
+export const FILES = { bundle: 'ca.crt', caKey: 'ca.key', cert: 'tls.crt', key: 'tls.key' } as const;
 
 /** The paths of all {@link FILES}. */
 export function certificateFiles(directory: string): string[] {
@@ -16,7 +16,7 @@ export class CertificateDirectoryError extends Error {
   override name = 'CertificateDirectoryError';
 }
 
-/** The contents of {@link FILES} that exist, the keys in a form that Node.js reads. */
+/** The contents of {@link FILES} that exist, the keys in a form that Node.js reads. `bundle` has every trusted CA. */
 export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
 
 /** Whether another issuer wrote the certificate: taintkeeper always keeps the key of its own CA beside it. */
@@ -32,7 +32,7 @@ export async function readStored(directory: string): Promise<StoredFiles> {
   // The files are written in the reverse order: a reader that sees the serving pair also sees the CA's key.
   const cert = await read(directory, FILES.cert);
   const key = await read(directory, FILES.key);
-  const caCert = await read(directory, FILES.caCert);
+  const bundle = await read(directory, FILES.bundle);
   const caKey = await read(directory, FILES.caKey);
   if (caKey === undefined && (cert === undefined) !== (key === undefined)) {
     const [there, missing] = cert === undefined ? [FILES.key, FILES.cert] : [FILES.cert, FILES.key];
@@ -40,7 +40,7 @@ export async function readStored(directory: string): Promise<StoredFiles> {
       `${join(directory, there)} is there without ${missing}: add it, or remove both`,
     );
   }
-  return { cert, key, caCert, caKey };
+  return { cert, key, bundle, caKey };
 }
 
 async function read(directory: string, file: string): Promise<string | undefined> {

@@ -3,10 +3,11 @@ import { watchFiles } from '../files/watch-files.ts';
 import { startTimer } from '../runtime/timer.ts';
 import { joinBundles } from './bundle.ts';
 import type { CaTrust } from './ca-trust.ts';
-import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
+import { openCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
 import { chainInvalidAt } from './chain.ts';
 import { serveCertificates } from './hand-over.ts';
+import type { ServableCertificates } from './servable-certificates.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -70,7 +71,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   const now = callers?.now ?? (() => new Date());
   const opened = await openCertificates(directory, names, now());
   /** The content of the directory, if it is usable. */
-  let latestGood: ServableCertificates = opened;
+  let lastGood: ServableCertificates = opened;
   let { fault } = opened;
   /** Whether it waits until the callers trust its CA. */
   let isUntrusted = false;
@@ -126,9 +127,9 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
         directory,
         names,
         now(),
-        latestGood.renews === 'nothing' ? 'nothing' : 'serving',
+        lastGood.renews === 'nothing' ? 'none' : 'servingOnly',
       );
-      latestGood = found;
+      lastGood = found;
       for (const what of found.issued) onIssued(what);
       if (found.fault && found.fault !== fault) onFault(found.fault);
       fault = found.fault;
@@ -144,7 +145,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   function recheck(): void {
     if (stopped) return;
     clearTimeout(waiting);
-    const handOver = served.offer(latestGood, now(), bundleWith);
+    const handOver = served.offer(lastGood, now(), bundleWith);
     if (handOver.kind !== 'served') {
       const waitMs = handOver.kind === 'untrusted' ? handOver.waitMs : WAIT_CHECK_INTERVAL_MS;
       waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
@@ -156,7 +157,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
 
   function bundleWith(certificates: ServableCertificates): string | undefined {
     // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
-    const isOnlyCa = certificates === latestGood || certificates.bundle === undefined;
-    return isOnlyCa ? certificates.bundle : joinBundles(latestGood.bundle, certificates.bundle);
+    const isOnlyCa = certificates === lastGood || certificates.bundle === undefined;
+    return isOnlyCa ? certificates.bundle : joinBundles(lastGood.bundle, certificates.bundle);
   }
 }

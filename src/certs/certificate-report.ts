@@ -49,7 +49,7 @@ export function reportCertificates(
   names: readonly string[],
   now: Date,
 ): CertificateReport {
-  const cas = parseCertificates(files.caCert ?? '');
+  const cas = parseCertificates(files.bundle ?? '');
   const chain = parseCertificates(files.cert ?? '');
   const [serving] = chain;
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
@@ -62,7 +62,7 @@ export function reportCertificates(
   }));
   const fault = isOtherIssuer ? otherIssuerFault(files, names, now) : whyUnusable(files, names, now);
   // Of another issuer, the fault says so.
-  const future = isOtherIssuer ? undefined : notValidYet(files.caCert, now);
+  const future = isOtherIssuer ? undefined : notValidYet(files.bundle, now);
   // When another issuer renews is not known here.
   const due = fault ?? (isOtherIssuer ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));
   return {

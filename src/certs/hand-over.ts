@@ -1,6 +1,6 @@
 import type { CaTrust } from './ca-trust.ts';
-import type { ServableCertificates } from './certificate-directory.ts';
 import { chainFault, chainInvalidAt, NOT_SIGNED } from './chain.ts';
+import type { ServableCertificates } from './servable-certificates.ts';
 
 /** Whether the next certificates are served. While they are not, the earlier ones are. */
 export type HandOver =

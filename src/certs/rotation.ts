@@ -6,7 +6,7 @@ import { invalidAt } from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 import { CA_LOOKAHEAD_MS, caFault, notValidYet, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
-/** All four files. `caCert` is a bundle of every trusted CA. The one that issues (with the key `caKey`) is first. */
+/** All four files. The CA that issues, with the key `caKey`, is the first one of the bundle. */
 export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
 
 /** API servers receive a changed webhook configuration by a watch, within a fraction of a second. There may be several. */
@@ -49,11 +49,11 @@ export interface RotationStep {
 export async function nextStep(stored: StoredFiles, state: RotationState): Promise<RotationStep | undefined> {
   const { now, names, trusted, overlapMs, futureForMs } = state;
   const unservable = servingFault(stored, names, now, 0);
-  const future = futureForMs >= FUTURE_CA_MS ? notValidYet(stored.caCert, now) : undefined;
+  const future = futureForMs >= FUTURE_CA_MS ? notValidYet(stored.bundle, now) : undefined;
   const caReason = caFault(stored, now) ?? caEndsSoon(stored, now) ?? future;
   if (caReason !== undefined) {
     // An issuer that is not valid yet makes a serving certificate useless.
-    const unaccepted = unservable ?? chainInvalidAt(stored.cert ?? '', stored.caCert, now);
+    const unaccepted = unservable ?? chainInvalidAt(stored.cert ?? '', stored.bundle, now);
     return unaccepted === undefined
       ? introduceCa(stored as CompleteFiles, now, caReason)
       : await issueAll(stored, names, now, caReason);
@@ -63,7 +63,7 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   const files = stored as CompleteFiles;
   if (unservable !== undefined) return reissue(files, names, now, unservable);
   const certificate = new X509Certificate(files.cert);
-  const [issuer, ...earlier] = parseCertificates(files.caCert);
+  const [issuer, ...earlier] = parseCertificates(files.bundle);
   const byIssuer = issuer !== undefined && certificate.verify(issuer.publicKey);
   const due = byIssuer ? servingFault(files, names, now, SERVING_LOOKAHEAD_MS) : 'of an earlier CA';
   if (due !== undefined) {
@@ -75,7 +75,7 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   // Replicas serve a certificate of another CA only some time after it was issued.
   const inForceSince = certificate.validFromDate.getTime() + BACKDATE_MS + PROPAGATION_MS;
   if (issuer === undefined || earlier.length === 0 || now.getTime() < inForceSince + overlapMs) return undefined;
-  return { files: { ...files, caCert: pem([issuer]) }, what: 'the earlier CA left the bundle' };
+  return { files: { ...files, bundle: pem([issuer]) }, what: 'the earlier CA left the bundle' };
 }
 
 /**
@@ -96,7 +96,7 @@ export function followFutureCa(): (bundle: string | undefined, now: Date, clocks
 export async function introduceCa(files: CompleteFiles, now: Date, reason: string): Promise<RotationStep> {
   const ca = await issueCa(now);
   return {
-    files: { ...files, caCert: bundleOf(ca, files.caCert, now), caKey: ca.key },
+    files: { ...files, bundle: bundleOf(ca, files.bundle, now), caKey: ca.key },
     what: `a new CA joined the bundle (${reason})`,
   };
 }
@@ -108,14 +108,14 @@ export async function reissue(
   now: Date,
   reason: string,
 ): Promise<RotationStep> {
-  const [issuer] = parseCertificates(files.caCert);
+  const [issuer] = parseCertificates(files.bundle);
   const { cert, key } = await issueServing({ cert: issuer?.toString() ?? '', key: files.caKey }, names, now);
   return { files: { ...files, cert, key }, what: `serving certificate (${reason})` };
 }
 
 /** True while an earlier step has not taken effect: the serving certificate is not yet from the CA that issues. */
-export function isRotating({ cert, caCert }: CompleteFiles): boolean {
-  const [issuer] = parseCertificates(caCert);
+export function isRotating({ cert, bundle }: CompleteFiles): boolean {
+  const [issuer] = parseCertificates(bundle);
   return issuer !== undefined && !new X509Certificate(cert).verify(issuer.publicKey);
 }
 
@@ -128,13 +128,13 @@ async function issueAll(
   const ca = await issueCa(now);
   const { cert, key } = await issueServing(ca, names, now);
   return {
-    files: { caCert: bundleOf(ca, stored.caCert, now), caKey: ca.key, cert, key },
+    files: { bundle: bundleOf(ca, stored.bundle, now), caKey: ca.key, cert, key },
     what: `CA and serving certificate (${reason})`,
   };
 }
 
-function caEndsSoon({ caCert }: StoredFiles, now: Date): string | undefined {
-  const [ca] = parseCertificates(caCert ?? '');
+function caEndsSoon({ bundle }: StoredFiles, now: Date): string | undefined {
+  const [ca] = parseCertificates(bundle ?? '');
   const soon = new Date(now.getTime() + CA_LOOKAHEAD_MS);
   return ca && now >= ca.validFromDate ? invalidAt(ca, soon) : undefined;
 }

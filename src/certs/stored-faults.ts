@@ -17,8 +17,8 @@ export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
  * Why a new CA is needed; undefined if the stored one can be used. A CA that is not valid yet can be used, because the clock is wrong for a time. So
  * can one that expires soon, because with a new one every `caBundle` must change.
  */
-export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
-  const inspection = inspectPair({ cert: caCert, key: caKey });
+export function caFault({ bundle, caKey }: StoredFiles, now: Date): string | undefined {
+  const inspection = inspectPair({ cert: bundle, key: caKey });
   if (!inspection.ok) return inspection.reason;
   return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
 }
@@ -34,7 +34,7 @@ export function servingFault(
   if (!inspection.ok) return inspection.reason;
 
   const { certificate } = inspection;
-  const ca = signerOf(certificate, files.caCert);
+  const ca = signerOf(certificate, files.bundle);
   if (ca === undefined) return NOT_SIGNED;
   const unfit = notFor(uncoveredNames(certificate, names));
   if (unfit !== undefined) return unfit;
@@ -55,7 +55,7 @@ export function whyUnusable(stored: StoredFiles, names: readonly string[], now: 
 export function otherIssuerFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
   const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
-  return chainFault(files.cert ?? '', files.caCert, uncoveredNames(inspection.certificate, names), now);
+  return chainFault(files.cert ?? '', files.bundle, uncoveredNames(inspection.certificate, names), now);
 }
 
 /** Why a certificate is not valid yet, as text. */

@@ -1,4 +1,4 @@
-import type { ClusterDaemonSet, ClusterNode } from '../cluster/watch/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { anyOf, type Source } from '../runtime/source.ts';
 import type { ClusterSources } from './cluster-watches.ts';

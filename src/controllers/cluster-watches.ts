@@ -1,5 +1,10 @@
+import {
+  type ClusterDaemonSet,
+  type ClusterNode,
+  keepDaemonSet,
+  keepNode,
+} from '../cluster/objects/cluster-objects.ts';
 import type { Change, ObjectName } from '../cluster/watch/cached-objects.ts';
-import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/watch/cluster-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/abort.ts';
@@ -18,10 +23,12 @@ export interface WatchedNodes extends Nodes {
 /** Also says of a node that cannot be read whether it exists. */
 export interface ExistingNodes extends WatchedNodes, Pick<WatchCache<ClusterNode>, 'has'> {}
 
-export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDaemonSet>, 'isStale' | 'unreadable'> {
+export interface WatchedDaemonSets
+  extends DaemonSets,
+    Pick<WatchCache<ClusterDaemonSet>, 'isUnreadable' | 'unreadable'> {
   readonly changes: Source<Change<ClusterDaemonSet>>;
-  /** Emits the DaemonSet of which `isStale` has changed. */
-  readonly staleChanges: Source<ObjectName>;
+  /** Emits the DaemonSet of which `isUnreadable` has changed. */
+  readonly unreadableChanges: Source<ObjectName>;
 }
 
 /** How much of a kind has been read. Each controller waits only for what it reads: the right to list the other kind may be missing. */
@@ -68,13 +75,13 @@ export function watchCluster(
   function watch<T>(resource: string, what: Pick<WatchOptions<T>, 'path' | 'pageSize' | 'project'>) {
     const changes = createSubject<Change<T>>();
     const tried = Promise.withResolvers<void>();
-    const staleChanges = createSubject<ObjectName>();
+    const unreadableChanges = createSubject<ObjectName>();
     const refusals = createSubject();
     const cache = watchResource<T>({
       ...what,
       client,
       onChange: changes.next,
-      onStale: staleChanges.next,
+      onUnreadableChange: unreadableChanges.next,
       onState(state) {
         metrics.watchState(resource, state.connected);
         tried.resolve();
@@ -92,11 +99,11 @@ export function watchCluster(
       tried: tried.promise,
       get: cache.get,
       has: cache.has,
-      isStale: cache.isStale,
+      isUnreadable: cache.isUnreadable,
       unreadable: cache.unreadable,
       entries: cache.entries,
       changes,
-      staleChanges,
+      unreadableChanges,
       async end() {
         await cache.stop();
         metrics.watchEnded(resource);

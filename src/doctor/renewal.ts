@@ -23,6 +23,6 @@ export function renewal(
   }
   // Also if there is no Secret.
   if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(facts)}`;
-  const isFuture = notValidYet(stored?.caCert, trustedTime(facts)) !== undefined;
+  const isFuture = notValidYet(stored?.bundle, trustedTime(facts)) !== undefined;
   return `taintkeeper certs rotate ${isFuture ? '--ca ' : ''}--namespace ${namespace}`;
 }

@@ -1,4 +1,4 @@
-import type { ClusterDaemonSet, ClusterNode } from '../cluster/watch/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';

@@ -1,4 +1,4 @@
-import type { ClusterNode } from '../cluster/watch/cluster-objects.ts';
+import type { ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import { type BlockedBy, harmOfMissingTaint, type MissingTaint, whyNotSet } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
+import type { ServableCertificates } from '../certs/servable-certificates.ts';
 import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';

@@ -15,7 +15,10 @@ import type { PolicyStore } from '../files/policy-store.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
 
-/** How long an API server may take to learn of a stored webhook configuration. */
+/**
+ * How long an API server may take to learn of a stored webhook configuration. Shorter than `PROPAGATION_MS` of certs/rotation.ts: a starting replica is not
+ * ready for this long, while that time passes with an earlier certificate in use.
+ */
 const TRUST_SETTLES_MS = 2_000;
 
 /** For unusable policies: the line must stay readable. */

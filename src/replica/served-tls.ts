@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { followClients } from '../certs/client-authority.ts';
+import type { ServableCertificates } from '../certs/servable-certificates.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { AdmissionMetrics } from '../server/metrics.ts';
 import type { KnownClients, TlsPair } from '../server/tls.ts';

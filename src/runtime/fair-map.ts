@@ -17,10 +17,9 @@ export interface FairMap<Value> {
   /**
    * Adds an entry, or replaces its value. An entry that two sources have set counts for the origin with fewer entries: the other one cannot push it
    * out.
-   * @param at determines the age; by default, entries that are added later are younger
    * @returns the value that was removed to make room, which may be the new one
    */
-  set(key: string, value: Value, source: EntrySource, at?: number): Value | undefined;
+  set(key: string, value: Value, source: EntrySource): Value | undefined;
   /** Makes the entry the youngest one. Returns whether there is one. */
   touch(key: string): boolean;
   delete(key: string): boolean;
@@ -81,8 +80,8 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
       return entries.size;
     },
     get: (key) => entries.get(key)?.value,
-    set(key, value, source, at = added) {
-      added++;
+    set(key, value, source) {
+      const at = added++;
       const known = entries.get(key);
       if (known) {
         replace(known, value, source);

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createBackOff, retryAfterOf } from './back-off.ts';
 import { type FaultLog, followFault } from './fault-log.ts';
+import { pause } from './pause.ts';
 
 const RETRY_MIN_MS = 200;
 const RETRY_MAX_MS = 10_000;
@@ -20,7 +20,7 @@ export async function retry<T>(name: string, log: FaultLog, work: () => Promise<
     } catch (error) {
       const { message } = error as Error;
       fault.occurred(message, `${name}: ${message}`);
-      await delay(backOff.next(retryAfterOf(error)));
+      await pause(backOff.next(retryAfterOf(error)));
     }
   }
 }

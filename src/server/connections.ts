@@ -49,23 +49,23 @@ export function followConnections(server: Server, { max, onClosed }: ConnectionL
   const used = createFairMap<Socket>(max);
 
   server.on('connection', (socket: Socket) => {
-    const client = clientOf(socket);
-    add(silent, client, socket);
+    const address = addressOf(socket);
+    add(silent, address, socket);
     socket.once('close', () => {
-      for (const open of [silent, used]) if (open.get(client) === socket) open.delete(client);
+      for (const open of [silent, used]) if (open.get(address) === socket) open.delete(address);
     });
   });
   server.on('request', (request: { readonly socket: Socket }) => {
-    const client = clientOf(request.socket);
-    if (used.touch(client)) return;
-    const socket = silent.get(client);
+    const address = addressOf(request.socket);
+    if (used.touch(address)) return;
+    const socket = silent.get(address);
     if (socket === undefined) return;
-    silent.delete(client);
-    add(used, client, socket);
+    silent.delete(address);
+    add(used, address, socket);
   });
 
-  function add(open: FairMap<Socket>, client: string, socket: Socket): void {
-    const closed = open.set(client, socket, { origin: socket.remoteAddress ?? '', part: '' });
+  function add(open: FairMap<Socket>, address: string, socket: Socket): void {
+    const closed = open.set(address, socket, { origin: socket.remoteAddress ?? '', part: '' });
     if (closed === undefined) return;
     closed.destroy();
     onClosed();
@@ -78,6 +78,6 @@ export function followConnections(server: Server, { max, onClosed }: ConnectionL
   };
 }
 
-function clientOf({ remoteAddress, remotePort }: Socket): string {
+function addressOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -1,4 +1,4 @@
-import { type ClusterDaemonSet, projectDaemonSet } from '../../src/cluster/watch/cluster-objects.ts';
+import { type ClusterDaemonSet, projectDaemonSet } from '../../src/cluster/objects/cluster-objects.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 
 interface Daemon {

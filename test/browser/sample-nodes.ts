@@ -1,4 +1,4 @@
-import { type ClusterNode, projectNode } from '../../src/cluster/watch/cluster-objects.ts';
+import { type ClusterNode, projectNode } from '../../src/cluster/objects/cluster-objects.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 
 interface Pool {

@@ -1,6 +1,6 @@
 import type { AdmissionRequest } from '../../src/admission/admission-review.ts';
 import { judgeRequest } from '../../src/admission/judge-request.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/watch/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/objects/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
 import type { PageSources } from '../../src/page/page-sources.ts';

@@ -1,5 +1,5 @@
+import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/objects/cluster-objects.ts';
 import { type PolicyObject, viewPolicy } from '../../src/cluster/policies/policy-object.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/watch/cluster-objects.ts';
 import { daemonSetFindings, nodeFindings } from '../../src/judge/policy/findings.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';

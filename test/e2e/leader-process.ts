@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../src/cluster/client/api-error.ts';
+import { leaderClient } from '../../src/cluster/lease/leader-client.ts';
 import { electLeader } from '../../src/cluster/lease/leader-election.ts';
 import type { Leadership } from '../../src/cluster/lease/leadership.ts';
-import { leaderClient } from '../../src/cluster/lease/leadership.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 
 // A process that takes part in the election and, while it leads, appends to a list in the ConfigMap `written` as fast as it

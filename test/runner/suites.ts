@@ -20,7 +20,7 @@ const filesLike = (patterns: readonly string[]) => globSync(patterns, { cwd: ROO
 /** Unit tests that draw hundreds of cases, or fill memory or the table of connections: a third of the time of all. */
 const SLOW_UNIT = [
   'test/unit/**/*.property.test.ts',
-  'test/unit/cluster/watch/kept-objects.test.ts',
+  'test/unit/cluster/objects/kept-objects.test.ts',
   'test/unit/cluster/watch/watch-cache-memory.test.ts',
   'test/unit/server/many-connections.test.ts',
 ];

@@ -58,7 +58,7 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   // Complete, except that the serving certificate or its key may be missing.
   const files = before.files as CompleteFiles;
   const fault = servingFault(files, names, now, 0);
-  const future = notValidYet(files.caCert, now);
+  const future = notValidYet(files.bundle, now);
   if (future !== undefined && !ca) {
     throw new InputError([
       `Secret ${ref.namespace}/${ref.name}: the CA is ${future}, and API servers refuse its certificates until then: replace the CA with --ca`,
@@ -76,7 +76,7 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   if (!(await writeSecret(client, ref, next, before))) {
     throw new InputError([`Secret ${ref.namespace}/${ref.name} was changed by another writer: try again`]);
   }
-  return { steps: steps.map(({ what }) => what), issuer: fingerprints(next.caCert)[0] };
+  return { steps: steps.map(({ what }) => what), issuer: fingerprints(next.bundle)[0] };
 }
 
 /** Refuses a Secret whose CA cannot issue, and a serving certificate for another Service. @throws InputError */
@@ -132,7 +132,7 @@ async function waitForServing(
       throw new InputError([`${secret} was deleted during the rotation. ${newCertificates(ref.namespace)}`]);
     }
     refuseUnlessReplaceable(state, ref, names, client.now());
-    if (fingerprints(state.files.caCert ?? '')[0] !== issuer) {
+    if (fingerprints(state.files.bundle ?? '')[0] !== issuer) {
       throw new InputError([
         `${secret} has another CA than the new one, because another writer replaced it: try again`,
       ]);

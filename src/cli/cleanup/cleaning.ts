@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import { patchIfUnchanged } from '../../cluster/client/conditional-patch.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
+import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/text.ts';
 import { TOLERATIONS_PATH } from '../../kubernetes/toleration.ts';

@@ -1,14 +1,14 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
-import { listPolicies } from '../../cluster/policies/policies.ts';
-import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
-import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import {
   type ClusterDaemonSet,
   type ClusterNode,
   projectDaemonSet,
   projectNode,
-} from '../../cluster/watch/cluster-objects.ts';
+} from '../../cluster/objects/cluster-objects.ts';
+import { listPolicies } from '../../cluster/policies/policies.ts';
+import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listNodePods } from '../../cluster/nodes/node-pods.ts';
+import { projectNode } from '../../cluster/objects/cluster-objects.ts';
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
-import { projectNode } from '../../cluster/watch/cluster-objects.ts';
 import { explainNode, type NodeExplanation } from '../../explain/explain-node.ts';
 import { explainStartupTaints } from '../../explain/explain-startup-taints.ts';
 import type { Facts } from '../../explain/explained-facts.ts';

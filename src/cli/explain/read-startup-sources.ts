@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { listPodReadinessOn } from '../../cluster/nodes/node-pods.ts';
-import { keepDaemonSet } from '../../cluster/watch/cluster-objects.ts';
+import { keepDaemonSet } from '../../cluster/objects/cluster-objects.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';

@@ -16,7 +16,8 @@ export const CONFIGURATIONS = {
 
 export type ConfigurationPhase = keyof typeof CONFIGURATIONS;
 
-export const ADMISSION_REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
+export const GROUP_PATH = '/apis/admissionregistration.k8s.io';
+export const ADMISSION_REGISTRATION = `${GROUP_PATH}/v1`;
 
 /** The fields of a webhook in a configuration (admissionregistration.k8s.io/v1) that are read here. */
 export interface Webhook {

@@ -14,7 +14,7 @@ export interface SecretState {
 }
 
 export const NO_SECRET: SecretState = {
-  files: { cert: undefined, key: undefined, caCert: undefined, caKey: undefined },
+  files: { cert: undefined, key: undefined, bundle: undefined, caKey: undefined },
   resourceVersion: undefined,
 };
 
@@ -44,7 +44,7 @@ export function viewSecret(secret: unknown): SecretState {
       : undefined;
   };
   return {
-    files: { cert: text(FILES.cert), key: text(FILES.key), caCert: text(FILES.caCert), caKey: text(FILES.caKey) },
+    files: { cert: text(FILES.cert), key: text(FILES.key), bundle: text(FILES.bundle), caKey: text(FILES.caKey) },
     resourceVersion: metadata?.resourceVersion,
   };
 }

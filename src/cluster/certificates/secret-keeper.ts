@@ -1,14 +1,13 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { hasCa, joinBundles } from '../../certs/bundle.ts';
 import type { CaTrust } from '../../certs/ca-trust.ts';
-import type { ServableCertificates } from '../../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { signerOf } from '../../certs/chain.ts';
 import { notServed, serveCertificates } from '../../certs/hand-over.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import { type CompleteFiles, nextStep } from '../../certs/rotation.ts';
+import { type ServableCertificates, servableOf } from '../../certs/servable-certificates.ts';
 import { whyUnusable } from '../../certs/stored-faults.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
@@ -35,7 +34,7 @@ export interface SecretKeeper extends CertificateKeeper {
   /** The last seen Secret, usable or not. */
   stored(): SecretState;
   /** The last usable contents of the Secret, the CA's key included. They may not be served yet. */
-  lastGood(): CompleteFiles;
+  lastGoodFiles(): CompleteFiles;
   /** The callers' trust may have changed. */
   recheck(): void;
 }
@@ -81,15 +80,15 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   const { client, ref, names, trust, overlapMs, onServe, onFault, onChange, log } = options;
   const where = `Secret ${ref.namespace}/${ref.name}`;
   let stored = await openSecret(options);
-  let lastGood = stored.files as CompleteFiles;
-  /** The certificates of {@link lastGood}. */
-  let latest = servable(lastGood);
+  let lastGoodFiles = stored.files as CompleteFiles;
+  /** The certificates of {@link lastGoodFiles}. */
+  let lastGood = servableOf(lastGoodFiles, 'all');
   /** CAs that this replica used and the stored bundle lacks, and until when they stay trusted. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
   let fault: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const served = serveCertificates(latest, { where, trust, onServe, onFault });
+  const served = serveCertificates(lastGood, { where, trust, onServe, onFault });
   recheck();
 
   const cache = watchResource({
@@ -110,7 +109,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     current: served.current,
     fault: () => fault ?? served.refusal(),
     stored: () => stored,
-    lastGood: () => lastGood,
+    lastGoodFiles: () => lastGoodFiles,
     recheck,
     stop() {
       stopped = true;
@@ -123,8 +122,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     stored = state;
     const reason = whyUnusable(state.files, names, client.now());
     if (reason === undefined) {
-      lastGood = state.files as CompleteFiles;
-      latest = servable(lastGood);
+      lastGoodFiles = state.files as CompleteFiles;
+      lastGood = servableOf(lastGoodFiles, 'all');
       fault = undefined;
       recheck();
     } else {
@@ -137,8 +136,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
   function recheck(): void {
     keepServedCa();
-    const bundle = joinBundles(latest.bundle, ...former.map(({ ca }) => ca.toString()));
-    const handOver = served.offer(latest, client.now(), () => bundle);
+    const bundle = joinBundles(lastGood.bundle, ...former.map(({ ca }) => ca.toString()));
+    const handOver = served.offer(lastGood, client.now(), () => bundle);
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (handOver.kind === 'untrusted') untilNext.push(handOver.waitMs);
@@ -149,7 +148,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   function keepServedCa(): void {
     const { ca } = served.current();
     former = former.filter(({ until }) => performance.now() < until);
-    if (ca === undefined || hasCa(lastGood.caCert, ca) || invalidAt(ca, client.now()) !== undefined) return;
+    if (ca === undefined || hasCa(lastGoodFiles.bundle, ca) || invalidAt(ca, client.now()) !== undefined) return;
     const others = former.filter((one) => one.ca.fingerprint256 !== ca.fingerprint256);
     former = [...others, { ca, until: performance.now() + overlapMs }];
   }
@@ -175,10 +174,4 @@ async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKe
     onIssued(step.what);
     return written;
   }
-}
-
-function servable({ cert, key, caCert }: CompleteFiles): ServableCertificates {
-  const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, caCert);
-  return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'all', uncovered: [] };
 }

@@ -80,6 +80,11 @@ export function isOutdated(error: unknown): error is ApiError {
   return isNotFound(error) || isConflict(error);
 }
 
+/** The events after this resourceVersion, or the rest of this list, are no longer available. An event of a watch may have only the reason. */
+export function isExpired(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone');
+}
+
 /** RBAC or an admission plugin does not allow it. */
 export function isForbidden(error: unknown): error is ApiError {
   return hasStatus(error, 403);

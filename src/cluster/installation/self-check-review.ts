@@ -1,4 +1,4 @@
-import { POLICY_API_GROUP } from '../../policy/policy.ts';
+import { POLICY_API_GROUP, POLICY_VERSION } from '../../policy/policy.ts';
 
 /** A dry-run AdmissionReview to which no policy applies. It changes nothing, and an answer shows that a webhook works. */
 export interface SelfCheckReview {
@@ -15,7 +15,7 @@ export function selfCheckReview(): SelfCheckReview {
       kind: 'AdmissionReview',
       request: {
         uid,
-        resource: { group: POLICY_API_GROUP, version: 'v1alpha1', resource: 'selfchecks' },
+        resource: { group: POLICY_API_GROUP, version: POLICY_VERSION, resource: 'selfchecks' },
         operation: 'CREATE',
         userInfo: {},
         dryRun: true,

@@ -36,7 +36,7 @@ export interface Access {
   readonly namespace?: string | undefined;
 }
 
-export interface Subject {
+export interface AccessSubject {
   readonly user: string;
   readonly groups: readonly string[];
 }
@@ -47,7 +47,7 @@ const AUTHORIZATION = 'authorization.k8s.io/v1';
  * Asks the API server whether the subject has a right; without a subject, whether this process has it.
  * @throws ApiError and others, as the client does
  */
-export async function isAllowed(client: ApiClient, access: Access, subject?: Subject): Promise<boolean> {
+export async function isAllowed(client: ApiClient, access: Access, subject?: AccessSubject): Promise<boolean> {
   const { verb, group, resource: path, name, namespace } = access;
   const [resource, subresource] = path.split('/');
   const resourceAttributes = { verb, group, resource, subresource, name, namespace };

@@ -32,8 +32,8 @@ export interface CachedObjects<T> {
   /** Whether the object exists, also if no version of it was valid. */
   has(name: string, namespace: string): boolean;
   /** Whether the last version of the object was invalid: {@link get} returns an earlier one, or none. */
-  isStale(name: string, namespace: string): boolean;
-  /** The objects that {@link isStale} is true of. */
+  isUnreadable(name: string, namespace: string): boolean;
+  /** The objects that {@link isUnreadable} is true of. */
   unreadable(): Iterable<ObjectName>;
   values(): IterableIterator<Entry<T>>;
   readonly size: number;
@@ -52,8 +52,8 @@ export interface CachedObjectsOptions<T> {
   readonly onChange: (change: Change<T>) => void;
   /** An invalid object: `project` failed, for the first time in a row, or it has no name or resourceVersion. */
   readonly onUnreadable: (what: string, error: unknown) => void;
-  /** Called when {@link CachedObjects.isStale} of an object has changed. */
-  readonly onStale?: ((object: ObjectName) => void) | undefined;
+  /** Called when {@link CachedObjects.isUnreadable} of an object has changed. */
+  readonly onUnreadableChange?: ((object: ObjectName) => void) | undefined;
 }
 
 const NAMELESS = 'it has no name, uid or resourceVersion';
@@ -68,7 +68,7 @@ interface Identity extends ObjectName {
  * invalid object is not added.
  */
 export function createCachedObjects<T>(options: CachedObjectsOptions<T>): CachedObjects<T> {
-  const { project, onChange, onUnreadable, onStale } = options;
+  const { project, onChange, onUnreadable, onUnreadableChange } = options;
   const entries = new Map<string, Entry<T>>();
   const unreadable = new Map<string, ObjectName>();
 
@@ -79,7 +79,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
 
   function markReadable(key: string): void {
     const object = unreadable.get(key);
-    if (unreadable.delete(key) && object) onStale?.(object);
+    if (unreadable.delete(key) && object) onUnreadableChange?.(object);
   }
 
   function markUnreadable({ namespace, name }: Identity, error: unknown): void {
@@ -88,7 +88,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     const object = { namespace, name };
     unreadable.set(key, object);
     onUnreadable(key, error);
-    onStale?.(object);
+    onUnreadableChange?.(object);
   }
 
   function put(
@@ -128,7 +128,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       const key = keyOf(name, namespace);
       return entries.has(key) || unreadable.has(key);
     },
-    isStale: (name, namespace) => unreadable.has(keyOf(name, namespace)),
+    isUnreadable: (name, namespace) => unreadable.has(keyOf(name, namespace)),
     unreadable: () => unreadable.values(),
     values: () => entries.values(),
     get size() {

@@ -1,7 +1,7 @@
 import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient, Query } from '../client/api-client.ts';
-import { AnswerTooLongError, ApiError, isFinal } from '../client/api-error.ts';
+import { AnswerTooLongError, isExpired, isFinal } from '../client/api-error.ts';
 
 /** A page of large objects may take an API server that has just started longer than most requests. */
 const PAGE_TIMEOUT_MS = 20_000;
@@ -38,7 +38,7 @@ const PAGE_BACK_OFF = { minMs: 100, maxMs: 2_000 };
  */
 export function tokenAfter(error: unknown, token: string | undefined, attempt: number): string | undefined {
   if (token === undefined || attempt >= PAGE_ATTEMPTS) return undefined;
-  if (error instanceof ApiError && error.status === EXPIRED) return error.continueToken;
+  if (isExpired(error)) return error.continueToken;
   return isFinal(error) ? undefined : token;
 }
 
@@ -168,7 +168,6 @@ export async function listFew<T>(
   }
 }
 
-const EXPIRED = 410;
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -189,7 +188,7 @@ export async function listObjects<T>(
       return found;
     } catch (error) {
       // The rest of a list that took too long is no longer available.
-      if (!(error instanceof ApiError) || error.status !== EXPIRED || attempt === MAX_ATTEMPTS) throw error;
+      if (!isExpired(error) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }

@@ -3,11 +3,11 @@ import { startDeadline } from '../../runtime/deadline.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { isForbidden, isNotServed } from '../client/api-error.ts';
+import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
 import { createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { compareResourceVersions } from './resource-version.ts';
-import { changedObject, endsInitialEvents, isExpired, refusesInitialEvents, takeEvent } from './watch-events.ts';
+import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } from './watch-events.ts';
 import { watchFault } from './watch-fault.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
@@ -46,7 +46,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   const objects = createCachedObjects<T>({
     project: options.project,
     onChange: (change) => guard('onChange', () => options.onChange?.(change)),
-    onStale: (object) => guard('onStale', () => options.onStale?.(object)),
+    onUnreadableChange: (object) => guard('onUnreadableChange', () => options.onUnreadableChange?.(object)),
     onUnreadable: (what, err) => log.error({ err }, `cannot read ${what} of ${path}; what was last read of it stays`),
   });
 
@@ -67,7 +67,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     isRefused: () => isRefused(state),
     get: (name, namespace = '') => objects.get(name, namespace),
     has: (name, namespace = '') => objects.has(name, namespace),
-    isStale: (name, namespace = '') => objects.isStale(name, namespace),
+    isUnreadable: (name, namespace = '') => objects.isUnreadable(name, namespace),
     unreadable: () => objects.unreadable(),
     entries: () => objects.values(),
     get size() {

@@ -1,8 +1,6 @@
 import { ApiError, readStatus } from '../client/api-error.ts';
 import type { CachedObjects } from './cached-objects.ts';
 
-const GONE = 410;
-
 /**
  * Adds one event of a watch to the objects, and empties the event: a loop that waits for the next event still refers to this one, and a large object
  * takes 25 MB.
@@ -69,9 +67,4 @@ export function changedObject(
   if ((type !== 'ADDED' && type !== 'MODIFIED') || typeof name !== 'string' || typeof namespace !== 'string')
     return undefined;
   return { object, name, namespace };
-}
-
-/** The events after this resourceVersion, or the rest of this list, are no longer available. */
-export function isExpired(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === GONE || error.reason === 'Expired' || error.reason === 'Gone');
 }

@@ -55,8 +55,8 @@ export interface WatchCache<T> {
   /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
   has(name: string, namespace?: string): boolean;
   /** Whether its last version could not be read: {@link get} returns an earlier one, or none. */
-  isStale(name: string, namespace?: string): boolean;
-  /** The objects that {@link isStale} is true of. */
+  isUnreadable(name: string, namespace?: string): boolean;
+  /** The objects that {@link isUnreadable} is true of. */
   unreadable(): Iterable<ObjectName>;
   entries(): Iterable<Entry<T>>;
   readonly size: number;
@@ -102,8 +102,8 @@ export interface WatchOptions<T> {
    * Called in order. An object that is replaced under its name (another uid) is `deleted`, then `added`. Its errors are logged, and have no effect.
    */
   readonly onChange?: (change: Change<T>) => void;
-  /** Called when {@link WatchCache.isStale} of an object has changed. Its errors are logged, and have no effect. */
-  readonly onStale?: (object: ObjectName) => void;
+  /** Called when {@link WatchCache.isUnreadable} of an object has changed. Its errors are logged, and have no effect. */
+  readonly onUnreadableChange?: (object: ObjectName) => void;
   /** Called when a list is complete, before {@link onState}. With {@link fromNow}: what changes from this moment on will be known, and nothing else is. */
   readonly onListed?: () => void;
   /** Called when a list is complete and when the connection's state changes. */

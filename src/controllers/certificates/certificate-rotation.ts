@@ -34,9 +34,9 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
   return async () => {
     const now = client.now();
     const before = keeper.stored();
-    const [issuer] = parseCertificates(before.files.caCert ?? '');
+    const [issuer] = parseCertificates(before.files.bundle ?? '');
     const waitMs = issuer ? trust.waitMs(issuer) : Number.POSITIVE_INFINITY;
-    const futureForMs = futureFor(before.files.caCert, now, client.isClockConfirmed());
+    const futureForMs = futureFor(before.files.bundle, now, client.isClockConfirmed());
     const step =
       rescue() ?? (await nextStep(before.files, { now, names, trusted: waitMs === 0, overlapMs, futureForMs }));
     if (step) {
@@ -47,11 +47,11 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
 
     function rescue() {
       const reason = whyUnusable(before.files, names, now);
-      const lastGood = keeper.lastGood();
+      const lastGoodFiles = keeper.lastGoodFiles();
       // No client accepts a CA that is not valid yet: a Secret that lost such a CA gets a new one.
-      const isGood = (whyUnusable(lastGood, names, now) ?? notValidYet(lastGood.caCert, now)) === undefined;
+      const isGood = (whyUnusable(lastGoodFiles, names, now) ?? notValidYet(lastGoodFiles.bundle, now)) === undefined;
       if (reason === undefined || !isGood) return undefined;
-      return { files: lastGood, what: `the last good ones were restored (${reason})` };
+      return { files: lastGoodFiles, what: `the last good ones were restored (${reason})` };
     }
   };
 }

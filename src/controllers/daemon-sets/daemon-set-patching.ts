@@ -143,7 +143,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     const entry = daemonSets.get(name, namespace);
     return (
       entry?.uid === uid &&
-      !daemonSets.isStale(name, namespace) &&
+      !daemonSets.isUnreadable(name, namespace) &&
       (compareResourceVersions(entry.resourceVersion, resourceVersion) ?? 0) < 0
     );
   }

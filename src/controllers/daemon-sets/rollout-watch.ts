@@ -1,4 +1,4 @@
-import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import { countCovered, type SchedulingView } from '../../scheduling/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../../scheduling/rollout.ts';
 

@@ -1,5 +1,5 @@
+import type { ClusterDaemonSet } from '../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../cluster/watch/cluster-objects.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import { daemonSetReference } from '../../kubernetes/event.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';

@@ -1,6 +1,6 @@
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { hasTooManyTolerations } from '../../judge/daemon-set-view.ts';
 import { exclusionOf } from '../../judge/patch-blocked-by.ts';
@@ -139,7 +139,7 @@ export function runningDaemonSets(options: RunningDaemonSetsOptions): RunningDae
   }
 
   function exclusionOfEntry({ namespace: inNamespace, name, value }: Entry<ClusterDaemonSet>) {
-    return exclusionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isStale(name, inNamespace) });
+    return exclusionOf(value, { ownNamespace: namespace, isKept: !daemonSets.isUnreadable(name, inNamespace) });
   }
 
   function recordAdded(

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/nodes/node-pools.ts';
+import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { identity } from '../../kubernetes/taint.ts';
 import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import { type MissingTaint, whyNotSet } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';

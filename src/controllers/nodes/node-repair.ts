@@ -1,9 +1,9 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal } from '../../cluster/client/api-error.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
+import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/recorded-event.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import { formatStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../judge/node-boot.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';

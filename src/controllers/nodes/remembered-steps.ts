@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../cluster/watch/cluster-objects.ts';
 import { isBlank, isInConflict, memoryAfterWrite, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
 import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';

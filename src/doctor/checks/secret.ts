@@ -58,13 +58,13 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
     return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));
   }
   // By both clocks. If only one of them says so, the check of the clocks reports it.
-  const future = notValidYet(files.caCert, now) && notValidYet(files.caCert, facts.now);
+  const future = notValidYet(files.bundle, now) && notValidYet(files.bundle, facts.now);
   if (future !== undefined) {
     const evidence = `the CA of ${where} is ${future}: ${FUTURE_CAUSE}`;
     const remedy = `the leader replaces it after ten minutes. At once: taintkeeper certs rotate --ca --namespace ${installation.namespace}`;
     return finding('problem', evidence, isOtherIssuer ? renewal(facts) : remedy);
   }
-  const [ca] = parseCertificates(files.caCert ?? '');
+  const [ca] = parseCertificates(files.bundle ?? '');
   if (ca && invalidAt(ca, new Date(now.getTime() + CA_LOOKAHEAD_MS)) !== undefined) {
     const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
     return finding('note', evidence, isOtherIssuer ? renewal(facts) : 'none: taintkeeper replaces it in time');

@@ -1,8 +1,8 @@
 import { ADMISSION_REGISTRATION } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
+import { projectDaemonSet } from '../../cluster/objects/cluster-objects.ts';
 import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
-import { projectDaemonSet } from '../../cluster/watch/cluster-objects.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { parsePolicies } from '../../files/policy-files.ts';

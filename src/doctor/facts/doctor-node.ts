@@ -1,4 +1,4 @@
-import { type ClusterNode, projectNode } from '../../cluster/watch/cluster-objects.ts';
+import { type ClusterNode, projectNode } from '../../cluster/objects/cluster-objects.ts';
 import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
 
 /** A node as the leader sees it, and the fields that only checks read. */

@@ -18,7 +18,7 @@ export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' 
   const files = secret.ok ? secret.value : undefined;
   const [stored] = parseCertificates(files?.cert ?? '');
   const bundles = webhooks.ok ? webhooks.value.map(caBundleOf) : [];
-  const cas = [files?.caCert ?? '', ...bundles].join('\n');
+  const cas = [files?.bundle ?? '', ...bundles].join('\n');
   return (dialled, address) => {
     if (dialled.outcome === 'failed') return dialled;
     const { chain } = dialled.greeting;

@@ -1,7 +1,7 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { type Access, accessesOf, isAllowed, type Subject, whoAmI } from '../../cluster/rights/access-review.ts';
+import { type Access, type AccessSubject, accessesOf, isAllowed, whoAmI } from '../../cluster/rights/access-review.ts';
 import {
   type NamedObjects,
   NEEDED_RULES,
@@ -81,7 +81,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
    * Undefined if only the user's own rights can be reviewed, and the user is the service account.
    * @throws ApiError if neither works
    */
-  async function subjectToAsk(account: Subject): Promise<Subject | undefined> {
+  async function subjectToAsk(account: AccessSubject): Promise<AccessSubject | undefined> {
     try {
       await isAllowed(client, { verb: 'get', group: '', resource: 'nodes' }, account);
       return account;

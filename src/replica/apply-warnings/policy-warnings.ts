@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { AdmissionRequest } from '../../admission/admission-review.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
+import { type ClusterNode, keepNode } from '../../cluster/objects/cluster-objects.ts';
 import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
-import { type ClusterNode, keepNode } from '../../cluster/watch/cluster-objects.ts';
 import { listFew } from '../../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../../controllers/cluster-state.ts';
 import { startupWarnings } from '../../judge/ended-startup-taints.ts';
@@ -24,7 +24,7 @@ import { waitingIn } from '../../policy/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { nodeWarnings } from './node-warnings.ts';
-import { startupRuleWarnings } from './startup-warnings.ts';
+import { startupRuleWarnings } from './startup-rule-warnings.ts';
 
 /** Warnings for users who write a policy. */
 export type WarnOnApply = (request: AdmissionRequest) => Promise<readonly string[]>;

@@ -276,7 +276,7 @@ describe('while it runs', () => {
     spoil(directory);
     const before = filesOf(directory);
 
-    const { message } = await openCertificates(directory, NAMES, now, 'serving').then(
+    const { message } = await openCertificates(directory, NAMES, now, 'servingOnly').then(
       () => expect.fail('it opened'),
       (error) => error as CertificateDirectoryError,
     );
@@ -294,7 +294,7 @@ describe('while it runs', () => {
       const directory = temporaryDirectory();
       const first = await openCertificates(directory, NAMES, NOW);
       for (const file of gone) rmSync(join(directory, file));
-      const { issued, ca } = await openCertificates(directory, NAMES, NOW, 'serving');
+      const { issued, ca } = await openCertificates(directory, NAMES, NOW, 'servingOnly');
 
       expect(issued).toEqual(['serving certificate (not found)']);
       expect(ca?.fingerprint256).toBe(first.ca?.fingerprint256);

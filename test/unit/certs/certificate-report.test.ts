@@ -8,14 +8,14 @@ const DAY_MS = 86_400_000;
 const NOW = new Date('2026-06-01T12:00:00Z');
 const NAMES = ['taintkeeper.taintkeeper.svc'];
 const STATE = { now: NOW, names: NAMES, trusted: true, overlapMs: 1000, futureForMs: 0 };
-const NOTHING = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
+const NOTHING = { cert: undefined, key: undefined, bundle: undefined, caKey: undefined };
 
 const good = (await nextStep(NOTHING, STATE))?.files as CompleteFiles;
 const otherIssuers = { ...good, caKey: undefined };
 const introduced = (await introduceCa(good, NOW, 'asked for')).files;
 const used = (await nextStep(introduced, STATE))?.files as CompleteFiles;
 
-const report = (files: Parameters<typeof reportCertificates>[0], bundle = good.caCert, now = NOW) =>
+const report = (files: Parameters<typeof reportCertificates>[0], bundle = good.bundle, now = NOW) =>
   reportCertificates(files, [{ webhook: 'w', bundle }], NAMES, now);
 
 it('of certificates that are well names them, and has no problem', () => {
@@ -29,25 +29,25 @@ it('of certificates that are well names them, and has no problem', () => {
 
 it('takes a pair of another issuer for well until it ends: when that renews is not known', () => {
   const late = new Date(NOW.getTime() + 70 * DAY_MS);
-  expect(report(otherIssuers, otherIssuers.caCert, late)).toMatchObject({ problems: [], renewedBy: 'another issuer' });
+  expect(report(otherIssuers, otherIssuers.bundle, late)).toMatchObject({ problems: [], renewedBy: 'another issuer' });
   expect(report(good)).toMatchObject({ renewedBy: 'taintkeeper' });
 });
 
 const root = await issueAuthority('root', NOW);
 const intermediate = await issueAuthority('intermediate', NOW, root);
 const leaf = await issueServing(intermediate, NAMES, NOW);
-const chained = { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: root.cert, caKey: undefined };
+const chained = { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, bundle: root.cert, caKey: undefined };
 
 const ended = await issueAuthority('ended', new Date(NOW.getTime() - 400 * DAY_MS));
 const ofEnded = await issueNamed('taintkeeper', [{ type: 2, value: NAMES[0] ?? '' }], { now: NOW, ca: ended });
-const ofEndedCa = { ...ofEnded, caCert: ended.cert, caKey: undefined };
+const ofEndedCa = { ...ofEnded, bundle: ended.cert, caKey: undefined };
 const ENDED = 'the CA is not valid after 2026-04-27T12:00:00.000Z';
 
 it.each([
-  { why: 'which the Secret has', caCert: ended.cert, problems: [`the certificates are not usable: ${ENDED}`] },
-  { why: 'which only the caBundle has', caCert: undefined, problems: [] },
-])('has the problem of another issuer whose CA has expired, $why, and of the caBundle', ({ caCert, problems }) => {
-  expect(report({ ...ofEndedCa, caCert }, ended.cert)).toMatchObject({
+  { why: 'which the Secret has', bundle: ended.cert, problems: [`the certificates are not usable: ${ENDED}`] },
+  { why: 'which only the caBundle has', bundle: undefined, problems: [] },
+])('has the problem of another issuer whose CA has expired, $why, and of the caBundle', ({ bundle, problems }) => {
+  expect(report({ ...ofEndedCa, bundle }, ended.cert)).toMatchObject({
     problems: [...problems, `the caBundle of w does not trust the serving certificate: ${ENDED}`],
     webhooks: [{ trusts: 'neither' }],
   });
@@ -56,11 +56,11 @@ it.each([
 it.each([
   {
     why: 'whose CA is only in the caBundle',
-    files: { caCert: undefined },
-    bundle: otherIssuers.caCert,
+    files: { bundle: undefined },
+    bundle: otherIssuers.bundle,
     trusts: 'the serving CA',
   },
-  { why: 'without a CA and a caBundle', files: { caCert: undefined }, bundle: '', trusts: "the API server's own CAs" },
+  { why: 'without a CA and a caBundle', files: { bundle: undefined }, bundle: '', trusts: "the API server's own CAs" },
   { why: 'of an intermediate CA, with the root alone', files: chained, bundle: root.cert, trusts: 'all' },
 ])('takes a pair of another issuer for well $why', ({ files, bundle, trusts }) => {
   expect(report({ ...otherIssuers, ...files }, bundle)).toMatchObject({ problems: [], webhooks: [{ trusts }] });
@@ -75,7 +75,7 @@ it.each([
   },
   { why: 'an earlier CA that runs out', files: used, trusts: 'all', rotating: 'the earlier CA is removed' },
 ])('says what a rotation waits for: $why', ({ files, trusts, rotating }) => {
-  const found = report(files, files === used ? used.caCert : good.caCert);
+  const found = report(files, files === used ? used.bundle : good.bundle);
   expect(found.problems).toEqual([]);
   expect(found.webhooks).toEqual([{ webhook: 'w', trusts }]);
   expect(found.rotating).toContain(rotating);
@@ -84,7 +84,7 @@ it.each([
 
 it('has the problem of a CA that is not valid yet, although it has issued a certificate', () => {
   const before = new Date(NOW.getTime() - DAY_MS);
-  const found = report(good, good.caCert, before);
+  const found = report(good, good.bundle, before);
   expect(found.problems).toContainEqual(
     'the CA is not valid before 2026-06-01T11:00:00.000Z: a clock was ahead when it was issued',
   );
@@ -104,7 +104,7 @@ it.each([
   { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are not usable: not found' },
   {
     why: 'an expired pair of another issuer',
-    found: report(otherIssuers, otherIssuers.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
+    found: report(otherIssuers, otherIssuers.bundle, new Date(NOW.getTime() + 91 * DAY_MS)),
     problem: 'the certificates are not usable: not valid after 2026-08-30T12:00:00.000Z',
   },
   {
@@ -114,17 +114,17 @@ it.each([
   },
   {
     why: 'a pair of another issuer without its CA, and a caBundle with another CA',
-    found: report({ ...otherIssuers, caCert: undefined }, root.cert),
+    found: report({ ...otherIssuers, bundle: undefined }, root.cert),
     problem: 'the caBundle of w does not trust the serving certificate',
   },
   {
     why: 'a renewal that is overdue',
-    found: report(good, good.caCert, new Date(NOW.getTime() + 70 * DAY_MS)),
+    found: report(good, good.bundle, new Date(NOW.getTime() + 70 * DAY_MS)),
     problem: 'the serving certificate should have been renewed: not valid after 2026-08-30T12:00:00.000Z',
   },
   {
     why: 'one that has ended',
-    found: report(good, good.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
+    found: report(good, good.bundle, new Date(NOW.getTime() + 91 * DAY_MS)),
     problem: 'the certificates are not usable: not valid after 2026-08-30T12:00:00.000Z',
   },
 ])('finds a problem: $why', ({ found, problem }) => {

@@ -27,7 +27,7 @@ describe('the names of a certificate', () => {
 it('a certificate without names is reported as any other', () => {
   const certificate = certificateOf({}, {});
   expect(isIssuedByUs(certificate)).toBe(false);
-  const files = { cert: certificate.toString(), key: undefined, caCert: certificate.toString(), caKey: undefined };
+  const files = { cert: certificate.toString(), key: undefined, bundle: certificate.toString(), caKey: undefined };
   expect(reportCertificates(files, [], [], new Date()).certificates.map(({ subject }) => subject)).toEqual([
     '(no name)',
     '(no name)',

@@ -46,7 +46,7 @@ describe('a pair from another issuer', () => {
     write(directory, { 'tls.crt': cert });
     const before = filesOf(directory);
 
-    for (const issuing of ['all', 'serving'] as const) {
+    for (const issuing of ['caAndServing', 'servingOnly'] as const) {
       await expect(openCertificates(directory, NAMES, NOW, issuing)).rejects.toThrow(CertificateDirectoryError);
     }
     expect(filesOf(directory)).toEqual(before);
@@ -164,7 +164,7 @@ describe('a pair from another issuer', () => {
     await prepare(directory);
     const before = filesOf(directory);
 
-    await expect(openCertificates(directory, NAMES, NOW, 'nothing')).rejects.toThrow(
+    await expect(openCertificates(directory, NAMES, NOW, 'none')).rejects.toThrow(
       new CertificateDirectoryError(
         `${directory} no longer has tls.crt and tls.key from another issuer: restore them, or restart to have taintkeeper issue its own`,
       ),
@@ -178,7 +178,7 @@ describe('a pair from another issuer', () => {
     const { cert, private: key } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
     write(directory, { 'tls.crt': cert, 'tls.key': key });
 
-    expect(await openCertificates(directory, NAMES, NOW, 'serving')).toMatchObject({
+    expect(await openCertificates(directory, NAMES, NOW, 'servingOnly')).toMatchObject({
       serving: { cert, key },
       renews: 'nothing',
       issued: [],

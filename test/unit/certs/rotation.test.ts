@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 const START = new Date('2026-06-01T12:00:00Z');
 const NAMES = ['taintkeeper.taintkeeper.svc'];
 const OVERLAP_MS = 3_600_000;
-const NOTHING: StoredFiles = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
+const NOTHING: StoredFiles = { cert: undefined, key: undefined, bundle: undefined, caKey: undefined };
 
 const later = (ms: number, from = START) => new Date(from.getTime() + ms);
 const next = (files: StoredFiles, now: Date, { trusted = true, names = NAMES, futureForMs = 0 } = {}) =>
@@ -43,8 +43,8 @@ const accepted = ({ cert }: CompleteFiles, bundle: string) => {
 describe('of nothing', () => {
   it('makes a CA and a serving certificate for the names', () => {
     expect(whyUnusable(first, NAMES, START)).toBeUndefined();
-    expect(fingerprints(first.caCert)).toHaveLength(1);
-    expect(accepted(first, first.caCert)).toBe(true);
+    expect(fingerprints(first.bundle)).toHaveLength(1);
+    expect(accepted(first, first.bundle)).toBe(true);
   });
 
   it('leaves alone what is good', async () => {
@@ -65,7 +65,7 @@ describe('of a serving certificate', () => {
     const step = await taken(files, now, { names });
     expect(whyUnusable(step.files, names, now)).toBeUndefined();
     expect(step.files.cert).not.toBe(first.cert);
-    expect(step.files).toMatchObject({ caCert: first.caCert, caKey: first.caKey });
+    expect(step.files).toMatchObject({ bundle: first.bundle, caKey: first.caKey });
   });
 
   it('waits with a renewal, but not with a repair, until its CA is trusted', async () => {
@@ -79,27 +79,27 @@ describe('of a CA', () => {
 
   /** The same CA with a serving certificate that is still fresh in the CA's last year. */
   async function aged(): Promise<CompleteFiles> {
-    const { cert, key } = await issueServing({ cert: first.caCert, key: first.caKey }, NAMES, soon);
+    const { cert, key } = await issueServing({ cert: first.bundle, key: first.caKey }, NAMES, soon);
     return { ...first, cert, key };
   }
 
   it('that ends within a year, is introduced, then used, and only then is the old one gone', async () => {
     const old = await aged();
     const introduced = await taken(old, soon, { trusted: true });
-    expect(fingerprints(introduced.files.caCert)).toHaveLength(2);
+    expect(fingerprints(introduced.files.bundle)).toHaveLength(2);
     expect(introduced.files).toMatchObject({ cert: old.cert, key: old.key });
     expect(isRotating(introduced.files)).toBe(true);
 
     expect(await next(introduced.files, soon, { trusted: false })).toBeUndefined();
 
     const used = await taken(introduced.files, soon, { trusted: true });
-    expect(used.files.caCert).toBe(introduced.files.caCert);
+    expect(used.files.bundle).toBe(introduced.files.bundle);
     expect(isRotating(used.files)).toBe(false);
 
     const over = OVERLAP_MS + PROPAGATION_MS;
     expect(await next(used.files, later(over - 1000, soon))).toBeUndefined();
     const done = await taken(used.files, later(over, soon));
-    expect(fingerprints(done.files.caCert)).toEqual(fingerprints(introduced.files.caCert).slice(0, 1));
+    expect(fingerprints(done.files.bundle)).toEqual(fingerprints(introduced.files.bundle).slice(0, 1));
     expect(await next(done.files, later(over, soon))).toBeUndefined();
   });
 
@@ -110,7 +110,7 @@ describe('of a CA', () => {
     }
     for (const [index, state] of states.entries()) {
       for (const neighbour of states.slice(Math.max(0, index - 1), index + 2)) {
-        expect(accepted(state, neighbour.caCert)).toBe(true);
+        expect(accepted(state, neighbour.bundle)).toBe(true);
       }
     }
   });
@@ -121,14 +121,14 @@ describe('of a CA', () => {
   ])('$why is replaced step by step: what is served stays', async ({ files }) => {
     const step = await taken(files, START, { trusted: false });
     expect(step.files.cert).toBe(first.cert);
-    expect(fingerprints(step.files.caCert)).toHaveLength(2);
+    expect(fingerprints(step.files.bundle)).toHaveLength(2);
     expect(whyUnusable(step.files, NAMES, START)).toBeUndefined();
   });
 
   it.each([
-    { why: 'garbage', files: { caCert: 'a', caKey: 'b', cert: 'c', key: 'd' }, now: START },
+    { why: 'garbage', files: { bundle: 'a', caKey: 'b', cert: 'c', key: 'd' }, now: START },
     { why: 'all of it expired', files: first, now: later(3651 * DAY_MS) },
-    { why: 'no CA to have signed what is served', files: { ...first, caCert: undefined }, now: START },
+    { why: 'no CA to have signed what is served', files: { ...first, bundle: undefined }, now: START },
   ])('with $why, all is made anew at once', async ({ files, now }) => {
     const step = await taken(files, now, { trusted: false });
     expect(whyUnusable(step.files, NAMES, now)).toBeUndefined();
@@ -139,8 +139,8 @@ describe('of a CA', () => {
     const second = (await introduceCa(first, START, 'asked for')).files;
     const used = (await taken(second, START)).files;
     const third = (await introduceCa(used, START, 'asked for')).files;
-    expect(fingerprints(third.caCert)).toHaveLength(3);
-    expect(accepted(third, third.caCert)).toBe(true);
+    expect(fingerprints(third.bundle)).toHaveLength(3);
+    expect(accepted(third, third.bundle)).toBe(true);
   });
 
   it('from a clock that is ahead is used only once it is valid', async () => {
@@ -151,7 +151,7 @@ describe('of a CA', () => {
 
   it('that is not valid yet is not replaced at first: the clock is wrong, and may be corrected', async () => {
     for (const futureForMs of [0, FUTURE_CA_MS - 1]) {
-      expect(await next(first, later(-DAY_MS), { futureForMs })).toMatchObject({ files: { caCert: first.caCert } });
+      expect(await next(first, later(-DAY_MS), { futureForMs })).toMatchObject({ files: { bundle: first.bundle } });
     }
   });
 
@@ -167,8 +167,8 @@ describe('of a CA', () => {
       const stored = reissued ? (await taken(issued.files, START)).files : issued.files;
       const step = await taken(stored, START, { trusted: false, futureForMs });
       expect(whyUnusable(step.files, NAMES, START)).toBeUndefined();
-      expect(parseCertificates(step.files.caCert).map((ca) => ca.validFromDate < START)).toEqual([true]);
-      expect(accepted(step.files, step.files.caCert)).toBe(true);
+      expect(parseCertificates(step.files.bundle).map((ca) => ca.validFromDate < START)).toEqual([true]);
+      expect(accepted(step.files, step.files.bundle)).toBe(true);
       expect(step.what).toContain('not valid before');
       expect(await next(step.files, START)).toBeUndefined();
     });
@@ -176,11 +176,11 @@ describe('of a CA', () => {
     it('is replaced step by step while the certificate of an earlier CA is accepted', async () => {
       const introduced = (await introduceCa(first, ahead, 'asked for')).files;
       // The CA of START has ended by then, and is not in that bundle.
-      const stored = { ...introduced, caCert: introduced.caCert + first.caCert };
+      const stored = { ...introduced, bundle: introduced.bundle + first.bundle };
       const step = await taken(stored, START, { trusted: false, futureForMs });
       expect(step.files.cert).toBe(first.cert);
-      expect(accepted(step.files, step.files.caCert)).toBe(true);
-      expect(parseCertificates(step.files.caCert).map((ca) => ca.validFromDate < START)).toEqual([true, true]);
+      expect(accepted(step.files, step.files.bundle)).toBe(true);
+      expect(parseCertificates(step.files.bundle).map((ca) => ca.validFromDate < START)).toEqual([true, true]);
     });
   });
 
@@ -192,14 +192,14 @@ describe('of a CA', () => {
       vi.advanceTimersByTime(afterMs);
       return follow(bundle, new Date(), clocksAgree);
     };
-    const other = first.caCert.replace(/-----BEGIN/, '# another form\n-----BEGIN');
-    expect(observe(0, first.caCert)).toBe(0);
+    const other = first.bundle.replace(/-----BEGIN/, '# another form\n-----BEGIN');
+    expect(observe(0, first.bundle)).toBe(0);
     expect(observe(60_000, other)).toBe(60_000);
-    expect(observe(60_000, first.caCert, false)).toBe(0);
-    expect(observe(60_000, first.caCert)).toBe(0);
-    expect(observe(60_000, first.caCert)).toBe(60_000);
+    expect(observe(60_000, first.bundle, false)).toBe(0);
+    expect(observe(60_000, first.bundle)).toBe(0);
+    expect(observe(60_000, first.bundle)).toBe(60_000);
     expect(observe(60_000, '')).toBe(0);
-    expect(observe(0, first.caCert)).toBe(0);
-    expect(observe(DAY_MS, first.caCert)).toBe(0);
+    expect(observe(0, first.bundle)).toBe(0);
+    expect(observe(DAY_MS, first.bundle)).toBe(0);
   });
 });

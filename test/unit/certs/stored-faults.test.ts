@@ -11,7 +11,7 @@ const other = await issueServing(ca, ['localhost'], NOW);
 const LOCALHOST: AltName[] = [{ type: 2, value: 'localhost' }];
 
 describe('certificates of another issuer', async () => {
-  const complete = { cert: pair.cert, key: pair.key, caCert: undefined, caKey: undefined };
+  const complete = { cert: pair.cert, key: pair.key, bundle: undefined, caKey: undefined };
   const otherCa = await issueAuthority('root', NOW);
   const intermediate = await issueAuthority('intermediate', NOW, otherCa);
   const leaf = await issueServing(intermediate, ['localhost'], NOW);
@@ -29,39 +29,39 @@ describe('certificates of another issuer', async () => {
 
   it.each<{ why: string; files?: Partial<StoredFiles>; names?: string[]; now?: Date; fault?: RegExp }>([
     { why: 'without the CA, as of a public issuer' },
-    { why: 'with an empty CA, as cert-manager writes it for an issuer that gives none', files: { caCert: '' } },
-    { why: 'with the CA', files: { caCert: ca.cert } },
+    { why: 'with an empty CA, as cert-manager writes it for an issuer that gives none', files: { bundle: '' } },
+    { why: 'with the CA', files: { bundle: ca.cert } },
     {
       why: 'with the root alone, and a chain that leads to it',
-      files: { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, caCert: otherCa.cert },
+      files: { cert: `${leaf.cert}\n${intermediate.cert}`, key: leaf.key, bundle: otherCa.cert },
     },
     {
       why: 'with the certificates of two intermediate CAs in any order',
       files: {
         cert: `${deepLeaf.cert}\n${intermediate.cert}\n${second.cert}`,
         key: deepLeaf.key,
-        caCert: otherCa.cert,
+        bundle: otherCa.cert,
       },
     },
     {
       why: 'with an intermediate certificate of the CA that did not sign the first one',
-      files: { cert: `${pair.cert}\n${intermediate.cert}`, caCert: otherCa.cert },
+      files: { cert: `${pair.cert}\n${intermediate.cert}`, bundle: otherCa.cert },
       fault: /^not signed by the CA$/,
     },
     {
       why: 'with the CA itself after a certificate that it did not sign',
-      files: { cert: `${pair.cert}\n${otherCa.cert}`, caCert: otherCa.cert },
+      files: { cert: `${pair.cert}\n${otherCa.cert}`, bundle: otherCa.cert },
       fault: /^not signed by the CA$/,
     },
     {
       why: 'with the root alone, and without the intermediate certificate',
-      files: { cert: leaf.cert, key: leaf.key, caCert: otherCa.cert },
+      files: { cert: leaf.cert, key: leaf.key, bundle: otherCa.cert },
       fault: /^not signed by the CA$/,
     },
     { why: 'without the key', files: { key: undefined }, fault: /^not found$/ },
     { why: 'without the certificate', files: { cert: undefined }, fault: /^not found$/ },
     { why: 'with the key of another certificate', files: { key: other.key }, fault: /does not belong/ },
-    { why: 'with another CA', files: { caCert: otherCa.cert }, fault: /^not signed by the CA$/ },
+    { why: 'with another CA', files: { bundle: otherCa.cert }, fault: /^not signed by the CA$/ },
     {
       why: 'for another name',
       names: ['taintkeeper.taintkeeper.svc'],
@@ -76,12 +76,12 @@ describe('certificates of another issuer', async () => {
     { why: 'after their end', now: ended, fault: /^not valid after/ },
     {
       why: 'of a CA that has expired, although they have not',
-      files: { ...ofEndedRoot, caCert: endedRoot.cert },
+      files: { ...ofEndedRoot, bundle: endedRoot.cert },
       fault: /^the CA is not valid after 2026-04-27T12:00:00.000Z$/,
     },
     {
       why: 'of a CA that is not valid yet',
-      files: { ...ofFutureRoot, caCert: futureRoot.cert },
+      files: { ...ofFutureRoot, bundle: futureRoot.cert },
       fault: /^the CA is not valid before 2026-07-06T12:00:00.000Z$/,
     },
     {
@@ -89,13 +89,13 @@ describe('certificates of another issuer', async () => {
       files: {
         cert: `${ofEndedIntermediate.cert}\n${endedIntermediate.cert}`,
         key: ofEndedIntermediate.key,
-        caCert: otherCa.cert,
+        bundle: otherCa.cert,
       },
       fault: /^the CA is not valid after 2026-04-27T12:00:00.000Z$/,
     },
     {
       why: 'beside another CA that has expired',
-      files: { caCert: `${endedRoot.cert}\n${ca.cert}` },
+      files: { bundle: `${endedRoot.cert}\n${ca.cert}` },
     },
   ])('$why', ({ files = {}, names = ['localhost'], now = NOW, fault }) => {
     const found = otherIssuerFault({ ...complete, ...files }, names, now);

@@ -79,16 +79,16 @@ describe('certs rotate replaces', () => {
 
   it('an expired serving certificate while a new CA is introduced', async () => {
     const data = await certificateData(100, 95);
-    const files = { cert: 'tls.crt', key: 'tls.key', caCert: 'ca.crt', caKey: 'ca.key' };
+    const files = { cert: 'tls.crt', key: 'tls.key', bundle: 'ca.crt', caKey: 'ca.key' };
     const old = Object.fromEntries(Object.entries(files).map(([part, key]) => [part, text(data, key)]));
     const { files: both } = await introduceCa(old as never, new Date(), 'test');
     const { rotate, stored } = await cluster({
       ...data,
-      'ca.crt': base64(both.caCert),
+      'ca.crt': base64(both.bundle),
       'ca.key': base64(both.caKey),
     });
     expect(await rotate()).toMatchObject({ code: 0, stderr: '' });
-    expect(servesFrom(stored(), parseCertificates(both.caCert)[0])).toBe(true);
+    expect(servesFrom(stored(), parseCertificates(both.bundle)[0])).toBe(true);
   });
 });
 

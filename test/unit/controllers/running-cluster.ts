@@ -1,13 +1,13 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
-import type { PolicyObject } from '../../../src/cluster/policies/policy-object.ts';
-import type { Change, Entry } from '../../../src/cluster/watch/cached-objects.ts';
 import {
   type ClusterDaemonSet,
   type ClusterNode,
   projectDaemonSet,
-} from '../../../src/cluster/watch/cluster-objects.ts';
+} from '../../../src/cluster/objects/cluster-objects.ts';
+import type { PolicyObject } from '../../../src/cluster/policies/policy-object.ts';
+import type { Change, Entry } from '../../../src/cluster/watch/cached-objects.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
 import { createReports, type ReportedProblem, stalledCondition } from '../../../src/controllers/reports.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
@@ -157,11 +157,11 @@ export function startRunningCluster(compiled: () => PolicySet) {
       nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
-        isStale: (name, namespace) => unreadable.has(`${namespace}/${name}`),
+        isUnreadable: (name, namespace) => unreadable.has(`${namespace}/${name}`),
         unreadable: () => [],
         entries: () => cached.values(),
         changes,
-        staleChanges: createSubject(),
+        unreadableChanges: createSubject(),
       },
       synced: Promise.resolve(),
       policies: {

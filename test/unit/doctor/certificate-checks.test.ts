@@ -26,7 +26,7 @@ const commonNameOnly = {
 };
 
 const filesOf = ({ ca, serving }: typeof its) =>
-  readingOf({ cert: serving.cert, key: serving.key, caCert: ca.cert, caKey: ca.key });
+  readingOf({ cert: serving.cert, key: serving.key, bundle: ca.cert, caKey: ca.key });
 const served = (...dialled: ReturnType<typeof greeted>[]) =>
   dialled.map((one, index) => replica('ab'[index] ?? '', one));
 /** Somebody who has a certificate, and does not answer a review. */
@@ -182,7 +182,7 @@ describe('certificates', () => {
     {
       why: 'a Secret that has a part only',
       facts: wellFacts(its, {
-        secret: readingOf({ cert: its.serving.cert, key: undefined, caCert: its.ca.cert, caKey: its.ca.key }),
+        secret: readingOf({ cert: its.serving.cert, key: undefined, bundle: its.ca.cert, caKey: its.ca.key }),
         replicas: served(dead),
       }),
       found: {
@@ -197,7 +197,7 @@ describe('certificates', () => {
     {
       why: 'a Secret from another issuer, without a CA key',
       facts: wellFacts(its, {
-        secret: readingOf({ cert: its.serving.cert, key: its.serving.key, caCert: undefined, caKey: undefined }),
+        secret: readingOf({ cert: its.serving.cert, key: its.serving.key, bundle: undefined, caKey: undefined }),
       }),
       found: {},
     },
@@ -328,7 +328,7 @@ it('an expired certificate is replaced with its CA, if that is not valid yet', (
   const secret = readingOf({
     cert: expired.serving.cert,
     key: expired.serving.key,
-    caCert: `${future.ca.cert}\n${its.ca.cert}`,
+    bundle: `${future.ca.cert}\n${its.ca.cert}`,
     caKey: future.ca.key,
   });
   const facts = wellFacts(its, { replicas: served(greeted(expired)), secret });
@@ -375,7 +375,7 @@ describe('certificates of another issuer', async () => {
     const greeting = { chain: parseCertificates(pem), refusal: undefined, clockAheadMs: 0 };
     return wellFacts(its, {
       source,
-      secret: readingOf({ cert: pem, key, caCert: stored.cert, caKey: undefined }),
+      secret: readingOf({ cert: pem, key, bundle: stored.cert, caKey: undefined }),
       replicas: served({ outcome: 'greeted', greeting }),
       webhooks: readingOf([webhook('protect.taintkeeper.dev', (bundle ?? stored).cert)]),
     });
@@ -468,7 +468,7 @@ describe('a rollout to the certificates of another issuer, which hangs', () => {
   const unready = pod('new', { isReady: false, problem: 'ContainerCreating' });
   const hanging = (stored: Facts['secret'], changes: Partial<Facts> = {}) =>
     wellFacts(its, { pods: readingOf([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
-  const byIssuer = { cert: second.serving.cert, key: second.serving.key, caCert: undefined, caKey: undefined };
+  const byIssuer = { cert: second.serving.cert, key: second.serving.key, bundle: undefined, caKey: undefined };
 
   it.each<{ why: string; facts: Facts; found: Record<string, CheckState>; says: RegExp; remedy?: RegExp }>([
     {
@@ -528,12 +528,12 @@ describe('a rollout to the certificates of another issuer, which hangs', () => {
 describe('the remedy of an expired certificate needs no leader', () => {
   const restart = 'kubectl rollout restart --namespace taintkeeper deployment/taintkeeper';
   const replicas = served(greeted(expired));
-  const withSecret = (files: Partial<Record<'cert' | 'key' | 'caCert' | 'caKey', string>>) =>
+  const withSecret = (files: Partial<Record<'cert' | 'key' | 'bundle' | 'caKey', string>>) =>
     wellFacts(expired, {
       replicas,
-      secret: readingOf({ cert: undefined, key: undefined, caCert: undefined, caKey: undefined, ...files }),
+      secret: readingOf({ cert: undefined, key: undefined, bundle: undefined, caKey: undefined, ...files }),
     });
-  const ca = { caCert: its.ca.cert, caKey: its.ca.key };
+  const ca = { bundle: its.ca.cert, caKey: its.ca.key };
   const rotate = 'taintkeeper certs rotate --namespace taintkeeper';
 
   it.each<{ why: string; facts: Facts; remedy: string }>([

@@ -136,7 +136,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     networkPolicies: readingOf([]),
     source: OWN_CERTIFICATES,
     pending: undefined,
-    secret: readingOf({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
+    secret: readingOf({ cert: its.serving.cert, key: its.serving.key, bundle: its.ca.cert, caKey: its.ca.key }),
     overService: [],
     admission: readingOf({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
     apiServers: readingOf([]),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/objects/cluster-objects.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { type EvaluatedCoverage, coverageMatrix as matrixWith } from '../../../src/page/coverage-matrix.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type ClusterNode, projectNode } from '../../../src/cluster/objects/cluster-objects.ts';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
-import { type ClusterNode, projectNode } from '../../../src/cluster/watch/cluster-objects.ts';
 import { createExplanations, type ShownExplanation, type ShownSection } from '../../../src/page/explanations.ts';
 import type { LeaderSources } from '../../../src/page/page-sources.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
+import type { ClusterNode } from '../../../src/cluster/objects/cluster-objects.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { type EvaluatedNote, nodeMap } from '../../../src/page/node-map.ts';
 import type { Policy } from '../../../src/policy/policy.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import type { ServableCertificates } from '../../../src/certs/servable-certificates.ts';
 import type {
   Webhook,
   WebhookConfiguration,

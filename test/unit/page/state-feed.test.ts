@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
-import type { ClusterNode } from '../../../src/cluster/watch/cluster-objects.ts';
+import type { ServableCertificates } from '../../../src/certs/servable-certificates.ts';
+import type { ClusterNode } from '../../../src/cluster/objects/cluster-objects.ts';
 import type { ClusterState } from '../../../src/controllers/cluster-state.ts';
 import type { PageSources } from '../../../src/page/page-sources.ts';
 import { certificateState } from '../../../src/page/replica-states.ts';

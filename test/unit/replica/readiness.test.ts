@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { parseCertificates } from '../../../src/certs/bundle.ts';
-import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa } from '../../../src/certs/issue.ts';
+import type { ServableCertificates } from '../../../src/certs/servable-certificates.ts';
 import { openPolicyStore } from '../../../src/files/policy-store.ts';
 import { type ApiServerClock, certificateCheck, policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
 import { type AltName, issueAuthority, issueNamed } from '../certs/authorities.ts';

@@ -12,14 +12,6 @@ describe('a full map evicts', () => {
     expect(map.values()).toEqual(['c', 'd', 'e']);
   });
 
-  it('what is oldest by the ages that its owner gives', () => {
-    const map = createFairMap<string>(2);
-    map.set('middle', 'middle', from('1'), 20);
-    map.set('young', 'young', from('1'), 30);
-    expect(map.set('old', 'old', from('1'), 10)).toBe('old');
-    expect(map.values()).toEqual(['middle', 'young']);
-  });
-
   it('what was touched last of all only after all others', () => {
     const map = createFairMap<string>(2);
     for (const key of ['a', 'b']) map.set(key, key, from('1'));

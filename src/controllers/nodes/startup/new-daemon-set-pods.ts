@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import type { ClusterDaemonSet } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../../cluster/watch/cluster-objects.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../../cluster/client/object-path.ts';
 import { viewPodReadiness } from '../../../cluster/nodes/node-pods.ts';
+import type { ClusterDaemonSet } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../../cluster/watch/cluster-objects.ts';
 import type { WatchOptions } from '../../../cluster/watch/watch-options.ts';
 import type { StoredNode } from '../../../judge/node-view.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';

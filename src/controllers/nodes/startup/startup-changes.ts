@@ -1,5 +1,5 @@
+import type { ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
 import type { StartupStep } from '../../../judge/startup/startup-step.ts';
 import { formatTaint } from '../../../kubernetes/taint.ts';
 import type { RecordOnNode } from '../record-on-node.ts';

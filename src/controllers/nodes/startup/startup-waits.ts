@@ -1,9 +1,9 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
 import { listReplicas } from '../../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../../cluster/policies/policies.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
 import type { StoredNode } from '../../../judge/node-view.ts';
 import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
@@ -110,7 +110,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     retainPods();
     checkAwaiting(change.entry);
   }, signal);
-  daemonSets.staleChanges.subscribe((daemonSet) => {
+  daemonSets.unreadableChanges.subscribe((daemonSet) => {
     checkAwaiting(daemonSet);
     onChange();
   }, signal);
@@ -181,7 +181,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       startupFaults(policy, {
         protectedStartupTaints: protectedStartupTaintsAmong(all),
         daemonSetOf: ({ namespace, name }) =>
-          daemonSets.isStale(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
+          daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../../cluster/watch/cluster-objects.ts';
 import type { StartupStep } from '../../../judge/startup/startup-step.ts';
 import { overdueAdvice, type WaitingTaint, waitingText } from '../../../judge/startup/waiting-taint.ts';
 import { identity } from '../../../kubernetes/taint.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa, issueServing } from '../../../../src/certs/issue.ts';
 import { type CompleteFiles, PROPAGATION_MS } from '../../../../src/certs/rotation.ts';
+import type { ServableCertificates } from '../../../../src/certs/servable-certificates.ts';
 import { keepStored, NAMES, NOW, newCertificates } from './secret-server.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,7 +35,7 @@ it('serves a certificate of another CA once that CA is trusted for a while, and 
   const timers = vi.spyOn(globalThis, 'setTimeout');
 
   await put(after);
-  trust.observe([`${before.caCert}${after.caCert}`]);
+  trust.observe([`${before.bundle}${after.bundle}`]);
   keeper.recheck();
   await vi.advanceTimersByTimeAsync(PROPAGATION_MS - 1);
   expect(served.at(-1)?.serving.cert).toBe(before.cert);
@@ -56,9 +56,9 @@ it('serves no certificate of a CA that is not valid yet while the one before is 
   const ahead = await issueCa(new Date(NOW.getTime() + 2 * HOUR_MS));
   const { keeper, put, trust, served, onFault } = await start(before);
   const { cert, key } = await issueServing(ahead, NAMES, NOW);
-  const caCert = `${ahead.cert.trimEnd()}\n${before.caCert}`;
-  trust.observe([caCert]);
-  await put({ cert, key, caCert, caKey: ahead.key });
+  const bundle = `${ahead.cert.trimEnd()}\n${before.bundle}`;
+  trust.observe([bundle]);
+  await put({ cert, key, bundle, caKey: ahead.key });
   await vi.advanceTimersByTimeAsync(600_000);
 
   expect(served.map(({ serving }) => serving.cert)).toEqual(Array(served.length).fill(before.cert));

@@ -13,7 +13,7 @@ export const NOW = new Date('2026-06-01T12:00:00Z');
 
 /** The certificates of an installation that had none before. */
 export async function newCertificates(now = NOW): Promise<CompleteFiles> {
-  const nothing = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
+  const nothing = { cert: undefined, key: undefined, bundle: undefined, caKey: undefined };
   const step = await nextStep(nothing, { now, names: NAMES, trusted: false, overlapMs: 0, futureForMs: 0 });
   return (step as { files: CompleteFiles }).files;
 }
@@ -76,7 +76,7 @@ export async function keepStored(
   const { client, put, remove } = secretServer();
   await put(files);
   const trust = trackCaTrust();
-  trust.observe([files.caCert]);
+  trust.observe([files.bundle]);
   const keeper = await keepSecret({
     client,
     ref: REF,

@@ -2,7 +2,8 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { beginTerm, LeadershipLostError, leaderClient } from '../../../../src/cluster/lease/leadership.ts';
+import { leaderClient } from '../../../../src/cluster/lease/leader-client.ts';
+import { beginTerm, LeadershipLostError } from '../../../../src/cluster/lease/leadership.ts';
 import { LEADER_TIMINGS } from '../../../../src/cluster/lease/lease.ts';
 import { thisMoment } from '../../../../src/runtime/moment.ts';
 

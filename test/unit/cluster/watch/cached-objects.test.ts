@@ -12,7 +12,7 @@ const thing = (name: string, uid: string, resourceVersion: string, text = `${nam
 function cache() {
   const told: string[] = [];
   const unreadable: string[] = [];
-  const stale: string[] = [];
+  const changed: string[] = [];
   const objects = createCachedObjects<string>({
     project(object) {
       const { text } = object as Thing;
@@ -24,9 +24,9 @@ function cache() {
         `${change.type} ${change.entry.name}=${change.entry.value}${change.type === 'modified' ? ` (${change.previous.value})` : ''}`,
       ),
     onUnreadable: (what, error) => unreadable.push(`${what}: ${(error as Error).message}`),
-    onStale: ({ name, namespace }) => stale.push(`${name} ${objects.isStale(name, namespace)}`),
+    onUnreadableChange: ({ name, namespace }) => changed.push(`${name} ${objects.isUnreadable(name, namespace)}`),
   });
-  return { objects, told, unreadable, take: () => told.splice(0), takeStale: () => stale.splice(0) };
+  return { objects, told, unreadable, take: () => told.splice(0), takeChanged: () => changed.splice(0) };
 }
 
 describe('an object that is observed', () => {
@@ -183,23 +183,23 @@ describe('an object that cannot be read', () => {
   });
 
   it('is told of when that begins, and when it ends: another version, a deletion, a list', () => {
-    const { objects, takeStale } = cache();
+    const { objects, takeChanged } = cache();
     const becomeUnreadable = (version: string) => {
       objects.observed(thing('a', 'u', version, 'unreadable'));
-      return takeStale();
+      return takeChanged();
     };
     expect(becomeUnreadable('1')).toEqual(['a true']);
     expect(becomeUnreadable('2')).toEqual([]);
     objects.observed(thing('a', 'u', '3'));
-    expect(takeStale()).toEqual(['a false']);
+    expect(takeChanged()).toEqual(['a false']);
     objects.observed(thing('a', 'u', '4'));
-    expect(takeStale()).toEqual([]);
+    expect(takeChanged()).toEqual([]);
     expect(becomeUnreadable('5')).toEqual(['a true']);
     objects.removed(thing('a', 'u', '6'));
-    expect(takeStale()).toEqual(['a false']);
+    expect(takeChanged()).toEqual(['a false']);
     expect(becomeUnreadable('7')).toEqual(['a true']);
     objects.retain(new Set());
-    expect(takeStale()).toEqual(['a false']);
+    expect(takeChanged()).toEqual(['a false']);
   });
 
   it('is not there when it is new, nor when it replaces another', () => {

@@ -43,13 +43,13 @@ async function lead(files: CompleteFiles) {
 
 /** The CA of a clock that was ahead, and what the corrected clock issued by it at once. */
 async function ofFutureCa(): Promise<CompleteFiles> {
-  const { caCert, caKey } = await newCertificates(AHEAD);
-  const { cert, key } = await issueServing({ cert: caCert, key: caKey }, NAMES, NOW);
-  return { caCert, caKey, cert, key };
+  const { bundle, caKey } = await newCertificates(AHEAD);
+  const { cert, key } = await issueServing({ cert: bundle, key: caKey }, NAMES, NOW);
+  return { bundle, caKey, cert, key };
 }
 
 /** What a client that trusts the bundle of the Secret objects to. */
-const objection = ({ cert, caCert }: CompleteFiles) => chainFault(cert, caCert, [], new Date());
+const objection = ({ cert, bundle }: CompleteFiles) => chainFault(cert, bundle, [], new Date());
 
 it('restores a Secret that is deleted', async () => {
   const files = await newCertificates();
@@ -84,13 +84,13 @@ it('replaces a CA that is not valid yet at once if the Secret is deleted, also w
   const earlier = await newCertificates();
   const ahead = (await introduceCa(earlier, AHEAD, 'asked for')).files;
   // The earlier CA has ended by then, and is not in that bundle.
-  const { remove, stored, keeper } = await lead({ ...ahead, caCert: ahead.caCert + earlier.caCert });
+  const { remove, stored, keeper } = await lead({ ...ahead, bundle: ahead.bundle + earlier.bundle });
   remove();
   await eventually(() => expect([undefined, earlier.cert]).not.toContain(stored().cert));
 
   expect(objection(stored())).toBeUndefined();
-  expect(fingerprints(stored().caCert)).toHaveLength(1);
+  expect(fingerprints(stored().bundle)).toHaveLength(1);
   // Every caBundle has its CA.
   expect(keeper.current().serving.cert).toBe(earlier.cert);
-  expect(keeper.current().bundle).toContain(`${new X509Certificate(earlier.caCert)}`.trim());
+  expect(keeper.current().bundle).toContain(`${new X509Certificate(earlier.bundle)}`.trim());
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
+import type { ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import { watchRollouts } from '../../../../src/controllers/daemon-sets/rollout-watch.ts';
 import type { SchedulingView } from '../../../../src/scheduling/coverage.ts';
 import type { Rollout } from '../../../../src/scheduling/rollout.ts';

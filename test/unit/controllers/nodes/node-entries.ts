@@ -1,5 +1,5 @@
+import type { ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 
 /** A Node as the cache has it: without labels and annotations, at resourceVersion 1. */

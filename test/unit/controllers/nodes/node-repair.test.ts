@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { type ClusterDaemonSet, projectDaemonSet } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Change } from '../../../../src/cluster/watch/cached-objects.ts';
-import { type ClusterDaemonSet, projectDaemonSet } from '../../../../src/cluster/watch/cluster-objects.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { rule } from '../../judge/node-drifts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
 import { rememberedSteps } from '../../../../src/controllers/nodes/remembered-steps.ts';
 import { watchNewDaemonSetPods } from '../../../../src/controllers/nodes/startup/new-daemon-set-pods.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import type { Policies } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import type { ClusterSources } from '../../../../src/controllers/cluster-watches.ts';
 import { startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
@@ -42,12 +42,12 @@ const FOREIGN_FIELDS = [
 
 export const NO_DAEMON_SETS: ClusterSources['daemonSets'] = {
   ...ALL_READ,
-  isStale: () => false,
+  isUnreadable: () => false,
   unreadable: () => [],
   get: () => undefined,
   entries: () => [].values(),
   changes: createSubject(),
-  staleChanges: createSubject(),
+  unreadableChanges: createSubject(),
 };
 
 /**

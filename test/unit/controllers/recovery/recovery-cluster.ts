@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recovery.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
@@ -189,12 +189,12 @@ export function startInCluster(
       news: createSubject(),
     },
     daemonSets: {
-      isStale: () => false,
+      isUnreadable: () => false,
       unreadable: () => [],
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
       changes: daemonSetChanges,
-      staleChanges: createSubject(),
+      unreadableChanges: createSubject(),
     },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },

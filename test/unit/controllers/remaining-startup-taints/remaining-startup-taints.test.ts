@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
+import { type ClusterNode, projectNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { type ClusterNode, projectNode } from '../../../../src/cluster/watch/cluster-objects.ts';
 import { startRemainingStartupTaints } from '../../../../src/controllers/remaining-startup-taints/remaining-startup-taints.ts';
 import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
+import type { ServableCertificates } from '../../../../src/certs/servable-certificates.ts';
 import {
   caBundlesOf,
   type Webhook,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { projectNode } from '../../../../src/cluster/watch/cluster-objects.ts';
+import { projectNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import { allocatableBlockers } from '../../../../src/judge/startup/allocatable.ts';
 import { conditionBlockers } from '../../../../src/judge/startup/conditions.ts';
 

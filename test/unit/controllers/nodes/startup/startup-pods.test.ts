@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ClusterDaemonSet } from '../../../../../src/cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterDaemonSet } from '../../../../../src/cluster/watch/cluster-objects.ts';
 import { perNode } from '../../../../../src/controllers/nodes/per-node.ts';
 import { MAX_SHARED_PODS } from '../../../../../src/controllers/nodes/startup/daemon-set-pods.ts';
 import { watchStartupPods } from '../../../../../src/controllers/nodes/startup/startup-pods.ts';

@@ -3,7 +3,7 @@ import { findObject } from '../../cluster/client/find-object.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
-import { limitDaemonSet } from '../../cluster/watch/kept-limits.ts';
+import { limitDaemonSet } from '../../cluster/objects/kept-limits.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import { protectedStartupTaintsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';

@@ -4,7 +4,7 @@ import {
   keepNode,
   projectDaemonSet,
   projectNode,
-} from '../../../../src/cluster/watch/cluster-objects.ts';
+} from '../../../../src/cluster/objects/cluster-objects.ts';
 import { parseAllowedRemovals } from '../../../../src/judge/allow-removal.ts';
 import { MalformedObjectError } from '../../../../src/objects/object-schema.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
