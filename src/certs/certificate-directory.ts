@@ -45,7 +45,7 @@ export async function openCertificates(
   issuing: Issuing = 'caAndServing',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
-  if (isUsedAsItIs(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
+  if (isOfAnotherIssuer(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
     return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [] };
   if (issuing === 'none') {
@@ -56,7 +56,7 @@ export async function openCertificates(
   try {
     return await withDirectoryLock(directory, async () => {
       const latest = await readStored(directory);
-      return isUsedAsItIs(latest, issuing)
+      return isOfAnotherIssuer(latest, issuing)
         ? useOfAnotherIssuer(directory, latest, names)
         : await renew(directory, latest, names, now, issuing);
     });
@@ -70,16 +70,19 @@ export async function openCertificates(
   }
 }
 
-/** Whether a pair is served without issuing anything. A CA key that disappears while the program runs was lost: the pair is not from another issuer. */
-function isUsedAsItIs({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
+/**
+ * Whether the pair is of another issuer, so that nothing may be issued for it. At the start, it is if there is no CA key. A CA key that disappears while
+ * the program runs was lost.
+ */
+function isOfAnotherIssuer({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
-  const isOurs = certificate !== undefined && isSignedByUs(certificate, bundle);
+  const isOurs = certificate !== undefined && isSignedByOurOrStoredCa(certificate, bundle);
   return caKey === undefined ? !(isOurs && issuing === 'servingOnly') : certificate !== undefined && !isOurs;
 }
 
 /** Whether a CA of taintkeeper, or the CA beside it, issued the certificate, whatever its key, which may be written next. */
-function isSignedByUs(certificate: X509Certificate, bundle: string | undefined): boolean {
+function isSignedByOurOrStoredCa(certificate: X509Certificate, bundle: string | undefined): boolean {
   return isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined;
 }
 

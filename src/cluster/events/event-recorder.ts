@@ -55,8 +55,8 @@ export function createEventRecorder(options: {
     ),
   );
   const stopping = new AbortController();
-  /** Those that could not be in an Event, or came too late. */
-  let refused = 0;
+  /** Events that no Event can show, or that came too late. */
+  let notTaken = 0;
   let timer: NodeJS.Timeout | undefined;
   /** When the next one is written, by the monotonic clock. */
   let plannedFor = Number.POSITIVE_INFINITY;
@@ -146,11 +146,11 @@ export function createEventRecorder(options: {
   return {
     record(event, origin) {
       const bounded = boundedEvent(event);
-      if (stopped || !bounded) refused++;
+      if (stopped || !bounded) notTaken++;
       else store.add(bounded, origin);
       if (!isPlanned()) plan();
     },
-    dropped: () => refused + store.dropped(),
+    dropped: () => notTaken + store.dropped(),
     async stop() {
       if (stopped) return;
       stopped = true;

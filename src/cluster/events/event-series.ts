@@ -188,7 +188,8 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const group = groupOf(event);
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
       const source = { origin, part: `${kind} ${namespace}/${name}` };
-      const ownKey = JSON.stringify([group, event.reviewed && identityOf(event.reviewed), event.note]);
+      const isOwn = origin === OWN;
+      const ownKey = JSON.stringify([isOwn, group, event.reviewed && identityOf(event.reviewed), event.note]);
       if (countUp(ownKey, source)) return;
       const sharedKey = JSON.stringify([group, origin]);
       const others = similar.get(sharedKey) ?? 0;

@@ -250,7 +250,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     // A list that was due, but not needed: events are still available.
     relistAt = Math.max(relistAt, performance.now() + Math.min(RELIST_RETRY_MS, timings.relistMs));
     if (isExpired(error)) {
-      log.debug(`listing ${path} anew: ${(error as Error).message}`);
+      log.debug(`listing ${path} anew: ${error.message}`);
       version = undefined;
     } else {
       if (isNotServed(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;

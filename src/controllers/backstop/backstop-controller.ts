@@ -206,7 +206,10 @@ export function backstop(
   }
 }
 
-/** The states after a run that could not list, own or translate native policies. */
+/**
+ * The states after a run that could not list, own or translate native policies. While the API server does not answer, what was in force stays in force. A
+ * leader that may not list them has not written any, but what an earlier one left stays reported.
+ */
 function statesAfterFault(known: BackstopStates, asking: readonly string[], fault: unknown): BackstopStates {
   const unknown = sameState(asking, stateOfFault(fault));
   if (!isForbidden(fault)) return { ...known, asking: new Map([...unknown, ...known.asking]) };

@@ -1,4 +1,6 @@
-/** What the parts of this controller keep of nodes, by their names. After {@link forget}, a Node that was deleted leaves nothing in any of them. */
+/**
+ * What the parts of this controller keep of nodes, by their names. After {@link forget}, a Node that was deleted leaves nothing in any of
+ * them, except that it was deleted, where that counts. */
 export interface PerNode {
   /** An empty map that {@link forget} reaches. */
   map<T>(): Map<string, T>;

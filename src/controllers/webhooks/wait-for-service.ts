@@ -10,7 +10,7 @@ const PAUSE_MS = 500;
 /** After this many attempts without a connection, the pod is assumed not to reach itself over the Service. */
 const UNREACHABLE_ATTEMPTS = 3;
 
-export interface ServiceWait {
+interface ServiceWait {
   readonly client: ApiClient;
   readonly service: ServiceRef;
   /** The name of this replica's pod. */

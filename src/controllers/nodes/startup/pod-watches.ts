@@ -23,7 +23,7 @@ interface StartupPod extends DaemonPodOnNode {
 export type PodsOf = Pick<StoredNode, 'name' | 'createdAt'>;
 
 /** A watch of the pods of one DaemonSet. */
-export interface PodWatch {
+interface PodWatch {
   /** How many pods are kept, or will be. */
   expectedPods(): number;
   on(node: string): Found<readonly DaemonPodOnNode[]>;

@@ -28,3 +28,19 @@ it('an event that is discarded because an Event of a review has its turn is coun
   expect(store.pending()).toHaveLength(128);
   expect(store.dropped()).toBe(1);
 });
+
+it('an Event of this process, and one of a review that is equal, are two', () => {
+  const store = eventSeriesStore(EVENT_TIMINGS);
+  store.add(event('node'), undefined);
+  const own = store.next();
+  if (!own) throw new Error('no series');
+  store.wrote(own, 1);
+
+  store.add(event('node'), '192.0.2.1');
+  const ofReview = store.next();
+  if (!ofReview) throw new Error('no series');
+  store.wrote(ofReview, 1);
+
+  expect(ofReview).not.toBe(own);
+  expect(store.pending()).toEqual([]);
+});
