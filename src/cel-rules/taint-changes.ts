@@ -90,6 +90,7 @@ export function whenTaintsChange(question: Question): Expression {
   } = question;
   if (exact === FALSE) return FALSE;
   const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + KEPT_ITEM_COST));
+  // Together they have at most `length` items.
   const withKey = (taints: Variable) => overItems('filter', { items: referenced(taints), size: length / 2 }, 't', key);
   const changed = any([
     cel(4)`size(${TAINTS_BEFORE}) + size(${TAINTS_AFTER}) > ${length}`,

@@ -83,8 +83,7 @@ export function isOneOfNames(name: Expression, names: readonly string[]): Expres
 /** The taints of a new node. */
 export const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
 
-/** The taints of a node, a variable of the API server. */
-export function taintsOf(node: 'object' | 'oldObject'): Expression {
+function taintsOf(node: 'object' | 'oldObject'): Expression {
   return cel(20)`has(${node}.spec) && has(${node}.spec.taints) ? ${node}.spec.taints : []`;
 }
 

@@ -65,7 +65,7 @@ export interface Variable {
 type Embedded = Expression | Variable | string | number;
 
 /**
- * Makes an expression from a text that may contain others: cel(3)`size(${REMOVED}) > ${5}`. The text must bind more strongly than `&&` and `||`. It
+ * Makes an expression from a text that may contain others: cel(2)`size(${REMOVED}) > ${5}`. The text must bind more strongly than `&&` and `||`. It
  * may need parentheses after `!`. An embedded text of several lines is indented like the line around it.
  *
  * @param own its cost without those of the embedded expressions, which are added. One in the body of a loop: see {@link repeated}.

@@ -55,7 +55,7 @@ export function overItems(
   );
 }
 
-/** A list whose length does not depend on the object. */
+/** A list with a length of its own, whatever the size of the object. */
 export interface List {
   readonly items: Expression;
   /** The maximum number of its items. */

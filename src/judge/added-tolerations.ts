@@ -27,11 +27,11 @@ export function addedTolerations(annotations: StringMap): string[] {
 
 /**
  * The tolerations that this installation has added. If another installation wrote the list, it is not known which writer removed a listed toleration
- * that the DaemonSet no longer has. A list without a uid counts, and so does every list if `installation` is not known.
+ * that the DaemonSet no longer has. A list without a uid counts, and so does every list if `installationUid` is not known.
  */
-export function addedHere(annotations: StringMap, installation: string | undefined): string[] {
+export function addedHere(annotations: StringMap, installationUid: string | undefined): string[] {
   const { by } = recordIn(annotations);
-  const isOther = by !== undefined && installation !== undefined && by !== installation;
+  const isOther = by !== undefined && installationUid !== undefined && by !== installationUid;
   return isOther ? [] : addedTolerations(annotations);
 }
 
@@ -39,12 +39,12 @@ export function addedHere(annotations: StringMap, installation: string | undefin
 export function recordOfAdded(
   { annotations, tolerations }: Pick<DaemonSetView, 'annotations' | 'tolerations'>,
   added: readonly Violation[],
-  installation: string | undefined,
+  installationUid: string | undefined,
 ): Record<string, string> {
-  const counting = new Set([...addedHere(annotations, installation), ...tolerations.map(formatToleration)]);
+  const counting = new Set([...addedHere(annotations, installationUid), ...tolerations.map(formatToleration)]);
   const before = addedTolerations(annotations).filter((text) => counting.has(text));
   const list = [...new Set([...before, ...added.map(({ subject }) => subject)])].join(', ');
-  return { [ADDED_ANNOTATION]: installation === undefined ? list : `${list}${BY}${installation}` };
+  return { [ADDED_ANNOTATION]: installationUid === undefined ? list : `${list}${BY}${installationUid}` };
 }
 
 function recordIn(annotations: StringMap): { readonly list: string; readonly by: string | undefined } {

@@ -96,7 +96,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
  */
 function removedForGood(
   { policy, among }: AmongPolicies,
-  removed: Variable,
+  protectedTaints: Variable,
   condition: Expression,
   ids: Variable,
 ): Expression {
@@ -109,7 +109,7 @@ function removedForGood(
   const lists = groups.flatMap((alike) => {
     const [{ begins }] = alike;
     const required = alike.map((one) => one.required);
-    const missing = those(removed, all([condition, isRequiredAndMissing(required, ids)]));
+    const missing = those(protectedTaints, all([condition, isRequiredAndMissing(required, ids)]));
     return missing === EMPTY ? [] : [choose(all([before, after, not(begins)]), missing, EMPTY)];
   });
   return lists.length === 0 ? EMPTY : together(lists);

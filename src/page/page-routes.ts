@@ -5,7 +5,7 @@ import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits 
 import { createExplanations, type ShownExplanation, UnexplainedError } from './explanations.ts';
 import type { PageSources } from './page-sources.ts';
 import { createStateFeed, type StateFeed } from './state-feed.ts';
-import { type PageFiles, readPageFiles, staticFiles } from './static-files.ts';
+import { buildOf, type PageFiles, readPageFiles, staticFiles } from './static-files.ts';
 import { isReachedByLoopback, PAGE_HEADERS, refusal } from './trusted-request.ts';
 
 export interface Page {
@@ -157,9 +157,10 @@ function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | un
 /** All that the page needs. It costs nothing while there are no clients. */
 export async function openPage(decisions: DecisionLog, sources: PageSources): Promise<Page> {
   const explain = createExplanations(sources);
+  const files = await readPageFiles();
   return {
-    files: await readPageFiles(),
-    feed: createStateFeed(sources, { denials: decisions.denials }),
+    files,
+    feed: createStateFeed(sources, { build: buildOf(files), denials: decisions.denials }),
     decisions,
     explain,
     now: sources.now,

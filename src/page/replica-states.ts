@@ -79,7 +79,8 @@ function inForce(policy: Policy, audit: boolean): Omit<PolicyState, 'violators' 
   const { kind, name } = policy;
   const spec = specs.get(policy) ?? stringify(policy.spec);
   specs.set(policy, spec);
-  const patchesExisting = kind === 'TolerationPolicy' && policy.spec.existing === 'Patch';
+  const patchesExisting =
+    kind === 'TolerationPolicy' && policy.spec.mode === 'Mutate' && policy.spec.existing === 'Patch';
   return {
     kind,
     name,

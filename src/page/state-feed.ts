@@ -7,6 +7,7 @@ import { etagOf } from './etag.ts';
 import { nodeMap } from './node-map.ts';
 import type { LeaderSources, PageSources } from './page-sources.ts';
 import { pageProblems } from './problems.ts';
+import type { PageState } from './state.ts';
 import type { LeaderView, ReplicaView } from './state-views.ts';
 
 /** The state, serialized. */
@@ -32,6 +33,8 @@ export interface StateFeed {
 export interface StateFeedOptions {
   readonly maxAgeMs?: number;
   readonly pauseMs?: number;
+  /** See {@link PageState.build}. */
+  readonly build?: string;
   /** The denied requests of components in the last hour. */
   readonly denials?: DecisionLog['denials'];
 }
@@ -39,7 +42,7 @@ export interface StateFeedOptions {
 /** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
-  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, denials = () => [] }: StateFeedOptions = {},
+  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, build = '', denials = () => [] }: StateFeedOptions = {},
 ): StateFeed {
   let latest: StateText | undefined;
   let computedAt = Number.NEGATIVE_INFINITY;
@@ -72,7 +75,7 @@ export function createStateFeed(
     } satisfies ReplicaView;
     const now = sources.now();
     const problems = pageProblems(rest, leaderView, denials(now.getTime()));
-    const text = appendMembers(JSON.stringify({ ...rest, problems }), leaderView?.members);
+    const text = appendMembers(JSON.stringify({ ...rest, build, problems }), leaderView?.members);
     const etag = etagOf(text);
     if (etag !== latest?.etag) latest = { etag, body: appendMembers(text, `"at":${JSON.stringify(now)}`) };
     computedAt = performance.now();

@@ -3,7 +3,7 @@ import type { EvaluatedNodes } from './node-map.ts';
 import type { PageState } from './state.ts';
 
 /** What every replica knows: the state without nodes and DaemonSets. */
-export type ReplicaView = Omit<PageState, 'at' | 'nodes' | 'coverage' | 'problems'>;
+export type ReplicaView = Omit<PageState, 'at' | 'build' | 'nodes' | 'coverage' | 'problems'>;
 
 /** What only the leader knows, evaluated. */
 export interface LeaderView {

@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { VERSION } from '../version.ts';
 import { etagOf } from './etag.ts';
 
 /** The page's files by their names, as texts. */
@@ -18,8 +17,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** In `index.html`, where its own version is served: an open page compares it with that of each state. */
-const VERSION_PLACE = '{version}';
+/** In `index.html`, where {@link buildOf} its files is served. */
+const BUILD_PLACE = '{build}';
 
 /** One file, as it is served. */
 export interface StaticFile {
@@ -39,10 +38,16 @@ export async function readPageFiles(): Promise<PageFiles> {
   );
 }
 
+/** Another text for other files. An open page compares it with that of each state: versions of one number may have other files. */
+export function buildOf(files: PageFiles): string {
+  return etagOf(JSON.stringify(files)).slice(1, -1);
+}
+
 export function staticFiles(files: PageFiles): StaticFile[] {
+  const build = buildOf(files);
   return Object.entries(files).map(([name, source]) => {
     const isIndex = name === 'index.html';
-    const text = isIndex ? source.replace(VERSION_PLACE, VERSION) : source;
+    const text = isIndex ? source.replace(BUILD_PLACE, build) : source;
     return {
       path: isIndex ? '/' : `/${name}`,
       type: TYPES[extname(name)] ?? 'application/octet-stream',

@@ -4,7 +4,7 @@ import { createExplanations } from '../../src/page/explanations.ts';
 import { pageRoutes } from '../../src/page/page-routes.ts';
 import type { PageSources } from '../../src/page/page-sources.ts';
 import { createStateFeed } from '../../src/page/state-feed.ts';
-import { readPageFiles } from '../../src/page/static-files.ts';
+import { buildOf, readPageFiles } from '../../src/page/static-files.ts';
 
 export interface PageServer {
   readonly url: string;
@@ -20,10 +20,11 @@ export async function servePage(
   { at, port = 0 }: { at?: Date; port?: number } = {},
 ): Promise<PageServer> {
   const app = Fastify({ forceCloseConnections: true });
+  const files = await readPageFiles();
   await app.register(
     pageRoutes({
-      files: await readPageFiles(),
-      feed: createStateFeed(sources, { denials: decisions.denials }),
+      files,
+      feed: createStateFeed(sources, { build: buildOf(files), denials: decisions.denials }),
       decisions,
       explain: createExplanations(sources),
       now: at ? () => at : sources.now,

@@ -1,4 +1,3 @@
-import { inspectPair } from '../../certs/inspect.ts';
 import { InputError } from '../../files/input-error.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../talos/machine-configuration.ts';
 import { parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
@@ -24,8 +23,8 @@ export async function examine(
   timeoutMs: number,
 ): Promise<CheckResult[]> {
   const { ca, crt: cert, key } = context;
-  const isUsable = cert !== undefined && key !== undefined && inspectPair({ cert, key }).ok;
-  const identity = isUsable ? { cert, key } : {};
+  const isReadable = 'certificate' in judgeClient(context, new Date());
+  const identity = isReadable && cert !== undefined && key !== undefined ? { cert, key } : {};
   const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
   const dialled = await Promise.all(
     addresses.map(async (address): Promise<DialledApi> => {

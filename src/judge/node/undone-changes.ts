@@ -41,24 +41,24 @@ export function withoutConflicts(
     return { inConflict, due };
   };
   const { boot } = step;
-  const late = byConflict(step.toSetLate);
+  const toSetLate = byConflict(step.toSetLate);
   const removable = byConflict(step.removable);
-  const allowing = byConflict(step.needEntry);
+  const needEntry = byConflict(step.needEntry);
   // What happened in an earlier boot is no conflict.
-  const again = boot ? { inConflict: [], due: step.toSetAgain } : byConflict(step.toSetAgain);
+  const toSetAgain = boot ? { inConflict: [], due: step.toSetAgain } : byConflict(step.toSetAgain);
   const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
   const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
   return {
     due: {
       ...step,
-      toSetLate: late.due,
+      toSetLate: toSetLate.due,
       removable: removable.due,
-      needEntry: allowing.due,
-      ...(bootInMs === 0 ? { toSetAgain: again.due } : { boot: undefined, toSetAgain: [] }),
+      needEntry: needEntry.due,
+      ...(bootInMs === 0 ? { toSetAgain: toSetAgain.due } : { boot: undefined, toSetAgain: [] }),
     },
     conflicting: [
-      ...conflictingBy('set', [...late.inConflict, ...again.inConflict]),
-      ...conflictingBy('remove', [...removable.inConflict, ...allowing.inConflict]),
+      ...conflictingBy('set', [...toSetLate.inConflict, ...toSetAgain.inConflict]),
+      ...conflictingBy('remove', [...removable.inConflict, ...needEntry.inConflict]),
     ],
     paused: pausedForMs === 0 ? [] : conflictingBy('setAgain', rebootTaints(step)),
     bootInMs,

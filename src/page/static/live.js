@@ -4,12 +4,12 @@ import { outdatedPage } from './upgrade.js';
 
 /**
  * The connection to the program that serves the page.
- * @typedef {{ readonly kind: 'connecting' } | { readonly kind: 'live' } | { readonly kind: 'lost'; readonly since: number }} Connection
+ * @typedef {{ readonly kind: 'connecting' | 'live' | 'unreadable' } | { readonly kind: 'lost'; readonly since: number }} Connection
  */
 
 /**
  * @typedef {object} Follower
- * @property {string} version of the page
+ * @property {string} build of the page: see `PageState.build`
  * @property {(state: PageState, answeredAt: number) => void} onState with the time of the answer by the clock of the state; NaN if it did not say
  * @property {(decisions: readonly PageDecision[]) => void} onDecisions some of which may have come before
  * @property {(connection: Connection) => void} onConnection
@@ -30,14 +30,16 @@ const GATHER_MS = 50;
  *
  * @param {Follower} follower
  */
-export function follow({ version, onState, onDecisions, onConnection }) {
-  const isOutdated = outdatedPage(version);
+export function follow({ build, onState, onDecisions, onConnection }) {
+  const isOutdated = outdatedPage(build);
   /** @type {EventSource | undefined} */
   let stream;
   /** @type {Connection} */
   let connection = { kind: 'connecting' };
   let streaming = false;
   let answering = false;
+  /** Whether the page could show the last answer. */
+  let readable = true;
   let retryMs = RETRY_FIRST_MS;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let retry;
@@ -51,7 +53,8 @@ export function follow({ version, onState, onDecisions, onConnection }) {
   const judge = () => {
     const lost = () =>
       connection.kind === 'lost' ? connection : { kind: /** @type {const} */ ('lost'), since: Date.now() };
-    connection = streaming && answering ? { kind: 'live' } : connection.kind === 'connecting' ? connection : lost();
+    if (streaming && answering) connection = { kind: readable ? 'live' : 'unreadable' };
+    else if (connection.kind !== 'connecting') connection = lost();
     onConnection(connection);
   };
   const fail = () => {
@@ -69,26 +72,29 @@ export function follow({ version, onState, onDecisions, onConnection }) {
       askAgain = false;
       const answer = await requestState().catch(() => undefined);
       answering = answer !== undefined;
-      if (answer === undefined) fail();
-      else {
-        judge();
-        take(answer);
+      if (answer === undefined) {
+        fail();
+        continue;
       }
+      readable = take(answer);
+      judge();
     } while (askAgain);
     asking = false;
   }
 
-  /** @param {Answer} answer */
+  /**
+   * @param {Answer} answer
+   * @returns {boolean} whether the page could show it
+   */
   function take({ state, answeredAt }) {
-    if (isOutdated(state.version, performance.now())) {
-      location.reload();
-      return;
-    }
     try {
-      onState(state, answeredAt);
+      if (isOutdated(state.build, performance.now())) location.reload();
+      else onState(state, answeredAt);
+      return true;
     } catch (error) {
-      // A fault of the page, such as a state of another version that it cannot read. The connection is not lost.
+      // A fault of the page, such as a state of another build that it does not understand. The connection is not lost.
       reportError(error);
+      return false;
     }
   }
 

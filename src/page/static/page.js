@@ -45,7 +45,7 @@ tabs(byId('tabs'), (name) => {
 copyButtons();
 slashFocusesFilter();
 follow({
-  version: document.querySelector('meta[name=version]')?.getAttribute('content') ?? '',
+  build: document.querySelector('meta[name=build]')?.getAttribute('content') ?? '',
   onState(found, answeredAt) {
     state = found;
     if (!Number.isNaN(answeredAt)) clockAhead = Date.now() - answeredAt;
@@ -164,13 +164,21 @@ function showGauges() {
   }
 }
 
+/** @type {Readonly<Record<Connection['kind'], string>>} */
+const CONNECTION_WORDS = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'connection lost',
+  unreadable: 'this page cannot show the present state: reload it',
+};
+
 function showConnection() {
   const lost = connection.kind === 'lost';
   document.documentElement.classList.toggle('lost', lost);
   byId('lost').hidden = !lost;
   fill(byId('connection'), connection.kind, () => [
     drawn(connection.kind === 'live' ? '● ' : '○ '),
-    connection.kind === 'live' ? 'live' : lost ? 'connection lost' : 'connecting',
+    CONNECTION_WORDS[connection.kind],
   ]);
   byId('connection').className = `is-${connection.kind}`;
   if (connection.kind === 'lost') {

@@ -4,10 +4,10 @@
 const ALONE_MS = 30_000;
 
 /**
- * Judges whether an open page has to be reloaded after an upgrade: only another version than its own has answered for a while. During the
- * upgrade, replicas of both versions may answer in turn, and a page that is reloaded at each of them would never be at rest.
+ * Judges whether an open page has to be reloaded after an upgrade: only another build than its own has answered for a while. During the
+ * upgrade, replicas of both may answer in turn, and a page that is reloaded at each of them would never be at rest.
  *
- * @param {string} own the version of the page
+ * @param {string} own of the page
  * @returns {(answering: string, now: number) => boolean}
  */
 export function outdatedPage(own) {

@@ -268,7 +268,7 @@ it('a pod: how it is, and its DaemonSet', async () => {
   expect(code).toBe(1);
   const data = JSON.parse(stdout);
   // They are of DaemonSets only.
-  for (const key of ['missingPods', 'notRequired', 'tooManyTolerations', 'writtenBy'])
+  for (const key of ['missingPods', 'notRequired', 'unasked', 'tooManyTolerations', 'writtenBy'])
     expect(data).not.toHaveProperty(key);
   expect(data).toMatchObject({
     kind: 'pod',

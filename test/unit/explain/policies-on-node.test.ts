@@ -168,7 +168,7 @@ it('is in mode Audit where taintkeeper runs with --audit, and nothing is restore
   const { audit, taints } = explain(nodeOf([]), { a: rule('Restore', PRESENT) }, { audit: true });
   expect({ audit, taints }).toMatchObject({
     audit: true,
-    taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'ModeDoesNotRestore' }],
+    taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'ModeDoesNotRestore', onTrial: true }],
   });
 });
 

@@ -5,9 +5,8 @@ import { createDecisionLog } from '../../../src/page/decision-log.ts';
 import { createExplanations } from '../../../src/page/explanations.ts';
 import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';
-import { readPageFiles } from '../../../src/page/static-files.ts';
+import { buildOf, readPageFiles } from '../../../src/page/static-files.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
-import { VERSION } from '../../../src/version.ts';
 import { nodeRequest } from '../admission/requests.ts';
 import { judged, nodeObject, taint } from './judged.ts';
 import { pageSources } from './page-sources.ts';
@@ -16,7 +15,7 @@ import { openStream } from './streams.ts';
 /** By the API server's clock. */
 const NOW = new Date('2026-03-14T12:00:00Z');
 
-const FILES = { 'index.html': '<meta name="version" content="{version}">', 'page.js': 'export {}', 'page.css': 'p {}' };
+const FILES = { 'index.html': '<meta name="build" content="{build}">', 'page.js': 'export {}', 'page.css': 'p {}' };
 
 function adminWithPage() {
   let audit = false;
@@ -24,6 +23,7 @@ function adminWithPage() {
   const feed = createStateFeed(pageSources({ checks: () => [{ name: 'audit', state: 'ok', detail: String(audit) }] }), {
     maxAgeMs: 0,
     pauseMs: 0,
+    build: buildOf(FILES),
   });
   const explain = createExplanations(pageSources());
   const admin = createAdminServer({
@@ -54,7 +54,7 @@ const get = (url: string, headers: Record<string, string> = {}) =>
 
 describe('files', () => {
   it.each([
-    { url: '/', type: 'text/html; charset=utf-8', body: FILES['index.html'].replace('{version}', VERSION) },
+    { url: '/', type: 'text/html; charset=utf-8', body: FILES['index.html'].replace('{build}', buildOf(FILES)) },
     { url: '/page.js', type: 'text/javascript; charset=utf-8', body: FILES['page.js'] },
     { url: '/page.css', type: 'text/css; charset=utf-8', body: FILES['page.css'] },
   ])('$url', async ({ url, type, body }) => {
@@ -66,9 +66,9 @@ describe('files', () => {
   });
 });
 
-it('index.html has the version that each state has', async () => {
-  const { version } = (await get('/api/state')).json();
-  expect((await get('/')).body).toBe(`<meta name="version" content="${version}">`);
+it('index.html has the build that each state has', async () => {
+  const { build } = (await get('/api/state')).json();
+  expect((await get('/')).body).toBe(`<meta name="build" content="${build}">`);
   expect((await readPageFiles())['index.html']).toContain(FILES['index.html']);
 });
 

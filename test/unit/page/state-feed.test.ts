@@ -21,6 +21,7 @@ it('says what the sources say, and nothing of nodes where they are not known', a
   const { at, ...state } = await stateOf(createStateFeed(pageSources(), AT_ONCE));
   expect(state).toEqual({
     version: VERSION,
+    build: '',
     replica: 'tk-1',
     mode: 'cluster',
     leader: { isThis: true, name: 'tk-1' },

@@ -5,7 +5,7 @@ import type { PageState } from '../../../../src/page/state.ts';
 /** Only its own type check knows the types of a browser. */
 const { follow } = await import(join(import.meta.dirname, '../../../../src/page/static/live.js'));
 
-/** The version that answers, and the events of the stream. */
+/** The build that answers, and the events of the stream. */
 let answering: string;
 let streams: EventTarget[];
 const reload = vi.fn();
@@ -28,7 +28,7 @@ beforeEach(() => {
   vi.stubGlobal('document', new EventTarget());
   vi.stubGlobal('location', { reload });
   vi.stubGlobal('reportError', reportError);
-  vi.stubGlobal('fetch', async () => Response.json({ version: answering }));
+  vi.stubGlobal('fetch', async () => Response.json({ build: answering }));
 });
 
 afterEach(() => {
@@ -36,30 +36,34 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** Follows as the page of version 1.0.0 does. */
+/** Follows as the page of build 1.0.0 does. */
 async function followed(onState: (state: PageState) => void = () => {}) {
   const connections: string[] = [];
   const onConnection = ({ kind }: { readonly kind: string }) => connections.push(kind);
-  follow({ version: '1.0.0', onState, onDecisions: () => {}, onConnection });
+  follow({ build: '1.0.0', onState, onDecisions: () => {}, onConnection });
   streams[0]?.dispatchEvent(new Event('open'));
   await vi.advanceTimersByTimeAsync(0);
   return connections;
 }
 
-/** Until the next regular request, with its answer by this version. */
-async function answer(version: string) {
-  answering = version;
+/** Until the next regular request, with its answer by this build. */
+async function answer(build: string) {
+  answering = build;
   await vi.advanceTimersByTimeAsync(15_000);
 }
 
-it('a page that cannot show a state has its connection, and asks again', async () => {
+it('a page that cannot show a state says so, and asks again', async () => {
   const fault = new Error('cannot show it');
+  let isFaulty = true;
   const seen = await followed(() => {
-    throw fault;
+    if (isFaulty) throw fault;
   });
   await answer('1.0.0');
-  expect(seen.at(-1)).toBe('live');
+  expect(seen.at(-1)).toBe('unreadable');
   expect(reportError.mock.calls).toEqual([[fault], [fault]]);
+  isFaulty = false;
+  await answer('1.0.0');
+  expect(seen.at(-1)).toBe('live');
 });
 
 it('a page without an answer has lost its connection', async () => {
@@ -78,16 +82,25 @@ it('is reloaded after an upgrade', async () => {
   expect(reload).toHaveBeenCalledOnce();
 });
 
-it('is not reloaded while its own version answers as well', async () => {
+it('is not reloaded while its own build answers as well', async () => {
   await followed();
   for (let time = 0; time < 20; time++) await answer(time % 2 === 0 ? '1.1.0' : '1.0.0');
   for (let time = 0; time < 20; time++) await answer(time % 3 === 0 ? '1.0.0' : '1.1.0');
   expect(reload).not.toHaveBeenCalled();
 });
 
-it('shows the states of the other version until it is reloaded', async () => {
+it('shows the states of the other build until it is reloaded', async () => {
   const shown: string[] = [];
-  await followed(({ version }) => shown.push(version));
-  for (const version of ['1.1.0', '1.1.0', '1.1.0']) await answer(version);
+  await followed(({ build }) => shown.push(build));
+  for (const build of ['1.1.0', '1.1.0', '1.1.0']) await answer(build);
   expect(shown).toEqual(['1.0.0', '1.1.0', '1.1.0']);
+});
+
+it('asks again after an answer that is no state', async () => {
+  vi.stubGlobal('fetch', async () => Response.json(null));
+  const seen = await followed();
+  expect(seen.at(-1)).toBe('unreadable');
+  vi.stubGlobal('fetch', async () => Response.json({ build: '1.0.0' }));
+  await answer('1.0.0');
+  expect(seen.at(-1)).toBe('live');
 });

@@ -14,7 +14,15 @@ const nodes = (...cells: string[]): NonNullable<PageState['nodes']> => ({
   rows: cells.map((row, index): NodeRow => ({ name: `n${index}`, ready: true, pool: 0, cells: row })),
 });
 const HEALTHY: PageState = {
-  ...{ version: '1.0.0', replica: 'a', mode: 'cluster', leader: { isThis: true, name: 'a' }, audit: false, at: '' },
+  ...{
+    version: '1.0.0',
+    build: '',
+    replica: 'a',
+    mode: 'cluster',
+    leader: { isThis: true, name: 'a' },
+    audit: false,
+    at: '',
+  },
   ...{ checks: [], webhooks: [], problems: [], policies: [POLICY], nodes: nodes('kk') },
 };
 const problem = (level: PageProblem['level'], tab?: 'nodes' | 'coverage' | 'policies'): PageProblem => ({
