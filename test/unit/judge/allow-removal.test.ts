@@ -72,6 +72,11 @@ describe('allowRemovalWith', () => {
       annotation: 'dedicated=gpu:NoSchedule, a:NoExecute, a:NoExecute',
       value: 'a:NoExecute,dedicated=gpu:NoSchedule',
     },
+    {
+      why: 'one that is as long as a taint can be',
+      annotation: longEntry(400),
+      value: `${longEntry(400)},dedicated=gpu:NoSchedule`,
+    },
     { why: 'one that is longer than any taint', annotation: longEntry(401), value: 'dedicated=gpu:NoSchedule' },
     { why: 'too long to be read', annotation: `${'a:NoExecute,'.repeat(3000)}`, value: 'dedicated=gpu:NoSchedule' },
   ])('$why', ({ annotation, value }) => {

@@ -5,6 +5,7 @@ import {
   conflictsNow,
   isAsWritten,
   isBlank,
+  lastRebootMsAgo,
   memoryAfterWrite,
   type NodeMemory,
   newMemory,
@@ -146,7 +147,7 @@ describe('the taints that the API server has not stored after a reboot', () => {
 it('a reboot ends the record of the taints that it sets again, and is forgotten after the window', () => {
   const before = memory({
     changes: [
-      { taint: gpu, change: 'remove', at: 0 },
+      { taint: gpu, change: 'remove', at: 1 },
       { taint: other, change: 'remove', at: 1 },
     ],
     reboots: [0, 1],
@@ -155,6 +156,11 @@ it('a reboot ends the record of the taints that it sets again, and is forgotten 
     changes: [{ taint: other, change: 'remove', at: 1 }],
     reboots: [1, LATER],
   });
+});
+
+it('the last reboot is as long ago as it was recorded', () => {
+  expect(lastRebootMsAgo(memory({ reboots: [3, 7] }), 10)).toBe(3);
+  expect(lastRebootMsAgo(memory(), 10)).toBe(undefined);
 });
 
 it.each<{ why: string; reboots: number[]; now: number; pausedForMs: number }>([

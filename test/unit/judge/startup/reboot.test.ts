@@ -7,6 +7,7 @@ import {
   SETTLING_MS,
   settlesInMs,
   waitsSince,
+  withOwnReboot,
 } from '../../../../src/judge/startup/reboot.ts';
 
 const A = 'f6b1c2a4-6a0f-4d0e-9a0b-0f9c5a1f0001';
@@ -163,5 +164,23 @@ describe('a Node with a startup taint of afterReboot: SetAgain', () => {
 
   it('counts from its creation where that is later than the reboot of an earlier Node of the name', () => {
     expect(waitsSince({ ...READY, ...recorded(NOW - 10_000), createdAt: NOW }, NOW)).toBe(NOW);
+  });
+});
+
+describe('the time of a reboot that the leader itself has recorded', () => {
+  const AHEAD = NOW + 3_600_000;
+
+  it('counts in place of one that is far ahead', () => {
+    const node: NodeBoot = { ...READY, ...recorded(AHEAD) };
+    expect(withOwnReboot(node, 5_000, NOW)).toEqual({ ...READY, ...recorded(NOW - 5_000) });
+  });
+
+  it.each<{ why: string; node: NodeBoot; recordedMsAgo: number | undefined }>([
+    { why: 'this leader has recorded none', node: { ...READY, ...recorded(AHEAD) }, recordedMsAgo: undefined },
+    { why: 'the annotation has a time that can be right', node: { ...READY, ...recorded(NOW) }, recordedMsAgo: 5_000 },
+    { why: 'there is no annotation', node: READY, recordedMsAgo: 5_000 },
+    { why: 'it has no time', node: { ...READY, startupBoot: { bootId: B } }, recordedMsAgo: 5_000 },
+  ])('does not count: $why', ({ node, recordedMsAgo }) => {
+    expect(withOwnReboot(node, recordedMsAgo, NOW)).toBe(node);
   });
 });
