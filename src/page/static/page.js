@@ -20,6 +20,14 @@ import { hrefOf, span } from './words.js';
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
 
+/** @type {Readonly<Record<Connection['kind'], string>>} */
+const CONNECTION_WORDS = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'connection lost',
+  unreadable: 'this page cannot show the present state: reload it',
+};
+
 const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)', plain: '' };
 
 /** @type {PageState | undefined} */
@@ -163,14 +171,6 @@ function showGauges() {
     ]);
   }
 }
-
-/** @type {Readonly<Record<Connection['kind'], string>>} */
-const CONNECTION_WORDS = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'connection lost',
-  unreadable: 'this page cannot show the present state: reload it',
-};
 
 function showConnection() {
   const lost = connection.kind === 'lost';
