@@ -8,6 +8,7 @@ import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
+import { patchesExisting } from '../policy/toleration-policy.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -136,7 +137,7 @@ function onDaemon(policy: ExplainedPolicy, daemonSet: SelectableDaemonSet, audit
     kind: policy.kind,
     policy: policy.name,
     mode,
-    patchesExisting: policy.kind === 'TolerationPolicy' && mode === 'Mutate' && policy.spec.existing === 'Patch',
+    patchesExisting: policy.kind === 'TolerationPolicy' && patchesExisting(policy.spec, mode),
     unmet: unmetBy(policy, daemonSet),
   };
 }

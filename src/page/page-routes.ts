@@ -10,6 +10,8 @@ import { isReachedByLoopback, PAGE_HEADERS, refusal } from './trusted-request.ts
 
 export interface Page {
   readonly files: PageFiles;
+  /** See {@link buildOf}. The states of the feed have it, too. */
+  readonly build: string;
   readonly feed: StateFeed;
   readonly decisions: Pick<DecisionLog, 'latest' | 'follow'>;
   /** See {@link createExplanations}. */
@@ -32,7 +34,7 @@ const REVALIDATE = { 'cache-control': 'no-cache' } as const;
  * `/api/explain/`, see `explanations.ts`. All of it is read-only, and only for clients on loopback: see `trusted-request.ts`.
  */
 export function pageRoutes(
-  { files, feed, decisions, explain, now }: Page,
+  { files, build, feed, decisions, explain, now }: Page,
   limits: StreamLimits = STREAM_LIMITS,
   isNear: typeof isReachedByLoopback = isReachedByLoopback,
 ) {
@@ -59,7 +61,7 @@ export function pageRoutes(
       if (reason !== undefined) return reply.code(403).type('text/plain').send(`${reason}\n`);
     });
 
-    for (const { path, type, etag, body } of staticFiles(files)) {
+    for (const { path, type, etag, body } of staticFiles(files, build)) {
       app.get(path, (request, reply) => {
         reply.headers({ ...REVALIDATE, etag });
         return isKnown(etag, request.headers) ? reply.code(304).send() : reply.type(type).send(body);
@@ -158,9 +160,11 @@ function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | un
 export async function openPage(decisions: DecisionLog, sources: PageSources): Promise<Page> {
   const explain = createExplanations(sources);
   const files = await readPageFiles();
+  const build = buildOf(files);
   return {
     files,
-    feed: createStateFeed(sources, { build: buildOf(files), denials: decisions.denials }),
+    build,
+    feed: createStateFeed(sources, { build, denials: decisions.denials }),
     decisions,
     explain,
     now: sources.now,

@@ -14,6 +14,7 @@ import { modeOf, type Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { formatProblem } from '../policy/problem.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
+import { patchesExisting } from '../policy/toleration-policy.ts';
 import type { CertificateState, PolicyState, WebhookState } from './state.ts';
 
 /**
@@ -79,16 +80,15 @@ function inForce(policy: Policy, audit: boolean): Omit<PolicyState, 'violators' 
   const { kind, name } = policy;
   const spec = specs.get(policy) ?? stringify(policy.spec);
   specs.set(policy, spec);
-  const patchesExisting =
-    kind === 'TolerationPolicy' && policy.spec.mode === 'Mutate' && policy.spec.existing === 'Patch';
+  const mode = audit ? 'Audit' : modeOf(policy);
   return {
     kind,
     name,
-    mode: audit ? 'Audit' : modeOf(policy),
+    mode,
     valid: true,
     problems: [],
     spec,
-    ...(patchesExisting ? { patchesExisting } : {}),
+    ...(kind === 'TolerationPolicy' && patchesExisting(policy.spec, mode) ? { patchesExisting: true } : {}),
   };
 }
 

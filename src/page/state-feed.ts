@@ -31,10 +31,10 @@ export interface StateFeed {
 }
 
 export interface StateFeedOptions {
+  /** See {@link PageState.build}. */
+  readonly build: string;
   readonly maxAgeMs?: number;
   readonly pauseMs?: number;
-  /** See {@link PageState.build}. */
-  readonly build?: string;
   /** The denied requests of components in the last hour. */
   readonly denials?: DecisionLog['denials'];
 }
@@ -42,7 +42,7 @@ export interface StateFeedOptions {
 /** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
-  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, build = '', denials = () => [] }: StateFeedOptions = {},
+  { build, maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS, denials = () => [] }: StateFeedOptions,
 ): StateFeed {
   let latest: StateText | undefined;
   let computedAt = Number.NEGATIVE_INFINITY;

@@ -10,7 +10,7 @@ import type { Check } from '../server/admin-server.ts';
  */
 export interface PageState {
   readonly version: string;
-  /** Of the page's files: a page of another build may not understand the state. */
+  /** Identifies the page's files. A page with other files may not understand the state. */
   readonly build: string;
   /** The name of the replica that serves it. */
   readonly replica: string;
@@ -108,7 +108,7 @@ export interface PolicyState {
   readonly conditions: readonly ConditionState[];
   /** The `spec` in force, YAML. Empty if none is. */
   readonly spec: string;
-  /** True if the spec in force has mode `Mutate` and `existing: Patch`. */
+  /** The policy patches DaemonSets that already run. */
   readonly patchesExisting?: true;
 }
 

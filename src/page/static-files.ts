@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { etagOf } from './etag.ts';
+import { digestOf, etagOf } from './etag.ts';
 
 /** The page's files by their names, as texts. */
 export type PageFiles = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** In `index.html`, where {@link buildOf} its files is served. */
+/** The placeholder for the build in `index.html`, see {@link buildOf}. */
 const BUILD_PLACE = '{build}';
 
 /** One file, as it is served. */
@@ -38,13 +38,16 @@ export async function readPageFiles(): Promise<PageFiles> {
   );
 }
 
-/** Another text for other files. An open page compares it with that of each state: versions of one number may have other files. */
+/**
+ * Identifies the files. An open page compares its own build with that of each state. The version is not enough: two builds of one version can have
+ * different files.
+ */
 export function buildOf(files: PageFiles): string {
-  return etagOf(JSON.stringify(files)).slice(1, -1);
+  return digestOf(JSON.stringify(files));
 }
 
-export function staticFiles(files: PageFiles): StaticFile[] {
-  const build = buildOf(files);
+/** @param build see {@link buildOf} */
+export function staticFiles(files: PageFiles, build: string): StaticFile[] {
   return Object.entries(files).map(([name, source]) => {
     const isIndex = name === 'index.html';
     const text = isIndex ? source.replace(BUILD_PLACE, build) : source;

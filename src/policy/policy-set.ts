@@ -12,7 +12,7 @@ import { partsOf, progressDeadlineMsOf, type ReadyParts, removeAfterMsOf } from 
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
 import { type CompiledTaintRule, compileRules, type Ensure, isStartup, matcherOfAny } from './taint-rule.ts';
-import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
+import { patchesExisting, TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
 
 /** The requester: `userInfo` of an AdmissionReview. */
@@ -229,7 +229,7 @@ export function compileTolerationPolicy(
     rank: TOLERATION_MODES.indexOf(mode),
     daemonSets: spec.daemonSets,
     tolerations: tolerationsOf(spec).map((value, index) => ({ value, field: `spec.tolerations[${index}]` })),
-    patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
+    patchesExisting: patchesExisting(spec, mode),
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }

@@ -147,6 +147,11 @@ export function tolerationsOf({
   return tolerations;
 }
 
+/** Whether the policy patches DaemonSets that already run. @param mode the effective mode */
+export function patchesExisting({ existing }: Pick<TolerationPolicySpec, 'existing'>, mode: string): boolean {
+  return mode === 'Mutate' && existing === 'Patch';
+}
+
 /** The problems of a TolerationPolicy that a schema cannot express. Paths start at `spec`. */
 export function checkTolerationPolicy(spec: TolerationPolicySpec): Problem[] {
   return [

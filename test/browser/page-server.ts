@@ -21,10 +21,12 @@ export async function servePage(
 ): Promise<PageServer> {
   const app = Fastify({ forceCloseConnections: true });
   const files = await readPageFiles();
+  const build = buildOf(files);
   await app.register(
     pageRoutes({
       files,
-      feed: createStateFeed(sources, { build: buildOf(files), denials: decisions.denials }),
+      build,
+      feed: createStateFeed(sources, { build, denials: decisions.denials }),
       decisions,
       explain: createExplanations(sources),
       now: at ? () => at : sources.now,

@@ -9,7 +9,7 @@ import { outdatedPage } from './upgrade.js';
 
 /**
  * @typedef {object} Follower
- * @property {string} build of the page: see `PageState.build`
+ * @property {string} build the build of the page: see `PageState.build`
  * @property {(state: PageState, answeredAt: number) => void} onState with the time of the answer by the clock of the state; NaN if it did not say
  * @property {(decisions: readonly PageDecision[]) => void} onDecisions some of which may have come before
  * @property {(connection: Connection) => void} onConnection

@@ -25,7 +25,7 @@ const CONNECTION_WORDS = {
   connecting: 'connecting',
   live: 'live',
   lost: 'connection lost',
-  unreadable: 'this page cannot show the present state: reload it',
+  unreadable: 'this page cannot show the current state: reload it',
 };
 
 const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)', plain: '' };

@@ -5,9 +5,9 @@ const ALONE_MS = 30_000;
 
 /**
  * Judges whether an open page has to be reloaded after an upgrade: only another build than its own has answered for a while. During the
- * upgrade, replicas of both may answer in turn, and a page that is reloaded at each of them would never be at rest.
+ * upgrade, replicas of both builds may answer in turn. A page that reloaded for each of them would reload continuously.
  *
- * @param {string} own of the page
+ * @param {string} own the page's own build
  * @returns {(answering: string, now: number) => boolean}
  */
 export function outdatedPage(own) {

@@ -16,6 +16,7 @@ import { openStream } from './streams.ts';
 const NOW = new Date('2026-03-14T12:00:00Z');
 
 const FILES = { 'index.html': '<meta name="build" content="{build}">', 'page.js': 'export {}', 'page.css': 'p {}' };
+const BUILD = buildOf(FILES);
 
 function adminWithPage() {
   let audit = false;
@@ -23,14 +24,14 @@ function adminWithPage() {
   const feed = createStateFeed(pageSources({ checks: () => [{ name: 'audit', state: 'ok', detail: String(audit) }] }), {
     maxAgeMs: 0,
     pauseMs: 0,
-    build: buildOf(FILES),
+    build: BUILD,
   });
   const explain = createExplanations(pageSources());
   const admin = createAdminServer({
     checks: () => [],
     registry: new Registry(),
     // An injected request comes by no address.
-    page: pageRoutes({ files: FILES, feed, decisions, explain, now: () => NOW }, undefined, () => true),
+    page: pageRoutes({ files: FILES, build: BUILD, feed, decisions, explain, now: () => NOW }, undefined, () => true),
   });
   onTestFinished(() => admin.close());
   return {
@@ -54,7 +55,7 @@ const get = (url: string, headers: Record<string, string> = {}) =>
 
 describe('files', () => {
   it.each([
-    { url: '/', type: 'text/html; charset=utf-8', body: FILES['index.html'].replace('{build}', buildOf(FILES)) },
+    { url: '/', type: 'text/html; charset=utf-8', body: FILES['index.html'].replace('{build}', BUILD) },
     { url: '/page.js', type: 'text/javascript; charset=utf-8', body: FILES['page.js'] },
     { url: '/page.css', type: 'text/css; charset=utf-8', body: FILES['page.css'] },
   ])('$url', async ({ url, type, body }) => {

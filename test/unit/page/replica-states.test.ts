@@ -76,6 +76,12 @@ describe('policies of a cluster', () => {
     ]);
   });
 
+  it('are in mode Audit where all are', () => {
+    expect(clusterPolicyStates([object('a', KEEP)], true)).toMatchObject([{ mode: 'Audit' }]);
+  });
+});
+
+describe('policies of files', () => {
   it('say of a TolerationPolicy whether it patches DaemonSets that exist', () => {
     const policies = (['Patch', 'Report', undefined] as const).map(
       (existing, index): Policy => ({
@@ -88,10 +94,6 @@ describe('policies of a cluster', () => {
       undefined,
       undefined,
     ]);
-  });
-
-  it('are in mode Audit where all are', () => {
-    expect(clusterPolicyStates([object('a', KEEP)], true)).toMatchObject([{ mode: 'Audit' }]);
   });
 });
 

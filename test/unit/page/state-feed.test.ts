@@ -12,7 +12,7 @@ import { policySet } from '../policy/policies.ts';
 import { pageSources } from './page-sources.ts';
 
 /** Every question is answered anew. */
-const AT_ONCE = { maxAgeMs: 0, pauseMs: 0 };
+const AT_ONCE = { build: 'b', maxAgeMs: 0, pauseMs: 0 };
 
 const stateOf = async (feed: ReturnType<typeof createStateFeed>) => JSON.parse((await feed.current()).body);
 
@@ -21,7 +21,7 @@ it('says what the sources say, and nothing of nodes where they are not known', a
   const { at, ...state } = await stateOf(createStateFeed(pageSources(), AT_ONCE));
   expect(state).toEqual({
     version: VERSION,
-    build: '',
+    build: 'b',
     replica: 'tk-1',
     mode: 'cluster',
     leader: { isThis: true, name: 'tk-1' },
@@ -70,7 +70,7 @@ it('asks the sources once for many who ask at the same time, or soon after', asy
     asked++;
     return { isThis: true };
   };
-  const feed = createStateFeed(pageSources({ leader }), { maxAgeMs: 60_000, pauseMs: 0 });
+  const feed = createStateFeed(pageSources({ leader }), { ...AT_ONCE, maxAgeMs: 60_000 });
   await Promise.all([feed.current(), feed.current(), feed.current()]);
   await feed.current();
   expect(asked).toBe(1);
@@ -115,6 +115,7 @@ describe('nodes and coverage', () => {
     };
     let leads = true;
     const feed = createStateFeed(pageSources({ cluster: () => (leads ? led : undefined) }), {
+      build: 'b',
       maxAgeMs: 0,
       ...options,
     });
