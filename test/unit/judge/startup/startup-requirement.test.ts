@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { startupTaintsOf } from '../../../../src/judge/startup/startup-requirement.ts';
+import type { NodeView } from '../../../../src/judge/node-view.ts';
+import { carriedStartup, startupTaintsOf } from '../../../../src/judge/startup/startup-requirement.ts';
 import { policySet } from '../../policy/policies.ts';
 
 it('the startup taints of a node are those of UntilReady that it carries, and all of AtRegistration', () => {
@@ -13,9 +14,15 @@ it('the startup taints of a node are those of UntilReady that it carries, and al
           { ...taint('required'), ensure: 'Always' },
           { ...taint('preparing'), ensure: 'AtRegistration' },
           { ...taint('network'), ensure: 'UntilReady', readyWhen },
+          { ...taint('storage'), ensure: 'UntilReady', readyWhen },
         ],
       },
     },
   });
-  expect(startupTaintsOf([], taintPolicies)).toEqual({ untilReady: [], atRegistration: [taint('preparing')] });
+  const node: NodeView = { name: 'n1', labels: {}, taints: [taint('network')], allowRemoval: undefined };
+  const carried = carriedStartup(node, taintPolicies);
+  expect(startupTaintsOf(carried, taintPolicies)).toEqual({
+    untilReady: [taint('network')],
+    atRegistration: [taint('preparing')],
+  });
 });
