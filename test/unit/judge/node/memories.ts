@@ -1,4 +1,10 @@
-import { memoryAfterWrite, type NodeMemory, type WrittenStep } from '../../../../src/judge/node/node-memory.ts';
+import {
+  memoryAfterWrite,
+  type NodeMemory,
+  type UnstoredTaints,
+  type WrittenStep,
+} from '../../../../src/judge/node/node-memory.ts';
+import type { NodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { StartupRequirement } from '../../../../src/judge/startup/startup-requirement.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { partsOf } from '../../../../src/policy/ready-when.ts';
@@ -24,6 +30,14 @@ export const setAgain = (taint: Taint): StartupRequirement => ({
   removeAfterMs: undefined,
   setsAgain: true,
 });
+
+/**
+ * The memory after the step was written.
+ * @param unstored what the API server has not stored of it
+ */
+export function memoryAfterStep(step: NodeStep, now: number, unstored: UnstoredTaints = ALL_STORED): NodeMemory {
+  return memoryAfterWrite(step.memoryIfUnwritten, step, now, unstored);
+}
 
 export function memoryAfterChanges(memory: NodeMemory, changes: WrittenStep['changes'], now: number): NodeMemory {
   return memoryAfterWrite(memory, writtenStep({ changes }), now, ALL_STORED);

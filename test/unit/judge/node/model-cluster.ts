@@ -1,9 +1,10 @@
-import { memoryAfterWrite, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
+import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
 import { judgeNode } from '../request/judge-node.ts';
+import { memoryAfterStep } from './memories.ts';
 
 /**
  * A cluster as values: Nodes, admission and leaders, by the functions of src/judge alone. The same state can be given to several leaders, and time passes
@@ -147,7 +148,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader, maxWrites = Num
       writes.push({ at: now, before, step, sent, stored, cluster: after });
       if (stored === undefined || isUndone(stored, step.desired)) retryAt.set(name, now + RETRY_MS);
       if (stored === undefined) continue;
-      memories.set(name, memoryAfterWrite(step.memoryIfUnwritten, step, now, { bootId: before.bootId, taints: [] }));
+      memories.set(name, memoryAfterStep(step, now, { bootId: before.bootId, taints: [] }));
       after = withNode(after, stored);
     }
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { isBlank, memoryAfterWrite, type NodeMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
-import { type NodeStep, nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { isBlank, type NodeMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -10,7 +10,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
-import { memoryAfterChanges } from './memories.ts';
+import { memoryAfterChanges, memoryAfterStep } from './memories.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
@@ -46,10 +46,6 @@ const step = (
     apiTime: 0,
     ...facts,
   });
-
-/** After the write of the step, which the API server has stored completely. */
-const memoryAfter = (written: NodeStep, now: number) =>
-  memoryAfterWrite(written.memoryIfUnwritten, written, now, { bootId: undefined, taints: [] });
 
 it('a node that carries what it should needs nothing, and leaves no memory', () => {
   const { desired, memoryIfUnwritten: memory, nextInMs } = step(node([gpu]), REQUIRED);
@@ -221,7 +217,7 @@ describe('a startup taint that another writer does not leave as it is', () => {
     for (let times = 0; times < UNDO_BUDGET.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
       expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
-      memory = memoryAfter(found, times);
+      memory = memoryAfterStep(found, times);
     }
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
@@ -282,7 +278,7 @@ describe('what the leader undoes itself is no conflict', () => {
         const one = step(of, policies, { ...(before ? { before } : {}), blockers, now, apiTime: now });
         conflicts.push(...one.conflicting, ...one.memoryIfUnwritten.conflicts.values());
         isQuiet = one.desired === undefined;
-        before = isQuiet ? one.memoryIfUnwritten : memoryAfter(one, now);
+        before = isQuiet ? one.memoryIfUnwritten : memoryAfterStep(one, now);
         of = { ...of, ...one.desired };
       }
       has.push(of.taints.some(({ key }) => key === NETWORK.key));
@@ -307,7 +303,7 @@ it('what another writer undoes is a conflict, also where the leader removes a va
     const of = node(now % 2 === 0 ? [theirs] : []);
     const one = step(of, policies, { ...(before ? { before } : {}), blockers: () => [], now });
     if (one.desired) writes++;
-    before = one.desired ? memoryAfter(one, now) : one.memoryIfUnwritten;
+    before = one.desired ? memoryAfterStep(one, now) : one.memoryIfUnwritten;
   }
   expect(writes).toBeLessThanOrEqual(2 * UNDO_BUDGET.limit);
   expect([...(before?.conflicts.values() ?? [])]).toMatchObject([{ taint: { key: 'dedicated' } }]);
@@ -342,7 +338,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       taints: [NETWORK, other],
       allowRemoval: `other:NoSchedule,${NETWORK_TEXT}`,
     });
-    const before = memoryAfter(first, POLICY_GONE_MS);
+    const before = memoryAfterStep(first, POLICY_GONE_MS);
     const second = later(node([NETWORK, other], { allowRemoval: first.desired?.allowRemoval }), { before });
     expect(second).toMatchObject({
       desired: { taints: [other], allowRemoval: 'other:NoSchedule' },
@@ -356,7 +352,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     { why: 'the policy with the domain has other taints', all: { ...ALL, taints: [{ key: 'other' }] } },
   ])('is removed with its entry also where $why by the second write', ({ all }) => {
     const first = later(node([NETWORK]));
-    const before = memoryAfter(first, POLICY_GONE_MS);
+    const before = memoryAfterStep(first, POLICY_GONE_MS);
     const carrying = node([NETWORK], { allowRemoval: first.desired?.allowRemoval });
     expect(step(carrying, { all }, { before, now: POLICY_GONE_MS }).desired).toEqual({
       taints: [],
@@ -373,7 +369,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       { taints = [NETWORK], ...facts }: Partial<StepFacts> & { taints?: readonly Taint[] } = {},
     ) => {
       const first = later(node([NETWORK], { allowRemoval: 'other:NoSchedule' }));
-      const before = memoryAfter(first, POLICY_GONE_MS);
+      const before = memoryAfterStep(first, POLICY_GONE_MS);
       const of = node(taints, { allowRemoval: first.desired?.allowRemoval });
       const policies = { all: ALL, ...more };
       return {
@@ -422,7 +418,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
     it('and one that a user writes afterwards stays', () => {
       const { byThisLeader: ending } = afterEntry({ network });
-      const before = memoryAfter(ending, now);
+      const before = memoryAfterStep(ending, now);
       const annotated = node([NETWORK], { allowRemoval: NETWORK_TEXT });
       expect(step(annotated, { all: ALL, network }, { before, now }).desired).toBeUndefined();
       const ready = step(annotated, { all: ALL, network }, { before, now, blockers: () => [] });
@@ -431,9 +427,9 @@ describe('a startup taint whose policy ended, and which the domain of another po
 
     it('also one that a user writes after the taint was removed', () => {
       const first = later(node([NETWORK]));
-      const allowed = memoryAfter(first, POLICY_GONE_MS);
+      const allowed = memoryAfterStep(first, POLICY_GONE_MS);
       const second = later(node([NETWORK], { allowRemoval: NETWORK_TEXT }), { before: allowed });
-      const before = memoryAfter(second, POLICY_GONE_MS);
+      const before = memoryAfterStep(second, POLICY_GONE_MS);
       expect(step(node([], { allowRemoval: NETWORK_TEXT }), { network }, { before, now }).desired).toBeUndefined();
     });
 
@@ -448,7 +444,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     const full = later(node([NETWORK], { allowRemoval }));
     expect(full).toMatchObject({ desired: undefined, startup: { needEntry: [] } });
     // Otherwise the leader would find, after another write, that its entry was undone.
-    expect(memoryAfter(full, POLICY_GONE_MS)).toEqual(full.memoryIfUnwritten);
+    expect(memoryAfterStep(full, POLICY_GONE_MS)).toEqual(full.memoryIfUnwritten);
   });
 
   it('gets no more entries once another writer has deleted some of them', () => {
@@ -457,7 +453,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     for (let n = 0; n < UNDO_BUDGET.limit; n++) {
       const one = later(of, { before: memory });
       expect(one.desired).toMatchObject({ allowRemoval: NETWORK_TEXT });
-      memory = memoryAfter(one, POLICY_GONE_MS);
+      memory = memoryAfterStep(one, POLICY_GONE_MS);
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
@@ -531,7 +527,7 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
   const { memoryIfUnwritten: memory } = step(one, policies);
   const now = ALLOW_REMOVAL_LIFE_MS;
   const written = step(one, policies, { before: memory, blockers: () => [], now });
-  expect(memoryAfter(written, now)).toMatchObject({
+  expect(memoryAfterStep(written, now)).toMatchObject({
     changes: [
       { taint: gpu, change: 'set', at: now },
       { taint: NETWORK, change: 'remove', at: now },
@@ -539,7 +535,7 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
     entriesEndedAt: now,
   });
   const first = step(node([]), REQUIRED);
-  expect(memoryAfter(first, 1)).toMatchObject({
+  expect(memoryAfterStep(first, 1)).toMatchObject({
     changes: [{ taint: gpu, change: 'set', at: 1 }],
     entriesEndedAt: undefined,
     reboots: [],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memoryAfterWrite, newMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { newMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
@@ -10,7 +10,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet, storedTaintPolicies } from '../../policy/policies.ts';
 import { judgeNode } from '../request/judge-node.ts';
-import { ALL_STORED, memoryAfterChanges, memoryAfterReboot } from './memories.ts';
+import { memoryAfterChanges, memoryAfterReboot, memoryAfterStep } from './memories.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -234,7 +234,7 @@ describe('a boot ID that changes back and forth', () => {
     const before = memoryAfterChanges(newMemory('u1'), removed, 0);
     const facts = { now, policies: policies(both), blockers: () => WAITS };
     const reboots = step(node({ taints: [kept] }), facts, before);
-    expect(memoryAfterWrite(reboots.memoryIfUnwritten, reboots, now, ALL_STORED)).toMatchObject({
+    expect(memoryAfterStep(reboots, now)).toMatchObject({
       changes: [
         { taint: kept, change: 'remove', at: 0 },
         { taint: TAINT, change: 'set', at: now },
@@ -314,7 +314,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
   /** The boot of the node is recorded, and the node lacks both taints. */
   const recorded = node({ startupBoot: { bootId: 'B', setAt: NOW } });
   const first = step(node(), facts);
-  const unstored = memoryAfterWrite(first.memoryIfUnwritten, first, 0, { bootId: 'B', taints: [STORAGE] });
+  const unstored = memoryAfterStep(first, 0, { bootId: 'B', taints: [STORAGE] });
 
   it('is set again, and not the one that was stored: a user may have removed that', () => {
     const { startup, memoryIfUnwritten: memory } = step(recorded, facts, unstored);
@@ -324,7 +324,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
 
   it('is forgotten once it is stored, or as soon as it would not have to wait', () => {
     const second = step(recorded, facts, unstored);
-    const stored = memoryAfterWrite(second.memoryIfUnwritten, second, 0, ALL_STORED);
+    const stored = memoryAfterStep(second, 0);
     expect(stored.unstored).toBe(undefined);
     const later = { ...facts, apiTime: NOW + DAY_MS };
     const ready = step(recorded, { ...later, blockers: () => [] }, unstored);
@@ -335,7 +335,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
   /** Another writer is in conflict with the leader about it. */
   const thrice = [0, 1, 2].reduce((before) => {
     const one = step(recorded, facts, before);
-    return memoryAfterWrite(one.memoryIfUnwritten, one, 0, { bootId: 'B', taints: [STORAGE] });
+    return memoryAfterStep(one, 0, { bootId: 'B', taints: [STORAGE] });
   }, unstored);
 
   it('stays due while another writer is in conflict with the leader about it', () => {
@@ -350,7 +350,7 @@ describe('a taint that the API server has not stored after a reboot', () => {
     const withGpu = { ...facts, policies: policies({ p: spec({ taints: [RULE, { ...RULE, ...STORAGE }, gpu] }) }) };
     const one = step(recorded, withGpu, thrice);
     expect(one.desired?.taints).toMatchObject([{ key: 'gpu' }]);
-    const stored = memoryAfterWrite(one.memoryIfUnwritten, one, 0, ALL_STORED);
+    const stored = memoryAfterStep(one, 0);
     expect(stored.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
   });
 });

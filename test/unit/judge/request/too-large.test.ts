@@ -14,13 +14,13 @@ it.each<{ why: string; subject: Omit<TooLarge, 'limits'>; modes?: TaintMode[]; m
   {
     why: 'a Node that a policy may protect',
     subject: { kind: 'Node', name: 'n1' },
-    message: `node n1: the request is denied, because its review is too large to check: it has more than 1 MiB, or 5 fields. Find what fills the Node: kubectl get node n1 -o json. Remove that, and try again`,
+    message: `node n1: the request is denied, because its review is too large to check: it has more than ${limits}. Find what fills the Node: kubectl get node n1 -o json. Remove that, and try again`,
   },
   {
     why: 'a Node in mode Deny beside Audit: the policy in mode Deny may protect its taints, which are not known',
     subject: { kind: 'Node' },
     modes: ['Audit', 'Deny'],
-    message: `node (without a name): the request is denied, because its review is too large to check: it has more than 1 MiB, or 5 fields. Make the Node smaller`,
+    message: `node (without a name): the request is denied, because its review is too large to check: it has more than ${limits}. Make the Node smaller`,
   },
 ])('validation denies $why', ({ subject, modes = ['Restore'], message }) => {
   expect(judgeTooLarge.validate({ ...subject, limits }, policiesOf(modes))).toMatchObject({
