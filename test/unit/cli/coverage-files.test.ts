@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { parsePolicy } from '../../../src/policy/policy.ts';
+import { manifest } from '../policy/policies.ts';
 import { daemonSetObject, nodeObject } from '../reviews.ts';
 import { temporaryFile } from '../temporary-directory.ts';
 import { run, runWithInput } from './run-command.ts';
@@ -74,12 +75,7 @@ describe('the table', () => {
   it('has a startup taint that waits for the DaemonSet which it keeps off', async () => {
     const taint = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/network', effect: 'NoSchedule' };
     const readyWhen = { daemonSets: [{ namespace: 'agents', name: 'cni' }] };
-    const policy = (taints: object[]) => ({
-      apiVersion: 'taintkeeper.dev/v1alpha1',
-      kind: 'TaintPolicy',
-      metadata: { name: 'wait-for-cni' },
-      spec: { mode: 'Restore', taints },
-    });
+    const policy = (taints: object[]) => manifest('TaintPolicy', 'wait-for-cni', { mode: 'Restore', taints });
     const objects = [node('n', [taint]), daemonSet('agent'), daemonSet('cni')];
     const waiting = policy([{ ...taint, ensure: 'UntilReady', readyWhen }]);
     const { code, stdout } = await run('coverage', file(...objects, waiting));
@@ -439,12 +435,8 @@ describe('fix', () => {
 });
 
 describe('TolerationPolicies in the files', () => {
-  const policy = (spec: object) => ({
-    apiVersion: 'taintkeeper.dev/v1alpha1',
-    kind: 'TolerationPolicy',
-    metadata: { name: 'gpu' },
-    spec: { mode: 'Mutate', tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }], ...spec },
-  });
+  const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+  const policy = (spec: object) => manifest('TolerationPolicy', 'gpu', { mode: 'Mutate', tolerations, ...spec });
   const agents = { namespaces: ['agents'] };
   const input = (spec: object) => file(node('g', [GPU]), daemonSet('agent'), policy(spec));
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { manifest } from '../policy/policies.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { run, runWithInput } from './run-command.ts';
 
@@ -284,7 +285,7 @@ describe('talos drift', () => {
   });
 
   it('reads the nodes from a file that has policies, too', async () => {
-    const policy = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'gpu' } };
+    const policy = manifest('TaintPolicy', 'gpu', {});
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } };
     const file = write('dump.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [policy, node] }));
     const worker = write('w.yaml', 'machine: { type: worker }');
