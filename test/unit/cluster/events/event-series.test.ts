@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { EVENT_TIMINGS, eventSeriesStore } from '../../../../src/cluster/events/event-series.ts';
+import {
+  EVENT_TIMINGS,
+  type EventSeries,
+  type EventSeriesStore,
+  eventSeriesStore,
+} from '../../../../src/cluster/events/event-series.ts';
 import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
 
 const event = (name: string): RecordedEvent => ({
@@ -10,12 +15,18 @@ const event = (name: string): RecordedEvent => ({
   note: 'restored',
 });
 
-it('an event that is discarded because an Event of a review has its turn is counted', () => {
+/** Writes the next series, with one event. */
+function writeNext(store: EventSeriesStore): EventSeries {
+  const series = store.next();
+  if (!series) throw new Error('no series');
+  store.wrote(series, 1);
+  return series;
+}
+
+it('counts an Event that is discarded in favour of one of a review', () => {
   const store = eventSeriesStore({ ...EVENT_TIMINGS, settleMs: 0 });
   store.add(event('first'), undefined);
-  const first = store.next();
-  if (!first) throw new Error('no series');
-  store.wrote(first, 1);
+  writeNext(store);
   for (let n = 0; n < 128; n++) {
     store.add(event(`node-${n}`), undefined);
     store.next();
@@ -29,17 +40,13 @@ it('an event that is discarded because an Event of a review has its turn is coun
   expect(store.dropped()).toBe(1);
 });
 
-it('an Event of this process, and one of a review that is equal, are two', () => {
+it('an Event of this process and an equal one of a review are two series', () => {
   const store = eventSeriesStore(EVENT_TIMINGS);
   store.add(event('node'), undefined);
-  const own = store.next();
-  if (!own) throw new Error('no series');
-  store.wrote(own, 1);
+  const own = writeNext(store);
 
   store.add(event('node'), '192.0.2.1');
-  const ofReview = store.next();
-  if (!ofReview) throw new Error('no series');
-  store.wrote(ofReview, 1);
+  const ofReview = writeNext(store);
 
   expect(ofReview).not.toBe(own);
   expect(store.pending()).toEqual([]);
