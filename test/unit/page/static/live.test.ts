@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PageState } from '../../../../src/page/state.ts';
 
 /** Only its own type check knows the types of a browser. */
 const { follow } = await import(join(import.meta.dirname, '../../../../src/page/static/live.js'));
 
-/** The build that answers, and the events of the stream. */
+/** The build that answers, and the streams that the page has opened. */
 let answering: string;
 let streams: EventTarget[];
 const reload = vi.fn();
@@ -52,55 +52,57 @@ async function answer(build: string) {
   await vi.advanceTimersByTimeAsync(15_000);
 }
 
-it('a page that cannot show a state says so, and asks again', async () => {
-  const fault = new Error('cannot show it');
-  let isFaulty = true;
-  const seen = await followed(() => {
-    if (isFaulty) throw fault;
+describe('an open page', () => {
+  it('says that it cannot show a state, and asks again', async () => {
+    const fault = new Error('cannot show it');
+    let isFaulty = true;
+    const seen = await followed(() => {
+      if (isFaulty) throw fault;
+    });
+    await answer('1.0.0');
+    expect(seen.at(-1)).toBe('unreadable');
+    expect(reportError.mock.calls).toEqual([[fault], [fault]]);
+    isFaulty = false;
+    await answer('1.0.0');
+    expect(seen.at(-1)).toBe('live');
   });
-  await answer('1.0.0');
-  expect(seen.at(-1)).toBe('unreadable');
-  expect(reportError.mock.calls).toEqual([[fault], [fault]]);
-  isFaulty = false;
-  await answer('1.0.0');
-  expect(seen.at(-1)).toBe('live');
-});
 
-it('a page without an answer has lost its connection', async () => {
-  vi.stubGlobal('fetch', async () => new Response('', { status: 503 }));
-  expect((await followed()).at(-1)).toBe('lost');
-});
+  it('has lost its connection if there is no answer', async () => {
+    vi.stubGlobal('fetch', async () => new Response('', { status: 503 }));
+    expect((await followed()).at(-1)).toBe('lost');
+  });
 
-it('is reloaded after an upgrade', async () => {
-  await followed();
-  await answer('1.0.0');
-  expect(reload).not.toHaveBeenCalled();
-  await answer('1.1.0');
-  await answer('1.1.0');
-  expect(reload).not.toHaveBeenCalled();
-  await answer('1.1.0');
-  expect(reload).toHaveBeenCalledOnce();
-});
+  it('is reloaded after an upgrade', async () => {
+    await followed();
+    await answer('1.0.0');
+    expect(reload).not.toHaveBeenCalled();
+    await answer('1.1.0');
+    await answer('1.1.0');
+    expect(reload).not.toHaveBeenCalled();
+    await answer('1.1.0');
+    expect(reload).toHaveBeenCalledOnce();
+  });
 
-it('is not reloaded while its own build answers as well', async () => {
-  await followed();
-  for (let time = 0; time < 20; time++) await answer(time % 2 === 0 ? '1.1.0' : '1.0.0');
-  for (let time = 0; time < 20; time++) await answer(time % 3 === 0 ? '1.0.0' : '1.1.0');
-  expect(reload).not.toHaveBeenCalled();
-});
+  it('is not reloaded while its own build answers as well', async () => {
+    await followed();
+    for (let time = 0; time < 20; time++) await answer(time % 2 === 0 ? '1.1.0' : '1.0.0');
+    for (let time = 0; time < 20; time++) await answer(time % 3 === 0 ? '1.0.0' : '1.1.0');
+    expect(reload).not.toHaveBeenCalled();
+  });
 
-it('shows the states of the other build until it is reloaded', async () => {
-  const shown: string[] = [];
-  await followed(({ build }) => shown.push(build));
-  for (const build of ['1.1.0', '1.1.0', '1.1.0']) await answer(build);
-  expect(shown).toEqual(['1.0.0', '1.1.0', '1.1.0']);
-});
+  it('shows the states of the other build until it is reloaded', async () => {
+    const shown: string[] = [];
+    await followed(({ build }) => shown.push(build));
+    for (const build of ['1.1.0', '1.1.0', '1.1.0']) await answer(build);
+    expect(shown).toEqual(['1.0.0', '1.1.0', '1.1.0']);
+  });
 
-it('asks again after an answer that is no state', async () => {
-  vi.stubGlobal('fetch', async () => Response.json(null));
-  const seen = await followed();
-  expect(seen.at(-1)).toBe('unreadable');
-  vi.stubGlobal('fetch', async () => Response.json({ build: '1.0.0' }));
-  await answer('1.0.0');
-  expect(seen.at(-1)).toBe('live');
+  it('asks again after an answer that is no state', async () => {
+    vi.stubGlobal('fetch', async () => Response.json(null));
+    const seen = await followed();
+    expect(seen.at(-1)).toBe('unreadable');
+    vi.stubGlobal('fetch', async () => Response.json({ build: '1.0.0' }));
+    await answer('1.0.0');
+    expect(seen.at(-1)).toBe('live');
+  });
 });
