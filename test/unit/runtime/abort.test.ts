@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { orAborted } from '../../../src/runtime/abort.ts';
 
@@ -11,7 +12,7 @@ it('a promise that fails after the signal was aborted ends no process', async ()
   await expect(orAborted(promise, AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
   reject(new Error('the token cannot be read'));
   // Node.js reports what nobody handles once the microtasks are done.
-  await new Promise((resolve) => setImmediate(resolve));
+  await setImmediate();
 
   expect(unhandled).toEqual([]);
 });
