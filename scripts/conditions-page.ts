@@ -4,7 +4,7 @@ import {
   type ConditionLevel,
   NATIVE_REASONS,
   type Reason,
-} from '../src/policy/status-conditions.ts';
+} from '../src/policy/reporting/status-conditions.ts';
 
 const LEVELS: Readonly<Record<ConditionLevel, string>> = {
   failed: 'the policy is not in force, or an earlier version of it is. See the reason',

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { POLICY_API_VERSION, type PolicyKind } from '../src/policy/policy.ts';
-import { PolicyStatusSchema } from '../src/policy/policy-status.ts';
 import { RecoveryPolicySpecSchema } from '../src/policy/recovery-policy.ts';
+import { PolicyStatusSchema } from '../src/policy/reporting/policy-status.ts';
 import { TaintPolicySpecSchema } from '../src/policy/taint-policy.ts';
 import { TolerationPolicySpecSchema } from '../src/policy/toleration-policy.ts';
 import { TolerationRestrictionSpecSchema } from '../src/policy/toleration-restriction.ts';

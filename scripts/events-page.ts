@@ -1,4 +1,4 @@
-import { EVENT_REASONS } from '../src/policy/event-reasons.ts';
+import { EVENT_REASONS } from '../src/policy/reporting/event-reasons.ts';
 
 /** The reference page of Events, from the table of their reasons. */
 export function eventsPage(): string {

@@ -1,5 +1,5 @@
-import { PolicyStatusSchema } from '../src/policy/policy-status.ts';
 import { RecoveryPolicySpecSchema } from '../src/policy/recovery-policy.ts';
+import { PolicyStatusSchema } from '../src/policy/reporting/policy-status.ts';
 import { TaintPolicySpecSchema } from '../src/policy/taint-policy.ts';
 import { TolerationPolicySpecSchema } from '../src/policy/toleration-policy.ts';
 import { TolerationRestrictionSpecSchema } from '../src/policy/toleration-restriction.ts';

@@ -18,10 +18,8 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     cel: 'CEL as data: expressions with their cost',
     scheduling: 'on which nodes Kubernetes runs pods, what keeps them off, and when a rollout is done',
   },
-  {
-    policy:
-      'what a user declares: schemas, their checks, the compiled policies, and the status, conditions, Events and harm of policies',
-  },
+  { policy: 'what a user declares: schemas, their checks, and the compiled policies' },
+  { 'policy/reporting': 'what taintkeeper says of a policy: status, conditions, Events, and harm' },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
   {
     'judge/request': 'what the policies decide about a request',
@@ -70,6 +68,7 @@ export const PURE_ROOMS = [
   'cel',
   'scheduling',
   'policy',
+  'policy/reporting',
   'judge',
   'judge/request',
   'judge/startup',

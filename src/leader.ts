@@ -25,7 +25,7 @@ import { startRemainingStartupTaints } from './controllers/remaining-startup-tai
 import { createReports } from './controllers/reports.ts';
 import { startPolicyStatus } from './controllers/status/status-controller.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
-import type { RecordedEvent } from './policy/recorded-event.ts';
+import type { RecordedEvent } from './policy/reporting/recorded-event.ts';
 import { messageOf } from './runtime/error-message.ts';
 import type { Source } from './runtime/source.ts';
 

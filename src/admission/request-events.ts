@@ -1,7 +1,7 @@
 import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
 import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
-import { eventsOnBoth } from '../policy/policy-events.ts';
-import type { RecordedEvent } from '../policy/recorded-event.ts';
+import { eventsOnBoth } from '../policy/reporting/policy-events.ts';
+import type { RecordedEvent } from '../policy/reporting/recorded-event.ts';
 import { type AdmissionRequest, shownUser } from './admission-review.ts';
 import type { Judgement } from './judge-request.ts';
 import { objectOf, uidOf } from './request-object.ts';

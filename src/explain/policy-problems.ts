@@ -1,8 +1,8 @@
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
-import { harmOfCondition, worstFirst } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
-import { assessCondition } from '../policy/status-conditions.ts';
+import { harmOfCondition, worstFirst } from '../policy/reporting/harm.ts';
+import type { PolicyStatus } from '../policy/reporting/policy-status.ts';
+import { assessCondition } from '../policy/reporting/status-conditions.ts';
 
 /** A condition of a policy that needs attention. */
 export interface PolicyProblem {

@@ -1,6 +1,6 @@
 import type { Taint } from '../kubernetes/taint.ts';
-import type { Harm } from '../policy/harm.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { Harm } from '../policy/reporting/harm.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 
 /** Why the leader does not set a required taint that a node lacks. */

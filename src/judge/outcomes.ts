@@ -1,4 +1,4 @@
-import type { EventReason } from '../policy/event-reasons.ts';
+import type { EventReason } from '../policy/reporting/event-reasons.ts';
 
 /**
  * The result of a violation, in three parts. The metrics have them as labels, and the log, the page and `review` as fields. Each has few values.

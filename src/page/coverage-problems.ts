@@ -1,6 +1,6 @@
 import { shellWord } from '../kubernetes/text.ts';
-import { type Harm, worstFirst } from '../policy/harm.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
+import { type Harm, worstFirst } from '../policy/reporting/harm.ts';
 import type { EvaluatedRow } from './coverage-matrix.ts';
 import { groupedCount, groupedNumber } from './grouped-numbers.ts';
 import { daemonSetAt } from './places.ts';

@@ -1,7 +1,7 @@
 import { nextStepFor } from '../judge/missing-taint.ts';
 import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { type Harm, worstFirst } from '../policy/harm.ts';
+import { type Harm, worstFirst } from '../policy/reporting/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { groupedCount, groupedNumber } from './grouped-numbers.ts';
 import type { EvaluatedNodes, EvaluatedNote } from './node-map.ts';

@@ -1,8 +1,8 @@
 import { rolloutCommandFor } from '../coverage/gap-remedy.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { harmOfCondition } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
+import { harmOfCondition } from '../policy/reporting/harm.ts';
 import { explainTooMany } from './coverage-problems.ts';
 import { DOCTOR } from './doctor-fix.ts';
 import { groupedCount, groupedNumber } from './grouped-numbers.ts';

@@ -1,4 +1,4 @@
-import { type Harm, worstFirst } from '../policy/harm.ts';
+import { type Harm, worstFirst } from '../policy/reporting/harm.ts';
 import { coverageProblems } from './coverage-problems.ts';
 import type { DenialsOfComponent } from './decision-log.ts';
 import { denialProblems } from './denial-problems.ts';

@@ -11,9 +11,9 @@ import {
 } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { modeOf, type Policy } from '../policy/policy.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
 import { formatProblem } from '../policy/problem.ts';
-import { assessCondition } from '../policy/status-conditions.ts';
+import type { PolicyStatus } from '../policy/reporting/policy-status.ts';
+import { assessCondition } from '../policy/reporting/status-conditions.ts';
 import { patchesExisting } from '../policy/toleration-policy.ts';
 import type { CertificateState, PolicyState, WebhookState } from './state.ts';
 

@@ -1,7 +1,7 @@
 import type { Violation } from '../judge/decision.ts';
-import type { Harm } from '../policy/harm.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { ConditionLevel } from '../policy/status-conditions.ts';
+import type { Harm } from '../policy/reporting/harm.ts';
+import type { ConditionLevel } from '../policy/reporting/status-conditions.ts';
 import type { Check } from '../server/admin-server.ts';
 
 /**

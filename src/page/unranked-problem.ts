@@ -1,4 +1,4 @@
-import type { Harm } from '../policy/harm.ts';
+import type { Harm } from '../policy/reporting/harm.ts';
 import type { Fix, Place } from './state.ts';
 
 /** If there are more causes of one kind than this, the last problem counts the rest. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALL } from '../../scripts/chart.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
-import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../src/policy/reporting/policy-status.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';

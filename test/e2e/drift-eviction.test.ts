@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../src/policy/reporting/policy-status.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';

@@ -16,7 +16,7 @@ import { createEventRecorder, type EventRecorder } from '../../src/cluster/event
 import { EVENT_TIMINGS } from '../../src/cluster/events/event-series.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
-import type { RecordedEvent } from '../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../src/policy/reporting/recorded-event.ts';
 import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';

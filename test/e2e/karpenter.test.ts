@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../src/policy/reporting/policy-status.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { defineNodePools, obstacleToKarpenter, startKarpenter, stopKarpenter } from '../control-plane/karpenter.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NAMESPACE, renderChart } from '../../scripts/chart.ts';
-import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../src/policy/reporting/policy-status.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

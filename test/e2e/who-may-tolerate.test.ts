@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../src/policy/reporting/policy-status.ts';
 import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';

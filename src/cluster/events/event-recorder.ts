@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { boundedEvent, type RecordedEvent } from '../../policy/recorded-event.ts';
+import { boundedEvent, type RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
+import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 
 export interface EventTimings {

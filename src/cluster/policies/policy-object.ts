@@ -5,9 +5,9 @@ import {
   type PolicyResult,
   parseStoredPolicy,
 } from '../../policy/policy.ts';
-import { conditionOf, type PolicyStatus, unusableText } from '../../policy/policy-status.ts';
 import type { Path } from '../../policy/problem.ts';
-import { saysUnusable } from '../../policy/status-conditions.ts';
+import { conditionOf, type PolicyStatus, unusableText } from '../../policy/reporting/policy-status.ts';
+import { saysUnusable } from '../../policy/reporting/status-conditions.ts';
 
 /** A policy as it is enforced. */
 export interface PolicyInForce {

@@ -6,7 +6,7 @@ import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
-import type { NativeCondition } from '../../policy/status-conditions.ts';
+import type { NativeCondition } from '../../policy/reporting/status-conditions.ts';
 
 /** The state of the native policies of one policy. */
 export type BackstopState =

@@ -15,7 +15,7 @@ import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type NativeCondition, reported } from '../../policy/status-conditions.ts';
+import { type NativeCondition, reported } from '../../policy/reporting/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { ownedByClusterRole } from '../cluster-role-owner.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';

@@ -1,5 +1,5 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
-import { conditionOf } from '../../policy/policy-status.ts';
+import { conditionOf } from '../../policy/reporting/policy-status.ts';
 import type { DaemonSetProblem } from './patch-problems.ts';
 import { titleOf } from './running-daemon-set.ts';
 

@@ -2,8 +2,8 @@ import type { ClusterDaemonSet } from '../../cluster/objects/cluster-objects.ts'
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import { daemonSetReference } from '../../kubernetes/event.ts';
-import { eventsOnBoth } from '../../policy/policy-events.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
+import { eventsOnBoth } from '../../policy/reporting/policy-events.ts';
+import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import type { RolloutStatus } from './rollout-watch.ts';
 
 /** A DaemonSet that lacks tolerations, or that was patched. */

@@ -7,7 +7,7 @@ import { exclusionOf } from '../../judge/patch-blocked-by.ts';
 import { judgeRunningDaemonSet } from '../../judge/request/daemon-set.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
+import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { Nodes, WatchedDaemonSets } from '../cluster-watches.ts';
 import { type Times, watchRollouts } from './rollout-watch.ts';

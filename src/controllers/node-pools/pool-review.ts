@@ -17,10 +17,10 @@ import {
   unknownText,
 } from '../../node-pools/seen-startup-taints.ts';
 import { undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
-import { policyReference } from '../../policy/policy-events.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
-import { reported } from '../../policy/status-conditions.ts';
+import { policyReference } from '../../policy/reporting/policy-events.ts';
+import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
+import { reported } from '../../policy/reporting/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { isNews, type SyncState, type WatchedNodes } from '../cluster-watches.ts';

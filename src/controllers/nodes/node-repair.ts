@@ -6,7 +6,7 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
+import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';

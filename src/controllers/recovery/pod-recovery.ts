@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../policy/recovery-policy.ts';
+import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';

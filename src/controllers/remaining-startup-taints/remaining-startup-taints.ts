@@ -6,7 +6,7 @@ import {
   STARTUP_TAINT_LIMIT_MS,
 } from '../../judge/startup/remaining-startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import type { RecordedEvent } from '../../policy/recorded-event.ts';
+import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import { otherWriterOf } from '../nodes/other-writers.ts';

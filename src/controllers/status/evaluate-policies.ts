@@ -14,14 +14,14 @@ import { startupNotes } from '../../judge/policy/startup-faults.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
+import { needDaemonSets } from '../../policy/ready-when.ts';
 import {
   ignoredText,
   nextPolicyStatus,
   type PatchedDaemonSet,
   type PolicyFindings,
   type PolicyStatus,
-} from '../../policy/policy-status.ts';
-import { needDaemonSets } from '../../policy/ready-when.ts';
+} from '../../policy/reporting/policy-status.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 

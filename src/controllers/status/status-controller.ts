@@ -3,7 +3,7 @@ import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { policiesPath } from '../../cluster/policies/policy-paths.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
-import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
+import type { PatchedDaemonSet } from '../../policy/reporting/policy-status.ts';
 import { orAborted } from '../../runtime/abort.ts';
 import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';

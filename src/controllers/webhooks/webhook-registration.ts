@@ -7,7 +7,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { versionInForce } from '../../cluster/policies/policy-object.ts';
-import { reported } from '../../policy/status-conditions.ts';
+import { reported } from '../../policy/reporting/status-conditions.ts';
 import { orAborted } from '../../runtime/abort.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';

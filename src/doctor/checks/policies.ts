@@ -2,10 +2,20 @@ import { definitionOf } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
-import { type Harm, harmOfCondition, worstFirst } from '../../policy/harm.ts';
 import type { SelectingKind } from '../../policy/policy.ts';
-import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
-import { type Assessment, assessCondition, type StalledReason, type StateOf } from '../../policy/status-conditions.ts';
+import { type Harm, harmOfCondition, worstFirst } from '../../policy/reporting/harm.ts';
+import {
+  AUDIT_NOTE,
+  conditionOf,
+  type PolicyCondition,
+  type PolicyStatus,
+} from '../../policy/reporting/policy-status.ts';
+import {
+  type Assessment,
+  assessCondition,
+  type StalledReason,
+  type StateOf,
+} from '../../policy/reporting/status-conditions.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';

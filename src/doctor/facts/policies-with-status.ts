@@ -4,7 +4,7 @@ import { listPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
-import type { PolicyStatus } from '../../policy/policy-status.ts';
+import type { PolicyStatus } from '../../policy/reporting/policy-status.ts';
 
 /** The leader writes a status within 5 s: `PAUSE_MS` of its status writer, in src/controllers/status/. */
 const STATUS_PAUSE_MS = 6_000;

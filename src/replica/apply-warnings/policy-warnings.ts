@@ -20,7 +20,7 @@ import {
   isEnforced,
   startupKeysOf,
 } from '../../policy/policy-set.ts';
-import { waitingIn } from '../../policy/policy-status.ts';
+import { waitingIn } from '../../policy/reporting/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { nodeWarnings } from './node-warnings.ts';

@@ -4,7 +4,7 @@ import { judgeRequest } from '../../../src/admission/judge-request.ts';
 import { eventsOf } from '../../../src/admission/request-events.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import type { RecordedEvent } from '../../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../src/policy/reporting/recorded-event.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 

@@ -13,8 +13,12 @@ import { createReports, type ReportedProblem, stalledCondition } from '../../../
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../../../src/policy/policy-status.ts';
-import type { RecordedEvent } from '../../../src/policy/recorded-event.ts';
+import {
+  nextPolicyStatus,
+  type PatchedDaemonSet,
+  type PolicyStatus,
+} from '../../../src/policy/reporting/policy-status.ts';
+import type { RecordedEvent } from '../../../src/policy/reporting/recorded-event.ts';
 
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';

@@ -5,7 +5,7 @@ import { viewPolicy } from '../../../src/cluster/policies/policy-object.ts';
 import { explainNode, formatNode } from '../../../src/explain/explain-node.ts';
 import { type BlockedBy, whyNotSet } from '../../../src/judge/missing-taint.ts';
 import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
-import type { StateOf } from '../../../src/policy/status-conditions.ts';
+import type { StateOf } from '../../../src/policy/reporting/status-conditions.ts';
 import { guideLines } from '../../e2e/guide-commands.ts';
 import { policyObject } from '../../e2e/policy-objects.ts';
 import { DEVELOPER, gpu, judgeUpdate, KUBELET, policyOf } from '../judge/request/node-updates.ts';

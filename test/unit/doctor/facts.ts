@@ -18,7 +18,7 @@ import type { DaemonSetView } from '../../../src/judge/daemon-set-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
-import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../../src/policy/reporting/policy-status.ts';
 
 /** The results of these checks. */
 export function run(names: readonly CheckName[], facts: Facts): CheckResult[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkPolicies } from '../../../src/doctor/checks/policies.ts';
 import { readingOf } from '../../../src/doctor/facts/reading.ts';
-import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
+import type { PolicyStatus } from '../../../src/policy/reporting/policy-status.ts';
 import { healthyFacts, node, policyObject, READY, taintPolicy, unseen } from './facts.ts';
 
 const [CONDITION] = READY.conditions ?? [];

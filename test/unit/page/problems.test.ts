@@ -4,7 +4,7 @@ import type { DenialsOfComponent } from '../../../src/page/decision-log.ts';
 import type { EvaluatedNodes, EvaluatedNote } from '../../../src/page/node-map.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
 import type { LeaderView, ReplicaView } from '../../../src/page/state-views.ts';
-import { assessCondition } from '../../../src/policy/status-conditions.ts';
+import { assessCondition } from '../../../src/policy/reporting/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 const DAY_MS = 86_400_000;

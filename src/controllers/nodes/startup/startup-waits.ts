@@ -10,7 +10,7 @@ import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
 import { shorten } from '../../../kubernetes/text.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
-import type { RecordedEvent } from '../../../policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
 import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
 import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../../controller.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError, toApiError } from '../../../../src/cluster/client/api-error.ts';
 import { createEventRecorder, type EventRecorder } from '../../../../src/cluster/events/event-recorder.ts';
-import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 import { captureLog } from '../../captured-log.ts';
 import { absent } from '../client/absent.ts';
 import { eventServer } from './event-server.ts';

@@ -5,7 +5,7 @@ import {
   type EventSeriesStore,
   eventSeriesStore,
 } from '../../../../src/cluster/events/event-series.ts';
-import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 
 const event = (name: string): RecordedEvent => ({
   regarding: { apiVersion: 'v1', kind: 'Node', name, uid: name },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_PATCHED, type PatchedDaemonSet } from '../../../../src/policy/policy-status.ts';
+import { MAX_PATCHED, type PatchedDaemonSet } from '../../../../src/policy/reporting/policy-status.ts';
 import { INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,

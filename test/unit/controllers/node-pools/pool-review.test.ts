@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { poolReview } from '../../../../src/controllers/node-pools/pool-review.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 import type { OptionalRight } from '../../../../src/policy/required-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';

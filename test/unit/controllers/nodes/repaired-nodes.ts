@@ -10,7 +10,7 @@ import { createReports } from '../../../../src/controllers/reports.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
 import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../../../src/judge/node-boot.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 import { createMetrics } from '../../../../src/replica/metrics.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';

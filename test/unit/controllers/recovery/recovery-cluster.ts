@@ -5,12 +5,12 @@ import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/obje
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recovery.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
 import {
   RECOVERY_TIMINGS,
   type RecoveryPolicySpec,
   type RecoveryTimings,
 } from '../../../../src/policy/recovery-policy.ts';
+import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 import type { OptionalRight } from '../../../../src/policy/required-rights.ts';
 import { createMetrics } from '../../../../src/replica/metrics.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';

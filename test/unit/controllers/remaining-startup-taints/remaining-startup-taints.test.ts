@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { type ClusterNode, projectNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startRemainingStartupTaints } from '../../../../src/controllers/remaining-startup-taints/remaining-startup-taints.ts';
-import type { RecordedEvent } from '../../../../src/policy/recorded-event.ts';
+import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { type Policies, rule } from '../../judge/node-drifts.ts';

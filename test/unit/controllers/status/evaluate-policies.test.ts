@@ -8,8 +8,8 @@ import {
 } from '../../../../src/controllers/status/evaluate-policies.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicyKind } from '../../../../src/policy/policy.ts';
-import type { PolicyStatus } from '../../../../src/policy/policy-status.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
+import type { PolicyStatus } from '../../../../src/policy/reporting/policy-status.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import type { TolerationRestrictionSpec } from '../../../../src/policy/toleration-restriction.ts';

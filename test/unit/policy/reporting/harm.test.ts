@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { HARMS, type Harm, harmOfCondition, worstFirst } from '../../../src/policy/harm.ts';
+import { HARMS, type Harm, harmOfCondition, worstFirst } from '../../../../src/policy/reporting/harm.ts';
 
 interface Problem {
   readonly text: string;

@@ -5,7 +5,7 @@ import {
   type Reason,
   reported,
   saysUnusable,
-} from '../../../src/policy/status-conditions.ts';
+} from '../../../../src/policy/reporting/status-conditions.ts';
 
 describe('a condition', () => {
   it.each([

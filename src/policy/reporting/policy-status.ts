@@ -1,12 +1,12 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { atMost, shorten, withinBudget } from '../kubernetes/text.ts';
-import { rfc3339 } from '../kubernetes/time.ts';
+import { atMost, shorten, withinBudget } from '../../kubernetes/text.ts';
+import { rfc3339 } from '../../kubernetes/time.ts';
+import type { PolicyKind } from '../policy.ts';
+import { formatPath, formatProblem, type Path, type Problem } from '../problem.ts';
+import { MAX_POLICY_TOLERATIONS } from '../toleration-policy.ts';
 import { harmOfCondition, worstFirst } from './harm.ts';
-import type { PolicyKind } from './policy.ts';
-import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';
-import { MAX_POLICY_TOLERATIONS } from './toleration-policy.ts';
 
 /** How many violators a status names: enough for diagnosis, and few enough to keep the object small. */
 export const MAX_VIOLATORS = 10;

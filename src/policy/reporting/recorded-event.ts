@@ -1,5 +1,5 @@
-import { type ObjectReference, printableWithin } from '../kubernetes/event.ts';
-import { isDnsSubdomain } from '../kubernetes/names.ts';
+import { type ObjectReference, printableWithin } from '../../kubernetes/event.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { EventReason } from './event-reasons.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { ObjectReference } from '../kubernetes/event.ts';
-import { printable } from '../kubernetes/text.ts';
-import { POLICY_API_VERSION, type PolicyKind } from './policy.ts';
+import type { ObjectReference } from '../../kubernetes/event.ts';
+import { printable } from '../../kubernetes/text.ts';
+import { POLICY_API_VERSION, type PolicyKind } from '../policy.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 
 interface PolicyName {

@@ -7,7 +7,7 @@ import {
   nextPolicyStatus,
   type StatusInput,
   waitingIn,
-} from '../../../src/policy/policy-status.ts';
+} from '../../../../src/policy/reporting/policy-status.ts';
 
 const NOW = new Date('2026-06-01T12:00:00.123Z');
 const LATER = new Date('2026-06-02T12:00:00.456Z');

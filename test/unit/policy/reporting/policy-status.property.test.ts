@@ -7,9 +7,9 @@ import {
   type PatchedDaemonSet,
   PolicyStatusSchema,
   type StatusInput,
-} from '../../../src/policy/policy-status.ts';
-import type { ReportedCondition } from '../../../src/policy/status-conditions.ts';
-import { seed } from '../../seed.ts';
+} from '../../../../src/policy/reporting/policy-status.ts';
+import type { ReportedCondition } from '../../../../src/policy/reporting/status-conditions.ts';
+import { seed } from '../../../seed.ts';
 
 /** etcd refuses an object above 1.5 MiB, and the spec needs some of that. */
 const MAX_BYTES = 1_048_576;

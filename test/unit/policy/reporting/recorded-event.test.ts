@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
-import { daemonSetReference, nodeReference } from '../../../src/kubernetes/event.ts';
-import { boundedEvent, type RecordedEvent, type ReviewedObject } from '../../../src/policy/recorded-event.ts';
+import { daemonSetReference, nodeReference } from '../../../../src/kubernetes/event.ts';
+import {
+  boundedEvent,
+  type RecordedEvent,
+  type ReviewedObject,
+} from '../../../../src/policy/reporting/recorded-event.ts';
 
 const node: ReviewedObject = { ...nodeReference({ name: 'n1', uid: 'u1' }), uid: 'u1' };
 const daemonSet: ReviewedObject = {
