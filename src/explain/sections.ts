@@ -2,7 +2,7 @@ import { type PolicyObject, whyUnusable } from '../cluster/policies/policy-objec
 import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
-import { AUDIT_NOTE } from '../policy/reporting/policy-status.ts';
+import { AUDIT_NOTE } from '../policy/reporting/policy-messages.ts';
 import type { PolicyCell, Section } from './display.ts';
 import type { Facts } from './explained-facts.ts';
 import type { PolicyProblem } from './policy-problems.ts';

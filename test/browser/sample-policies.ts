@@ -3,7 +3,7 @@ import { type PolicyObject, viewPolicy } from '../../src/cluster/policies/policy
 import { daemonSetFindings, nodeFindings } from '../../src/judge/policy/findings.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
-import { nextPolicyStatus } from '../../src/policy/reporting/policy-status.ts';
+import { nextPolicyStatus } from '../../src/policy/reporting/next-policy-status.ts';
 
 const SINCE = new Date('2026-03-01T08:00:00Z');
 

@@ -17,7 +17,7 @@ import {
 import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/native-policy.ts';
 import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { AUDIT_NOTE } from '../../policy/reporting/policy-status.ts';
+import { AUDIT_NOTE } from '../../policy/reporting/policy-messages.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { installedPolicies } from '../installed-policies.ts';
 import { givenOptions, repeatable } from '../options.ts';

@@ -6,7 +6,8 @@ import {
   parseStoredPolicy,
 } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
-import { conditionOf, type PolicyStatus, unusableText } from '../../policy/reporting/policy-status.ts';
+import { unusableText } from '../../policy/reporting/policy-messages.ts';
+import { conditionOf, type PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import { saysUnusable } from '../../policy/reporting/status-conditions.ts';
 
 /** A policy as it is enforced. */

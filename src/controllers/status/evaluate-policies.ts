@@ -15,13 +15,9 @@ import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import { needDaemonSets } from '../../policy/ready-when.ts';
-import {
-  ignoredText,
-  nextPolicyStatus,
-  type PatchedDaemonSet,
-  type PolicyFindings,
-  type PolicyStatus,
-} from '../../policy/reporting/policy-status.ts';
+import { nextPolicyStatus, type PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
+import { ignoredText } from '../../policy/reporting/policy-messages.ts';
+import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 

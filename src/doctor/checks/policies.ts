@@ -4,12 +4,8 @@ import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allo
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { SelectingKind } from '../../policy/policy.ts';
 import { type Harm, harmOfCondition, worstFirst } from '../../policy/reporting/harm.ts';
-import {
-  AUDIT_NOTE,
-  conditionOf,
-  type PolicyCondition,
-  type PolicyStatus,
-} from '../../policy/reporting/policy-status.ts';
+import { AUDIT_NOTE } from '../../policy/reporting/policy-messages.ts';
+import { conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import {
   type Assessment,
   assessCondition,

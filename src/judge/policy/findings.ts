@@ -1,7 +1,7 @@
 import { equalTaints } from '../../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type CompiledTolerationPolicy, isEnforced } from '../../policy/policy-set.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
-import type { PolicyFindings } from '../../policy/reporting/policy-status.ts';
+import type { PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
 import { parseAllowedRemovals } from '../allow-removal.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { carriedUntilReady, isDeclaredTaint } from '../declared-taints.ts';

@@ -13,11 +13,8 @@ import { createReports, type ReportedProblem, stalledCondition } from '../../../
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import {
-  nextPolicyStatus,
-  type PatchedDaemonSet,
-  type PolicyStatus,
-} from '../../../src/policy/reporting/policy-status.ts';
+import { nextPolicyStatus } from '../../../src/policy/reporting/next-policy-status.ts';
+import type { PatchedDaemonSet, PolicyStatus } from '../../../src/policy/reporting/policy-status.ts';
 import type { RecordedEvent } from '../../../src/policy/reporting/recorded-event.ts';
 
 import { createSubject } from '../../../src/runtime/source.ts';

@@ -2,12 +2,8 @@ import fc from 'fast-check';
 import * as Format from 'typebox/format';
 import * as Value from 'typebox/value';
 import { expect, it } from 'vitest';
-import {
-  nextPolicyStatus,
-  type PatchedDaemonSet,
-  PolicyStatusSchema,
-  type StatusInput,
-} from '../../../../src/policy/reporting/policy-status.ts';
+import { nextPolicyStatus, type StatusInput } from '../../../../src/policy/reporting/next-policy-status.ts';
+import { type PatchedDaemonSet, PolicyStatusSchema } from '../../../../src/policy/reporting/policy-status.ts';
 import type { ReportedCondition } from '../../../../src/policy/reporting/status-conditions.ts';
 import { seed } from '../../../seed.ts';
 

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  conditionOf,
-  ignoredText,
-  MAX_PATCHED,
-  MAX_VIOLATORS,
-  nextPolicyStatus,
-  type StatusInput,
-  waitingIn,
-} from '../../../../src/policy/reporting/policy-status.ts';
+import { nextPolicyStatus, type StatusInput } from '../../../../src/policy/reporting/next-policy-status.ts';
+import { ignoredText } from '../../../../src/policy/reporting/policy-messages.ts';
+import { conditionOf, MAX_PATCHED, MAX_VIOLATORS, waitingIn } from '../../../../src/policy/reporting/policy-status.ts';
 
 const NOW = new Date('2026-06-01T12:00:00.123Z');
 const LATER = new Date('2026-06-02T12:00:00.456Z');
