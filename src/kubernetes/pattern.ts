@@ -47,3 +47,10 @@ function head(pattern: string): string {
 function tail(pattern: string): string {
   return pattern.slice(pattern.lastIndexOf('*') + 1);
 }
+
+/** Whether a text matches one of the patterns. */
+export function matcherOfAny(patterns: readonly string[]): (text: string) => boolean {
+  const exact = new Set(patterns.filter((pattern) => !isPattern(pattern)));
+  const matchers = patterns.filter(isPattern).map(compilePattern);
+  return (text) => exact.has(text) || matchers.some((matches) => matches(text));
+}

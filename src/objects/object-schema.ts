@@ -4,7 +4,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { shorten } from '../kubernetes/text.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
-import { schemaProblems } from '../policy/schema.ts';
+import { schemaProblems } from '../policy/schema-problems.ts';
 
 /** The object of a request does not match its resource. */
 export class MalformedObjectError extends Error {

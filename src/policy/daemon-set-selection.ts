@@ -8,7 +8,7 @@ import {
 } from '../kubernetes/label-selector.ts';
 import { DNS_LABEL } from '../kubernetes/names.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
-import { NamePatterns } from './schema.ts';
+import { NamePatterns } from './field-schemas.ts';
 import { LabelSelectorSchema } from './selector.ts';
 
 /** `spec.daemonSets` of a policy. */

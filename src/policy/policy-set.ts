@@ -1,5 +1,5 @@
 import { compileSelector, type LabelSelector, type StringMap } from '../kubernetes/label-selector.ts';
-import { isPattern } from '../kubernetes/pattern.ts';
+import { isPattern, matcherOfAny } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import {
@@ -11,7 +11,7 @@ import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { partsOf, progressDeadlineMsOf, type ReadyParts, removeAfterMsOf } from './ready-when.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
-import { type CompiledTaintRule, compileRules, type Ensure, isStartup, matcherOfAny } from './taint-rule.ts';
+import { type CompiledTaintRule, compileRules, type Ensure, isStartup } from './taint-rule.ts';
 import { patchesExisting, TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
 

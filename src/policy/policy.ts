@@ -2,9 +2,10 @@ import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import * as Value from 'typebox/value';
 import { valueAt } from '../kubernetes/json.ts';
-import type { Path, Problem } from './problem.ts';
+import { ObjectName } from './field-schemas.ts';
+import { type Path, type Problem, shownValue } from './problem.ts';
 import { DEFAULT_RECOVERY_MODE, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
-import { ObjectName, schemaProblems, show, unknownFieldsIn } from './schema.ts';
+import { schemaProblems, unknownFieldsIn } from './schema-problems.ts';
 import { checkSelector } from './selector.ts';
 import {
   checkTaintPolicy,
@@ -136,7 +137,7 @@ function parseKnown(value: unknown, ignored: readonly Path[]): PolicyResult {
     default:
       return refused(
         kind === undefined ? [] : ['kind'],
-        `expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got ${show(kind)}`,
+        `expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got ${shownValue(kind)}`,
       );
   }
 }

@@ -21,3 +21,14 @@ export function formatPath(path: Path): string {
 export function formatProblem({ path, message }: Problem): string {
   return path.length === 0 ? message : `${formatPath(path)}: ${message}`;
 }
+
+const SHOWN_CHARACTERS = 60;
+
+/** A value in an error message: short, and on one line. */
+export function shownValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'a map';
+  const text = JSON.stringify(value);
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}

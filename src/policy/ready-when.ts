@@ -1,15 +1,9 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
+import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
+import { ObjectName, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './field-schemas.ts';
 import type { Path, Problem } from './problem.ts';
-import {
-  brokenConstraints,
-  type Constraint,
-  celValidations,
-  ObjectName,
-  QUALIFIED_NAME_CONSTRAINTS,
-  QualifiedName,
-} from './schema.ts';
 
 /** The leader checks all of them on each node that waits. */
 const MAX_ITEMS = 16;

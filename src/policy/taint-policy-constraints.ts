@@ -1,5 +1,5 @@
-import type { CelRule, Constraint } from './schema.ts';
-import type { ConstrainedRule } from './taint-rule.ts';
+import type { CelRule, Constraint } from './constraint.ts';
+import type { ConstrainedRule } from './taint-rule-constraints.ts';
 
 /*
  * Constraints of a TaintPolicy that the types of its fields do not express, for the program and for the API server.

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { brokenConstraints, celValidations } from './constraint.ts';
+import { backstopSchema, NamePatterns } from './field-schemas.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
-import { backstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
 import { NO_CONTRADICTION, SPEC_CONSTRAINTS } from './taint-policy-constraints.ts';
 import { checkRule, type TaintRule, TaintRuleSchema } from './taint-rule.ts';

@@ -1,18 +1,16 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
+import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
 import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
-import type { Problem } from './problem.ts';
 import {
   backstopSchema,
-  brokenConstraints,
-  type Constraint,
-  celValidations,
   EffectSchema,
   LabelValue,
   QUALIFIED_NAME_CONSTRAINTS,
   QualifiedName,
-} from './schema.ts';
+} from './field-schemas.ts';
+import type { Problem } from './problem.ts';
 
 export const TOLERATION_MODES = ['Mutate', 'Audit'] as const;
 export type TolerationMode = (typeof TOLERATION_MODES)[number];

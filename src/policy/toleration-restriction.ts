@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { brokenConstraints } from './constraint.ts';
+import { EffectSchema, LabelValue, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './field-schemas.ts';
 import type { Problem } from './problem.ts';
-import { brokenConstraints, EffectSchema, LabelValue, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './schema.ts';
 
 /** What happens to a pod that tolerates a restricted taint without authorization, the strongest first. */
 export const RESTRICTION_MODES = ['Deny', 'Audit'] as const;

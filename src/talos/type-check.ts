@@ -1,8 +1,8 @@
 import Schema, { type XSchema } from 'typebox/schema';
-import { Settings } from 'typebox/system';
 import { valueAt } from '../kubernetes/json.ts';
 import { pointerNames, pointerPath } from '../kubernetes/json-patch.ts';
 import type { Path } from '../policy/problem.ts';
+import { withMaxErrors } from '../policy/schema-problems.ts';
 import { type Entry, type FieldLife, isStruct, typeIn } from './fields.ts';
 
 /** A field that Go does not decode. */
@@ -130,15 +130,8 @@ const SCALARS: Readonly<Record<Decoder, Readonly<Record<string, TypeSchema>>>> =
 
 type SchemaError = ReturnType<typeof Schema.Errors>[1][number];
 
-/** All errors: the library's own limit is for answers to clients, and holds for the whole program. */
 function errorsOf(schema: TypeSchema, value: unknown): SchemaError[] {
-  const { maxErrors } = Settings.Get();
-  Settings.Set({ maxErrors: Number.POSITIVE_INFINITY });
-  try {
-    return Schema.Errors(schema as XSchema, value)[1];
-  } finally {
-    Settings.Set({ maxErrors });
-  }
+  return withMaxErrors(Number.POSITIVE_INFINITY, () => Schema.Errors(schema as XSchema, value)[1]);
 }
 
 /** The type in the table of the part of a schema that a value does not fit. */

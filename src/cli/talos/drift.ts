@@ -6,7 +6,7 @@ import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts'
 import { readDocuments } from '../../files/read-documents.ts';
 import { listFiles } from '../../files/text-files.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
-import { parseSelector } from '../../policy/selector.ts';
+import { parseSelector } from '../../policy/selector-text.ts';
 import { assign } from '../../talos/assignment.ts';
 import { driftOf } from '../../talos/drift.ts';
 import { readDeclarations } from '../../talos/lint/read-declarations.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { selects } from '../../../src/kubernetes/label-selector.ts';
 import type { PolicySelector } from '../../../src/policy/selector.ts';
-import { parseSelector } from '../../../src/policy/selector.ts';
+import { parseSelector } from '../../../src/policy/selector-text.ts';
 
 it.each<{ text: string; why?: string; selector: PolicySelector }>([
   { text: 'pool=gpu', selector: { matchLabels: { pool: 'gpu' } } },
