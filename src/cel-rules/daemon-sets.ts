@@ -1,4 +1,4 @@
-import { all, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
+import { all, cel, type Expression, literal, reference, referenced, type Variable } from '../cel/expression.ts';
 import { literals, mapLiteral } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
@@ -152,7 +152,7 @@ export const selectsDaemonSet = oncePer(
     all([
       matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
       matchesAny(NAME_OPERAND, names.toSorted()),
-      selectsIn(reference(LABELS.name), selector),
+      selectsIn(referenced(LABELS), selector),
     ]),
 );
 

@@ -82,16 +82,16 @@ const isPerson: Variable = {
   ]),
 };
 
-const tolerationsOf = ({ name }: Variable) => {
-  const tolerations = cel(1)`${reference(name)}.tolerations`;
+const tolerationsOf = (pod: Variable) => {
+  const tolerations = cel(1)`${pod}.tolerations`;
   return cel(8)`(has(${tolerations}) ? ${tolerations} : [])`;
 };
-const serviceAccountOf = ({ name }: Variable) => {
-  const account = cel(1)`${reference(name)}.serviceAccountName`;
+const serviceAccountOf = (pod: Variable) => {
+  const account = cel(1)`${pod}.serviceAccountName`;
   return cel(6)`(has(${account}) && ${account} != "" ? ${account} : ${literal(DEFAULT_SERVICE_ACCOUNT)})`;
 };
-const nodeNameOf = ({ name }: Variable) => {
-  const nodeName = cel(1)`${reference(name)}.nodeName`;
+const nodeNameOf = (pod: Variable) => {
+  const nodeName = cel(1)`${pod}.nodeName`;
   return cel(8)`(has(${nodeName}) ? ${nodeName} : "")`;
 };
 
