@@ -1,10 +1,11 @@
-import type { Static, TProperties, TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import * as Type from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import { Compile } from 'typebox/compile';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { shorten } from '../kubernetes/text.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';
+import { lazy } from '../runtime/lazy.ts';
 
 /** The object of a request does not match its resource. */
 export class MalformedObjectError extends Error {
@@ -35,10 +36,9 @@ function shownPart(part: string | number): string | number {
  * @throws MalformedObjectError
  */
 export function reader<Schema extends TSchema>(schema: Schema): (value: unknown, path: Path) => Static<Schema> {
-  let validator: Validator<TProperties, Schema> | undefined;
+  const validator = lazy(() => Compile(schema));
   return (value, path) => {
-    validator ??= Compile(schema);
-    if (!validator.Check(value)) throw malformed(schema, value, path);
+    if (!validator().Check(value)) throw malformed(schema, value, path);
     return value;
   };
 }
