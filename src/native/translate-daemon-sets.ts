@@ -12,7 +12,7 @@ import {
   TOLERATIONS,
   TOLERATIONS_BEFORE,
 } from '../cel-rules/daemon-sets.ts';
-import type { Toleration } from '../kubernetes/toleration.ts';
+import { TOLERATIONS_POINTER, type Toleration } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
@@ -97,14 +97,12 @@ function limitsOf({ mode, patchesExisting }: CompiledTolerationPolicy, { mutates
   ];
 }
 
-const PATH = '/spec/template/spec/tolerations';
-
 /** Item by item: existing items are not replaced. */
 function patchOf(added: Variable): Expression {
   return choose(
     cel(5)`size(${added}) == 0 || has(object.spec.template.spec.tolerations)`,
-    cel((size) => 10 + size * 40)`${added}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
-    cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${added}}]`,
+    cel((size) => 10 + size * 40)`${added}.map(t, JSONPatch{op: "add", path: "${TOLERATIONS_POINTER}/-", value: t})`,
+    cel(40)`[JSONPatch{op: "add", path: "${TOLERATIONS_POINTER}", value: ${added}}]`,
   );
 }
 
