@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import { atMost, shorten, withinBudget } from '../kubernetes/text.ts';
 import { rfc3339 } from '../kubernetes/time.ts';
 import { harmOfCondition, worstFirst } from './harm.ts';
@@ -35,8 +36,6 @@ const MAX_MESSAGE_LENGTH = 16_384;
 /** The maximum length of `NAMESPACE/NAME`. */
 const MAX_VIOLATOR_LENGTH = 317;
 
-const MAX_NAMESPACE_LENGTH = 63;
-const MAX_NAME_LENGTH = 253;
 const MAX_UID_LENGTH = 128;
 
 const MAX_TOLERATION_LENGTH = 512;
@@ -73,8 +72,8 @@ const ConditionSchema = Type.Object({
 });
 
 const PatchedDaemonSetSchema = Type.Object({
-  namespace: Type.String({ description: 'Its namespace.', maxLength: MAX_NAMESPACE_LENGTH }),
-  name: Type.String({ description: 'Its name.', maxLength: MAX_NAME_LENGTH }),
+  namespace: Type.String({ description: 'Its namespace.', maxLength: DNS_LABEL_LENGTH }),
+  name: Type.String({ description: 'Its name.', maxLength: DNS_SUBDOMAIN_LENGTH }),
   uid: Type.String({
     description: 'Its uid: a DaemonSet that is deleted and created again is another one.',
     maxLength: MAX_UID_LENGTH,
@@ -270,8 +269,8 @@ function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
   const valid = patched.flatMap((one) => {
     const { namespace, name, uid, installation = '' } = one;
     const fits =
-      namespace.length <= MAX_NAMESPACE_LENGTH &&
-      name.length <= MAX_NAME_LENGTH &&
+      namespace.length <= DNS_LABEL_LENGTH &&
+      name.length <= DNS_SUBDOMAIN_LENGTH &&
       Math.max(uid.length, installation.length) <= MAX_UID_LENGTH;
     const tolerations = one.tolerations.filter((text) => text.length <= MAX_TOLERATION_LENGTH);
     return fits && tolerations.length > 0 ? [{ ...one, tolerations: tolerations.slice(-MAX_POLICY_TOLERATIONS) }] : [];
