@@ -73,7 +73,7 @@ function isStringMap(value: unknown): boolean {
   return true;
 }
 
-/** The part of ObjectMeta (meta/v1) that is read of objects in requests, which the API server has not validated yet: {@link Bounded}. */
+/** The fields of ObjectMeta (meta/v1) that are read from objects in requests. The API server has not validated these yet: {@link Bounded}. */
 export const RequestMetaSchema = Type.Object({
   name: Nullish(Bounded(DNS_SUBDOMAIN_LENGTH)),
   // The API server limits it when an object is created, and not afterwards: anybody who writes the status can make it as long as an object.
