@@ -42,7 +42,7 @@ export function decodeReview(value: unknown): DecodedReview {
   const uid = valueAt(value, ['request', 'uid']);
   const refuse = (message: string): DecodedReview => ({
     ok: false,
-    // The API server's has 36 characters. One of any length would be in the answer, and in the log.
+    // A uid of the API server has 36 characters. A uid of any length would be in the answer and in the log.
     uid: typeof uid === 'string' && uid !== '' && uid.length <= DNS_SUBDOMAIN_LENGTH ? uid : undefined,
     message,
   });

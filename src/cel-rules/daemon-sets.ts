@@ -1,8 +1,8 @@
-import { all, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
+import { all, cel, type Expression, literal, reference, referenced, type Variable } from '../cel/expression.ts';
 import { literals, mapLiteral } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
-import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
+import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -141,7 +141,8 @@ const NAME: Variable = {
   has(object.metadata.generateName) ? object.metadata.generateName : ""`,
 };
 const NAME_OPERAND: Operand = { value: reference('name'), maxLength: DNS_SUBDOMAIN_LENGTH };
-const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: 63 };
+/** The namespace of the request. */
+export const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: DNS_LABEL_LENGTH };
 
 /** What {@link selectsDaemonSet} uses. */
 export const SELECTION_VARIABLES: readonly Variable[] = [LABELS, NAME];
@@ -152,7 +153,7 @@ export const selectsDaemonSet = oncePer(
     all([
       matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
       matchesAny(NAME_OPERAND, names.toSorted()),
-      selectsIn(reference(LABELS.name), selector),
+      selectsIn(referenced(LABELS), selector),
     ]),
 );
 

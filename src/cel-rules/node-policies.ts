@@ -1,10 +1,10 @@
-import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TRUE } from '../cel/expression.ts';
-import { exists } from '../cel/lists.ts';
+import { all, any, cel, type Expression, not, referenced } from '../cel/expression.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { removesProtectedBy } from './protected-taints.ts';
-import { isRequesterAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
+import { beforeOrAfter, isRequesterAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
 /** The conditions of a policy that many expressions use. */
 interface PolicyConditions {
@@ -29,9 +29,11 @@ export const conditionsOf = oncePer(
 );
 
 function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditions['selects'] {
-  const item = selectsIn(cel(1)`l`, selector);
-  const [before, after] = [LABELS_BEFORE, LABELS].map(({ name }) => selectsIn(reference(name), selector));
-  return { before: before ?? TRUE, after: after ?? TRUE, item };
+  return {
+    before: selectsIn(referenced(LABELS_BEFORE), selector),
+    after: selectsIn(referenced(LABELS), selector),
+    item: selectsIn(cel(1)`l`, selector),
+  };
 }
 
 /** All are true for an update that makes the policy select the node. */
@@ -42,9 +44,7 @@ export function beginsToSelect(policy: CompiledTaintPolicy): Expression[] {
 
 /** By the labels before or after the update: a node cannot leave a policy in the update that removes the taint. */
 export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
-  const { item } = conditionsOf(policy).selects;
-  if (item === TRUE || item === FALSE) return item;
-  return exists({ items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 }, 'l', item);
+  return beforeOrAfter(conditionsOf(policy).selects.item);
 }
 
 /** True for one of the policies. Policies with the same nodes, and by default the same exemptions, share one condition. */
@@ -55,13 +55,11 @@ export function anyPolicy(
     ignoresExemptions = false,
   }: { /** Also for a requester whom the policy exempts. */ readonly ignoresExemptions?: boolean } = {},
 ): Expression {
-  const groups = Map.groupBy(policies, (policy) => {
+  const groups = groupsBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
     return ignoresExemptions ? nodes : nodes + exempt;
   });
-  return any(
-    [...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rulesOf(alike)))),
-  );
+  return any(groups.map((alike) => condition(alike[0], rulesOf(alike))));
 }
 
 /** True if a policy protects one of the removed taints, whichever user removes it. */

@@ -5,6 +5,7 @@ import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.t
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { REMOVED, VALUE } from './taints.ts';
 
 const KEY: Operand = { value: cel(2)`t.key`, maxLength: QUALIFIED_NAME_LENGTH };
@@ -68,10 +69,10 @@ function matchesAnyOfMany(keys: readonly string[]): Expression {
 
 /** True for a taint `t` that a rule matches. Rules with the same effect, value and exceptions share one condition. */
 function meets(rules: readonly TaintRule[]): Expression {
-  const shapes = Map.groupBy(rules, ({ value, effect, except }) => JSON.stringify([value, effect, except]));
+  const shapes = groupsBy(rules, ({ value, effect, except }) => JSON.stringify([value, effect, except]));
   return any(
-    [...shapes.values()].map((alike) => {
-      const [{ value, effect, except = [] } = {}] = alike;
+    shapes.map((alike) => {
+      const [{ value, effect, except = [] }] = alike;
       return all([
         matchesAny(KEY, alike.map(({ key }) => key).sort()),
         not(matchesAny(KEY, except.toSorted())),

@@ -109,10 +109,14 @@ function labelsOf(object: 'object' | 'oldObject'): Expression {
   return cel(40)`has(${object}.metadata.labels) ? ${object}.metadata.labels : {}`;
 }
 
+/** True if the condition is true for the labels `l` before or after an update. Both variables must be bound. */
+export function beforeOrAfter(condition: Expression): Expression {
+  if (condition === TRUE) return TRUE;
+  return exists({ items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 }, 'l', condition);
+}
+
 /** True if the labels meet all requirements before or after an update, as the API server evaluates an `objectSelector`. */
 export function meetsBeforeOrAfter(requirements: readonly LabelSelectorRequirement[]): Expression {
   const item = selectsIn(cel(1)`l`, { matchExpressions: requirements });
-  if (item === TRUE) return TRUE;
-  const labels = { items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 };
-  return bind([LABELS_BEFORE, LABELS], exists(labels, 'l', item));
+  return bind([LABELS_BEFORE, LABELS], beforeOrAfter(item));
 }

@@ -68,7 +68,7 @@ type Embedded = Expression | Variable | string | number;
  * Makes an expression from a text that may contain others: cel(2)`size(${REMOVED}) > ${5}`. The text must bind more strongly than `&&` and `||`. It
  * may need parentheses after `!`. An embedded text of several lines is indented like the line around it.
  *
- * @param own its cost without those of the embedded expressions, which are added. One in the body of a loop: see {@link repeated}.
+ * @param own its cost without those of the embedded expressions, which are added. Wrap an embedded expression in the body of a loop in {@link repeated}.
  */
 export function cel(own: number | Cost) {
   return (strings: TemplateStringsArray, ...embedded: readonly Embedded[]): Expression => {

@@ -8,6 +8,7 @@ import {
   LIST_COST,
   literal,
   referenced,
+  repeated,
   sumOf,
   TRUE,
   type Variable,
@@ -110,12 +111,13 @@ export function those(list: Variable | Expression, condition: Expression): Expre
 
 /** The results for each item `t` of the list. */
 export function each(list: Variable | Expression, result: Expression): Expression {
+  const items = referenced(list);
   return composed(
-    [referenced(list), result],
-    (size) => size * (result.cost(size) + KEPT_ITEM_COST) + 1,
-    ([items = '', text = '']) => {
-      const line = `${items}.map(t, ${text})`;
-      return line.length > MAP_LENGTH ? `${items}.map(t,\n  ${indented(text)})` : line;
+    [items, result],
+    sumOf([items, repeated((size) => size, result)], (size) => size * KEPT_ITEM_COST),
+    ([of = '', text = '']) => {
+      const line = `${of}.map(t, ${text})`;
+      return line.length > MAP_LENGTH ? `${of}.map(t,\n  ${indented(text)})` : line;
     },
   );
 }

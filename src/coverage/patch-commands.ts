@@ -1,6 +1,6 @@
-import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { TOLERATIONS_PATH } from '../kubernetes/toleration.ts';
+import { TOLERATIONS_POINTER } from '../kubernetes/toleration.ts';
 import { installationPath } from './calico-installation.ts';
 import { allTolerations, leftToController, type Need, type Remedies } from './remedies.ts';
 import { setAt } from './set-at.ts';
@@ -13,8 +13,6 @@ export interface PatchCommand {
   /** The writer whose next change reverts this one; undefined if none is known. */
   readonly revertedBy: string | undefined;
 }
-
-const TOLERATIONS = jsonPointer(...TOLERATIONS_PATH);
 
 /** Commands for running DaemonSets. For an operator's DaemonSet, they change the object that the operator reads. */
 export function patchCommands(needs: readonly Need[]): Remedies<PatchCommand> {
@@ -47,9 +45,9 @@ function commandFor(need: Need): string | undefined {
 /** Existing tolerations stay, also later ones: items are added at the end, and a list is created only if there is none. */
 function operationsFor({ daemonSet, tolerations }: Need): Operation[] {
   if (daemonSet.tolerations.length > 0)
-    return tolerations.map((value) => ({ op: 'add', path: `${TOLERATIONS}/-`, value }));
+    return tolerations.map((value) => ({ op: 'add', path: `${TOLERATIONS_POINTER}/-`, value }));
   return [
-    { op: 'test', path: TOLERATIONS, value: null },
-    { op: 'add', path: TOLERATIONS, value: tolerations },
+    { op: 'test', path: TOLERATIONS_POINTER, value: null },
+    { op: 'add', path: TOLERATIONS_POINTER, value: tolerations },
   ];
 }

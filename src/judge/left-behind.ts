@@ -16,7 +16,7 @@ export interface LeftAnnotation {
 /** What remains on a Node or on a DaemonSet. Nothing if both lists are empty. */
 export interface LeftBehind {
   readonly annotations: readonly LeftAnnotation[];
-  /** Of the tolerations of the pod template that the leader appended while the DaemonSet ran, in order. */
+  /** The indexes, in order, of the tolerations of the pod template that the leader appended while the DaemonSet ran. */
   readonly tolerationIndexes: readonly number[];
 }
 

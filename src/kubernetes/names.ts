@@ -12,6 +12,8 @@ export const QUALIFIED_NAME_LENGTH = DNS_SUBDOMAIN_LENGTH + 1 + 63;
 /** A part of a DNS subdomain, and a name of a namespace (RFC 1123, label). */
 export const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 
+export const DNS_LABEL_LENGTH = 63;
+
 export const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
 
 const DNS_SUBDOMAIN_ALONE = new RegExp(`^${DNS_SUBDOMAIN}$`);

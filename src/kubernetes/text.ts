@@ -32,6 +32,11 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
+/** `5,000`. */
+export function groupedNumber(value: number): string {
+  return value.toLocaleString('en');
+}
+
 /** `nodes/n1`, `daemonsets/kube-system/flannel`. A part that is undefined is left out. */
 export function objectTitle({ resource, namespace, name }: TitledObject): string {
   return [resource, namespace, name].filter((part) => part !== undefined).join('/');

@@ -1,3 +1,4 @@
+import { jsonPointer } from './json-patch.ts';
 import { isLabelValue, isQualifiedName } from './names.ts';
 import { ROLE_TAINT_KEYS } from './roles.ts';
 import { REPELLING_EFFECTS, TAINT_EFFECTS, type Taint } from './taint.ts';
@@ -13,6 +14,8 @@ import {
 
 /** The path of the tolerations in a DaemonSet, a Deployment or a StatefulSet. */
 export const TOLERATIONS_PATH: readonly string[] = ['spec', 'template', 'spec', 'tolerations'];
+/** The same as a JSON pointer. */
+export const TOLERATIONS_POINTER = jsonPointer(...TOLERATIONS_PATH);
 
 /** A toleration in a pod template (core/v1). Unknown fields are kept unchanged. */
 export interface Toleration {

@@ -7,7 +7,7 @@ import {
   FALSE,
   LIST_COST,
   literal,
-  reference,
+  referenced,
   STRUCT_COST,
   type Variable,
 } from '../cel/expression.ts';
@@ -57,7 +57,7 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
     cel(4)`size(${keptEntries}) + size(${newTaints}) <= ${MAX_ENTRIES}`,
     cel(JOIN_COST)`size((${keptEntries} + ${newNames}).join(",")) <= ${MAX_ALLOW_REMOVAL_LENGTH}`,
   ]);
-  const newEntries: Variable = { name: 'newEntries', definition: choose(fits, reference(newNames.name), EMPTY) };
+  const newEntries: Variable = { name: 'newEntries', definition: choose(fits, referenced(newNames), EMPTY) };
   const allEntries: Variable = {
     name: 'allEntries',
     // Both lists are copied.

@@ -1,17 +1,17 @@
 import { COST_BUDGET, LENGTH_LIMIT } from '../cel/budget.ts';
 import { bind, type Expression, FALSE, TRUE, type Variable } from '../cel/expression.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import type { NativelyExpressible } from '../policy/backstop.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
-import {
-  type MutatingSpec,
-  type NativeLimit,
-  type NativePolicy,
-  type NativeTranslation,
-  type NativeVariable,
-  OBJECT_NAME_LENGTH,
-  type ResourceRule,
-  type ValidationAction,
+import type {
+  MutatingSpec,
+  NativeLimit,
+  NativePolicy,
+  NativeTranslation,
+  NativeVariable,
+  ResourceRule,
+  ValidationAction,
 } from './native-policy.ts';
 
 /**
@@ -215,9 +215,9 @@ export function conclude(
     refusal: `${kind} ${name}: ${why}`,
   });
 
-  const long = assembled.find(({ policy }) => policy.name.length > OBJECT_NAME_LENGTH);
+  const long = assembled.find(({ policy }) => policy.name.length > DNS_SUBDOMAIN_LENGTH);
   if (long) {
-    const excess = long.policy.name.length - OBJECT_NAME_LENGTH;
+    const excess = long.policy.name.length - DNS_SUBDOMAIN_LENGTH;
     return refused(
       `${long.policy.name} is too long for the name of an object: shorten the name of the policy by ${excess}`,
     );

@@ -1,4 +1,5 @@
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
 
@@ -117,9 +118,6 @@ export interface NativeTranslation {
   readonly refusal?: string;
 }
 
-/** Characters of the longest name of an object: a DNS subdomain (RFC 1123). */
-export const OBJECT_NAME_LENGTH = 253;
-
 /** The version in which the API server has MutatingAdmissionPolicy: `v1` from Kubernetes 1.36, `v1beta1` from 1.34. */
 export type MutatingVersion = 'v1' | 'v1beta1';
 
@@ -164,7 +162,7 @@ export function asStaticManifest({ metadata, spec, ...rest }: NativeManifest): N
 
 /** Why the manifest cannot become a static one, if it cannot. */
 export function tooLongForStatic({ metadata: { name } }: NativeManifest): string | undefined {
-  const excess = name.length + STATIC_SUFFIX.length - OBJECT_NAME_LENGTH;
+  const excess = name.length + STATIC_SUFFIX.length - DNS_SUBDOMAIN_LENGTH;
   return excess > 0
     ? `${name}${STATIC_SUFFIX} is too long for the name of an object, by ${excess} characters`
     : undefined;

@@ -1,4 +1,4 @@
-import { any, type Expression, FALSE, reference, type Variable } from '../cel/expression.ts';
+import { any, type Expression, FALSE, referenced, type Variable } from '../cel/expression.ts';
 import { EMPTY, isEmpty } from '../cel/lists.ts';
 import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { conditionsOf } from '../cel-rules/node-policies.ts';
@@ -46,13 +46,13 @@ function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly Comp
  * @param others the other policies that are in force
  */
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
-  const { length: count } = registrationTaintsOf(policy);
-  if (!isEnforced(policy) || count === 0) return [];
+  const ensured = registrationTaintsOf(policy);
+  if (!isEnforced(policy) || ensured.length === 0) return [];
   // A stronger policy that declares the taint with another value wins.
   const stronger = strongerThan(policy, others);
-  const declared = declaredUnless(registrationTaintsOf(policy), (one) => isOverridden(one, stronger));
+  const declared = declaredUnless(ensured, (one) => isOverridden(one, stronger));
   if (declared === EMPTY) return [];
-  const { variables, missing } = missingTaints(declared, count);
+  const { variables, missing } = missingTaints(declared, ensured.length);
   const put = puttingTaints(TAINTS, missing);
   return mutating({
     ...onCreation(policy, 'register'),
@@ -85,7 +85,7 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
   const { variables, missing } = missingTaints(listOfDeclared(declared), declared.length);
   return validating({
     ...onCreation(policy, 'report-registration'),
-    variables: [...variables, ...violationVariables(reference(missing.name))],
+    variables: [...variables, ...violationVariables(referenced(missing))],
     actions: reportActions(purpose),
     validations: [{ holds: isEmpty(missing), message: missingMessage(policy) }],
   });

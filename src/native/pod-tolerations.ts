@@ -13,6 +13,7 @@ import {
 } from '../cel/expression.ts';
 import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
 import { matchesAny } from '../cel/pattern.ts';
+import { NAMESPACE_OPERAND } from '../cel-rules/daemon-sets.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { VALUE } from '../cel-rules/taints.ts';
 import {
@@ -82,16 +83,16 @@ const isPerson: Variable = {
   ]),
 };
 
-const tolerationsOf = ({ name }: Variable) => {
-  const tolerations = cel(1)`${reference(name)}.tolerations`;
+const tolerationsOf = (pod: Variable) => {
+  const tolerations = cel(1)`${pod}.tolerations`;
   return cel(8)`(has(${tolerations}) ? ${tolerations} : [])`;
 };
-const serviceAccountOf = ({ name }: Variable) => {
-  const account = cel(1)`${reference(name)}.serviceAccountName`;
+const serviceAccountOf = (pod: Variable) => {
+  const account = cel(1)`${pod}.serviceAccountName`;
   return cel(6)`(has(${account}) && ${account} != "" ? ${account} : ${literal(DEFAULT_SERVICE_ACCOUNT)})`;
 };
-const nodeNameOf = ({ name }: Variable) => {
-  const nodeName = cel(1)`${reference(name)}.nodeName`;
+const nodeNameOf = (pod: Variable) => {
+  const nodeName = cel(1)`${pod}.nodeName`;
   return cel(8)`(has(${nodeName}) ? ${nodeName} : "")`;
 };
 
@@ -148,7 +149,7 @@ export const IS_NO_MIRROR_POD: Expression = not(
 
 /** True for a namespace that matches none of the patterns. */
 export function isInNoneOf(patterns: readonly string[]): Expression {
-  return not(matchesAny({ value: cel(2)`request.namespace`, maxLength: 63 }, patterns));
+  return not(matchesAny(NAMESPACE_OPERAND, patterns));
 }
 
 /** `asked1`: those of the `tolerations` that need authorization for the key. */

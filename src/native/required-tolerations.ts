@@ -1,5 +1,5 @@
 import { conditionalList, dividedLists } from '../cel/conditional-lists.ts';
-import { any, cel, type Expression, not, reference, repeated, TRUE, type Variable } from '../cel/expression.ts';
+import { any, cel, type Expression, not, referenced, repeated, TRUE, type Variable } from '../cel/expression.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
 import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
@@ -35,7 +35,7 @@ export function requiredWith(
     const name = `selection${conditions.size + 1}`;
     const variable = conditions.get(selection) ?? { name, definition: selectsDaemonSet(daemonSets) };
     conditions.set(selection, variable);
-    return variable.definition === TRUE ? TRUE : reference(variable.name);
+    return variable.definition === TRUE ? TRUE : referenced(variable);
   };
   const others = among.filter(({ name, daemonSets }) => name !== policy.name && meet(daemonSets, policy.daemonSets));
   const required = [policy, ...others].sort(byName).flatMap((one): ConditionalToleration[] => {

@@ -1,5 +1,5 @@
 import { conditionalList, joined } from '../cel/conditional-lists.ts';
-import { all, cel, choose, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
+import { all, cel, choose, type Expression, literal, referenced, type Variable } from '../cel/expression.ts';
 import { EMPTY } from '../cel/lists.ts';
 import {
   NOT_DELETED,
@@ -12,7 +12,7 @@ import {
   TOLERATIONS,
   TOLERATIONS_BEFORE,
 } from '../cel-rules/daemon-sets.ts';
-import type { Toleration } from '../kubernetes/toleration.ts';
+import { TOLERATIONS_POINTER, type Toleration } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
@@ -97,14 +97,12 @@ function limitsOf({ mode, patchesExisting }: CompiledTolerationPolicy, { mutates
   ];
 }
 
-const PATH = '/spec/template/spec/tolerations';
-
 /** Item by item: existing items are not replaced. */
 function patchOf(added: Variable): Expression {
   return choose(
     cel(5)`size(${added}) == 0 || has(object.spec.template.spec.tolerations)`,
-    cel((size) => 10 + size * 40)`${added}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
-    cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${added}}]`,
+    cel((size) => 10 + size * 40)`${added}.map(t, JSONPatch{op: "add", path: "${TOLERATIONS_POINTER}/-", value: t})`,
+    cel(40)`[JSONPatch{op: "add", path: "${TOLERATIONS_POINTER}", value: ${added}}]`,
   );
 }
 
@@ -114,7 +112,7 @@ const [OLD_TOLERATIONS, BEFORE] = TOLERATIONS_BEFORE;
 /** Whether the pods of a DaemonSet with these required tolerations do not restart once it gets back what an update removes. */
 function isAsBefore(required: Variable): Expression {
   return all([
-    reference(SAME_TEMPLATE.name),
+    referenced(SAME_TEMPLATE),
     cel(3)`size(${BEFORE}) >= size(${NOW})`,
     // Each costs as much as the compared fields. The required tolerations have their own cost.
     cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${required})`,
@@ -149,11 +147,7 @@ function additionsOf({ variables, required }: RequiredTolerations): {
   const asBefore: Variable = { name: 'asBefore', definition: isAsBefore(requiredTolerations) };
   const added: Variable = {
     name: 'added',
-    definition: choose(
-      reference(asBefore.name),
-      reference(TAKEN_OUT.name),
-      lacking.length > 0 ? joined(lacking) : EMPTY,
-    ),
+    definition: choose(referenced(asBefore), referenced(TAKEN_OUT), lacking.length > 0 ? joined(lacking) : EMPTY),
   };
   return {
     variables: [

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set-view.ts';
-import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
+import type { Operation } from '../kubernetes/json-patch.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
-import { TOLERATIONS_PATH, tolerationFaults } from '../kubernetes/toleration.ts';
+import { TOLERATIONS_PATH, TOLERATIONS_POINTER, tolerationFaults } from '../kubernetes/toleration.ts';
 import type { Problem } from '../policy/problem.ts';
 import { listPatch } from './list-patch.ts';
 import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
@@ -74,5 +74,5 @@ function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
 
 /** The JSON patch (RFC 6902) that changes the DaemonSet to the desired state. */
 export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
-  return listPatch(jsonPointer(...TOLERATIONS_PATH), spec.template.spec.tolerations, tolerations);
+  return listPatch(TOLERATIONS_POINTER, spec.template.spec.tolerations, tolerations);
 }

@@ -1,10 +1,11 @@
-import type { Static, TProperties, TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import * as Type from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import { Compile } from 'typebox/compile';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { shorten } from '../kubernetes/text.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema-problems.ts';
+import { lazy } from '../runtime/lazy.ts';
 
 /** The object of a request does not match its resource. */
 export class MalformedObjectError extends Error {
@@ -35,10 +36,9 @@ function shownPart(part: string | number): string | number {
  * @throws MalformedObjectError
  */
 export function reader<Schema extends TSchema>(schema: Schema): (value: unknown, path: Path) => Static<Schema> {
-  let validator: Validator<TProperties, Schema> | undefined;
+  const validator = lazy(() => Compile(schema));
   return (value, path) => {
-    validator ??= Compile(schema);
-    if (!validator.Check(value)) throw malformed(schema, value, path);
+    if (!validator().Check(value)) throw malformed(schema, value, path);
     return value;
   };
 }
@@ -73,7 +73,7 @@ function isStringMap(value: unknown): boolean {
   return true;
 }
 
-/** The part of ObjectMeta (meta/v1) that is read of objects in requests, which the API server has not validated yet: {@link Bounded}. */
+/** The fields of ObjectMeta (meta/v1) that are read from objects in requests. The API server has not validated these yet: {@link Bounded}. */
 export const RequestMetaSchema = Type.Object({
   name: Nullish(Bounded(DNS_SUBDOMAIN_LENGTH)),
   // The API server limits it when an object is created, and not afterwards: anybody who writes the status can make it as long as an object.

@@ -56,7 +56,10 @@ export const PodSpecSchema = Type.Object({
 });
 export type PodSpec = Static<typeof PodSpecSchema>;
 
-/** The part of ObjectMeta (meta/v1) that is read of a pod, or of an object with pods. No request is read with it, so its texts have no limits. */
+/**
+ * The fields of ObjectMeta (meta/v1) that are read from pods and from objects with pods. No request is read with this schema, so its texts have no
+ * limits.
+ */
 export const WorkloadMetaSchema = Type.Object({
   namespace: Nullish(Type.String()),
   name: Nullish(Type.String()),

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { messageOf } from '../runtime/error-message.ts';
+import { lazy } from '../runtime/lazy.ts';
 import type { DecisionLog, KeptDecision } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
 import { createExplanations, type ShownExplanation, UnexplainedError } from './explanations.ts';
@@ -106,15 +107,7 @@ function since(decisions: readonly KeptDecision[], lastId: string | string[] | u
 }
 
 function eventOf({ id, view }: KeptDecision): StreamEvent {
-  let text: string | undefined;
-  return {
-    type: 'decision',
-    id,
-    data() {
-      text ??= JSON.stringify(view());
-      return text;
-    },
-  };
+  return { type: 'decision', id, data: lazy(() => JSON.stringify(view())) };
 }
 
 function stateEvent(etag: string): StreamEvent {

@@ -6,7 +6,7 @@ import {
   NAMESPACE_NAME_LABEL,
   type StringMap,
 } from '../kubernetes/label-selector.ts';
-import { DNS_LABEL } from '../kubernetes/names.ts';
+import { DNS_LABEL, DNS_LABEL_LENGTH } from '../kubernetes/names.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './field-schemas.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -14,7 +14,7 @@ import { LabelSelectorSchema } from './selector.ts';
 /** `spec.daemonSets` of a policy. */
 export const DaemonSetSelectionSchema = Type.Object(
   {
-    namespaces: Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
+    namespaces: Type.Array(Type.String({ minLength: 1, maxLength: DNS_LABEL_LENGTH }), {
       description: 'Namespaces of the DaemonSets; `*` stands for any run of characters.',
       minItems: 1,
       maxItems: 64,

@@ -8,6 +8,7 @@ import {
   inDeclaredMode,
   isEnforced,
   isEnforcedWithoutAudit,
+  isOnTrial,
 } from './policy-set.ts';
 
 // A cluster may have hundreds of policies, but few select the same node, and few match the same taint. Frequent lookups use an index, which is built
@@ -46,7 +47,7 @@ export const enforcedAmong = oncePer((policies: Policies): Policies => policies.
  * enforcedAmong}.
  */
 export const enforcedWithoutAuditAmong = oncePer((policies: Policies): Policies => {
-  if (policies.every(({ mode, declaredMode }) => mode === declaredMode)) return enforcedAmong(policies);
+  if (!policies.some(isOnTrial)) return enforcedAmong(policies);
   return policies.filter(isEnforcedWithoutAudit).map(inDeclaredMode).sort(byStrength);
 });
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
+import { DNS_LABEL, DNS_LABEL_LENGTH, DNS_SUBDOMAIN, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
 import { ObjectName, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './field-schemas.ts';
 import type { Path, Problem } from './problem.ts';
@@ -40,7 +40,7 @@ export type ReadyDaemonSet = Static<typeof ReadyDaemonSetSchema>;
 const AllDaemonSetsSchema = Type.Object(
   {
     namespaces: Type.Optional(
-      Type.Array(Type.String({ pattern: `^${DNS_LABEL}$`, maxLength: 63 }), {
+      Type.Array(Type.String({ pattern: `^${DNS_LABEL}$`, maxLength: DNS_LABEL_LENGTH }), {
         description:
           'The namespaces of the DaemonSets. Without it, all: every user who may create a DaemonSet in any namespace can then keep new nodes from becoming ready.',
         minItems: 1,

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { DNS_LABEL_LENGTH } from '../kubernetes/names.ts';
 import { brokenConstraints } from './constraint.ts';
 import { EffectSchema, LabelValue, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './field-schemas.ts';
 import type { Problem } from './problem.ts';
@@ -59,7 +60,7 @@ export const TolerationRestrictionSpecSchema = Type.Object(
       maxItems: MAX_RESTRICTED_TAINTS,
     }),
     exceptNamespaces: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
+      Type.Array(Type.String({ minLength: 1, maxLength: DNS_LABEL_LENGTH }), {
         description:
           'Namespaces whose pods may tolerate every taint; `*` stands for any run of characters. Without it, those of Kubernetes and ' +
           "of the usual CNIs. taintkeeper's own namespace is always among them.",

@@ -1,6 +1,7 @@
 import type { Operation } from '../kubernetes/json-patch.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
@@ -154,6 +155,5 @@ function editOf(rule: TaintRule, index: number, givesUp: boolean, coversNew: (ru
 }
 
 function policySelectsByOldLabel({ spec: { nodeSelector } }: TaintPolicy): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = nodeSelector ?? {};
-  return Object.hasOwn(matchLabels, OLD_ROLE) || matchExpressions.some(({ key }) => key === OLD_ROLE);
+  return requirementsOf(nodeSelector).some(({ key }) => key === OLD_ROLE);
 }

@@ -1,7 +1,7 @@
 /** The result of the promise, unless the signal aborts first: then throws the signal's reason. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    // It may fail later, when nobody waits for it.
+    // No caller handles a later rejection.
     promise.catch(() => {});
     throw signal.reason;
   }

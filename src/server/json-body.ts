@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { printable } from '../kubernetes/text.ts';
+import { groupedNumber, printable } from '../kubernetes/text.ts';
 
 const MIB = 1024 * 1024;
 
@@ -25,10 +25,8 @@ export const MOST_PARTS = 20_000;
 export const MOST_TEXTS = 45_000;
 
 /** The limits of a body that is parsed, in words. */
-export const PARSED_LIMITS = limitsText();
-
-function limitsText(): string {
-  const [parts, texts] = [MOST_PARTS, MOST_TEXTS].map((most) => most.toLocaleString('en'));
+export function parsedLimits(): string {
+  const [parts, texts] = [MOST_PARTS, MOST_TEXTS].map(groupedNumber);
   return `${BODY_LIMIT_BYTES / MIB} MiB, ${parts} fields, ${parts} lists and maps, or ${texts} texts`;
 }
 

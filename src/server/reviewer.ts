@@ -15,7 +15,7 @@ import type { ObjectReference } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { PARSED_LIMITS, parseBody, type ReceivedBody, type ReviewSubject } from './json-body.ts';
+import { parseBody, parsedLimits, type ReceivedBody, type ReviewSubject } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
 import { requestFaultLog } from './throttled-log.ts';
 import { violationLog } from './violation-log.ts';
@@ -123,7 +123,7 @@ export function createReviewer({ policies, metrics, log, onJudged, onCreation }:
   /** Whether it is a dry run is not known, so it counts as a request. */
   function reviewTooLarge(subject: ReviewSubject & { readonly uid: string }, call: Call): HttpAnswer {
     try {
-      const decision = judgeTooLarge[call.phase]({ ...subject, limits: PARSED_LIMITS }, policies());
+      const decision = judgeTooLarge[call.phase]({ ...subject, limits: parsedLimits() }, policies());
       count(call, RESULTS[decision.action]);
       const fields = { ...subject, allowed: decision.action !== 'deny' };
       logFault({ ...call, level: 'warn', what: 'a review is too large', fields });

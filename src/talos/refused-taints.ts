@@ -1,3 +1,4 @@
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { PolicySelector } from '../policy/selector.ts';
 import type { FileTaint } from './file-taints.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
@@ -41,13 +42,10 @@ export function isHandedOver({ shape }: FileTaint, version?: number): boolean {
  * True if a worker never gets the labels that select it: Talos sets labels and taints in one request, as the kubelet, and NodeRestriction refuses the
  * whole request because of the taints. The node has from the start what the kubelet registers with.
  */
-export function taintsKeepLabelsOff(
-  configuration: MachineConfiguration,
-  { matchLabels = {}, matchExpressions = [] }: PolicySelector,
-): boolean {
+export function taintsKeepLabelsOff(configuration: MachineConfiguration, selector: PolicySelector): boolean {
   const { role, labels } = configuration;
   if (role === 'controlplane' || refusedTaints(configuration).length === 0) return false;
-  const selecting = new Set([...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]);
+  const selecting = new Set(requirementsOf(selector).map(({ key }) => key));
   const registered = new Set(labels.filter(({ shape }) => shape === 'node-labels').map(({ value }) => value.key));
   return labels.some(({ value: { key } }) => selecting.has(key) && !registered.has(key));
 }

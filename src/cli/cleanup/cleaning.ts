@@ -6,7 +6,7 @@ import { namespacedPath } from '../../cluster/client/object-path.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/text.ts';
-import { TOLERATIONS_PATH } from '../../kubernetes/toleration.ts';
+import { TOLERATIONS_POINTER } from '../../kubernetes/toleration.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 import { countCovered } from '../../scheduling/coverage.ts';
 import { isHealthy } from '../../scheduling/rollout.ts';
@@ -109,12 +109,13 @@ function cleaningPatch(leftover: Leftover, removesTolerations: boolean): Operati
   if (!removesTolerations || leftover.resource === 'nodes' || leftover.tolerationIndexes.length === 0) {
     return [...taints, ...annotations];
   }
-  const list = jsonPointer(...TOLERATIONS_PATH);
   return [
-    { op: 'test', path: list, value: leftover.value.tolerations },
+    { op: 'test', path: TOLERATIONS_POINTER, value: leftover.value.tolerations },
     ...annotations,
     // From the end, so that earlier indexes stay valid.
-    ...leftover.tolerationIndexes.toReversed().map((index): Operation => ({ op: 'remove', path: `${list}/${index}` })),
+    ...leftover.tolerationIndexes
+      .toReversed()
+      .map((index): Operation => ({ op: 'remove', path: `${TOLERATIONS_POINTER}/${index}` })),
   ];
 }
 

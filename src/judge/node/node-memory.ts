@@ -14,7 +14,7 @@ export const UNDO_BUDGET = { limit: 3, windowMs: 600_000 } as const;
 /** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
 export interface Conflict {
   readonly taint: Taint;
-  /** Of the policies that declare it. */
+  /** The names of the policies that declare it. */
   readonly policyNames: readonly string[];
 }
 

@@ -13,7 +13,7 @@ export interface BootDelay {
  */
 export interface ConflictingChange {
   readonly taint: Taint;
-  /** What the leader leaves. */
+  /** The change that the leader does not make. */
   readonly change: 'set' | 'remove' | 'setAgain';
   readonly policyNames: readonly string[];
 }

@@ -5,7 +5,7 @@ import { allow, type Decision, deny, type Judge } from '../decision.ts';
 export interface TooLarge {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
-  /** The most that a review may have to be parsed, in words. */
+  /** The limits of a review that is parsed, in words. */
   readonly limits: string;
 }
 

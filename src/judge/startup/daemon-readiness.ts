@@ -31,7 +31,7 @@ export interface AwaitedDaemonSet {
   /** Undefined if it does not exist. */
   readonly uid: string | undefined;
   readonly obstacles: readonly Obstacle[];
-  /** Why it can have no pod on the node: its pods need not be read. Undefined if it can. */
+  /** Why it can have no pod on the node. Its pods are not read then. Undefined if it can. */
   readonly withoutPods: string | undefined;
 }
 

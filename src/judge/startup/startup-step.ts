@@ -152,7 +152,7 @@ interface Situation {
   readonly node: StoredNode;
   /** The policies that select the node, see {@link enforcedWithoutAuditAmong}. */
   readonly selecting: readonly CompiledTaintPolicy[];
-  /** Of the node, see {@link valuesOf}. */
+  /** The value of each taint of the node: see {@link valuesOf}. */
   readonly valueByTaint: ReadonlyMap<string, string>;
   readonly startup: StartupTaints;
   readonly facts: StartupFacts;

@@ -1,3 +1,4 @@
+import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../../kubernetes/names.ts';
 import { shorten, withinBudget } from '../../kubernetes/text.ts';
 import { rfc3339 } from '../../kubernetes/time.ts';
 import type { PolicyKind } from '../policy.ts';
@@ -6,8 +7,6 @@ import { MAX_POLICY_TOLERATIONS } from '../toleration-policy.ts';
 import { harmOfCondition, worstFirst } from './harm.ts';
 import { itemsOf, unusableText } from './policy-messages.ts';
 import {
-  MAX_NAME_LENGTH,
-  MAX_NAMESPACE_LENGTH,
   MAX_PATCHED,
   MAX_TOLERATION_LENGTH,
   MAX_UID_LENGTH,
@@ -128,8 +127,8 @@ function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
   const valid = patched.flatMap((one) => {
     const { namespace, name, uid, installation = '' } = one;
     const fits =
-      namespace.length <= MAX_NAMESPACE_LENGTH &&
-      name.length <= MAX_NAME_LENGTH &&
+      namespace.length <= DNS_LABEL_LENGTH &&
+      name.length <= DNS_SUBDOMAIN_LENGTH &&
       Math.max(uid.length, installation.length) <= MAX_UID_LENGTH;
     const tolerations = one.tolerations.filter((text) => text.length <= MAX_TOLERATION_LENGTH);
     return fits && tolerations.length > 0 ? [{ ...one, tolerations: tolerations.slice(-MAX_POLICY_TOLERATIONS) }] : [];

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../../kubernetes/names.ts';
 import { MAX_POLICY_TOLERATIONS } from '../toleration-policy.ts';
 import { CONDITIONS, type ConditionType } from './status-conditions.ts';
 
@@ -12,8 +13,6 @@ export const MAX_PATCHED = 256;
 /** The maximum length of `NAMESPACE/NAME`. */
 export const MAX_VIOLATOR_LENGTH = 317;
 
-export const MAX_NAMESPACE_LENGTH = 63;
-export const MAX_NAME_LENGTH = 253;
 export const MAX_UID_LENGTH = 128;
 
 export const MAX_TOLERATION_LENGTH = 512;
@@ -47,8 +46,8 @@ const ConditionSchema = Type.Object({
 });
 
 const PatchedDaemonSetSchema = Type.Object({
-  namespace: Type.String({ description: 'Its namespace.', maxLength: MAX_NAMESPACE_LENGTH }),
-  name: Type.String({ description: 'Its name.', maxLength: MAX_NAME_LENGTH }),
+  namespace: Type.String({ description: 'Its namespace.', maxLength: DNS_LABEL_LENGTH }),
+  name: Type.String({ description: 'Its name.', maxLength: DNS_SUBDOMAIN_LENGTH }),
   uid: Type.String({
     description: 'Its uid: a DaemonSet that is deleted and created again is another one.',
     maxLength: MAX_UID_LENGTH,
