@@ -52,11 +52,10 @@ export function watchStartupPods(
   kept: PerNode,
   onChange: (node?: string) => void,
 ): StartupPods {
-  const created = watchNewDaemonSetPods(run, client, daemonSets, kept, onChange);
+  const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
   const own = watchInTurn<DaemonPodOnNode>(run, {
     client,
-    kept,
     resource: 'startup-pods',
     path: '/api/v1/pods',
     fieldSelector: (node) => `spec.nodeName=${node}`,
@@ -67,7 +66,10 @@ export function watchStartupPods(
 
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
-  kept.onForget(noteDeletion);
+  kept.onForget((node) => {
+    end(node);
+    noteDeletion(node);
+  });
 
   return {
     on(node) {
