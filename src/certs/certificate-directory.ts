@@ -2,13 +2,20 @@ import type { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
 import { parseCertificates } from './bundle.ts';
-import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
+import {
+  CertificateDirectoryError,
+  type CompleteFiles,
+  FILES,
+  keepOld,
+  readStored,
+  type StoredFiles,
+  store,
+} from './certificate-files.ts';
 import { namesOf, uncoveredNames } from './certificate-names.ts';
 import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
 import { inspectPair } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing } from './issue.ts';
-import type { CompleteFiles } from './rotation.ts';
 import { type ServableCertificates, servableOf } from './servable-certificates.ts';
 import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
