@@ -92,7 +92,7 @@ export interface EventSeriesStore {
   next(): EventSeries | undefined;
   /** The API server has this count now. */
   wrote(series: EventSeries, count: number): void;
-  /** The object exists or is gone, other than was assumed. It is written again at once: a new one if it is gone. */
+  /** The object exists or is gone, contrary to `created`. The series is due again at once, with a new name if the object is gone. */
   correct(series: EventSeries, object: 'exists' | 'gone'): void;
   /** It could not be written, and is due again at `dueAt`. */
   postpone(series: EventSeries, dueAt: number): void;
@@ -267,8 +267,8 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
 }
 
 /**
- * Which of two series is written first. Of those that are due: that of the kind of origin (this process, all others), then that of the origin, whose
- * last turn was longer ago. Else the one that is due earlier.
+ * Decides which of two series is written first. If both are due, the kind of origin (this process, or all others) with the older last turn comes first,
+ * then the origin with the older last turn. Otherwise, the series that is due earlier comes first.
  */
 function writeTurns() {
   /** The number of the last turn, by kind of origin. */

@@ -250,8 +250,8 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
 }
 
 /**
- * Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a missing
- * mutation has not restored.
+ * Existing configurations come first: while their caBundle is wrong, no replica may be ready. Then mutation comes before validation, because validation
+ * denies what a missing mutation has not restored.
  */
 function phasesInOrder(stored: StoredConfigurations): ConfigurationPhase[] {
   const isStored = (phase: ConfigurationPhase) => stored.get(phase) !== undefined;

@@ -15,7 +15,7 @@ import type { PodsOf } from './pod-watches.ts';
 export interface PodsOnNode {
   /**
    * The pods on the node, at least those of these DaemonSets that were created for it. Starts to watch them. NotPermitted if some of them may not be listed,
-   * and Unread until all of them have been.
+   * and Unread until all of them have been listed.
    */
   of(awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the step. The node gets a watch of its own in turn if some of the pods need one. If none were read, it no longer waits, and its watches end. */
