@@ -2,13 +2,20 @@ import type { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
 import { parseCertificates } from './bundle.ts';
-import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
+import {
+  CertificateDirectoryError,
+  type CompleteFiles,
+  FILES,
+  keepOld,
+  readStored,
+  type StoredFiles,
+  store,
+} from './certificate-files.ts';
 import { namesOf, uncoveredNames } from './certificate-names.ts';
 import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
 import { inspectPair } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing } from './issue.ts';
-import type { CompleteFiles } from './rotation.ts';
 import { type ServableCertificates, servableOf } from './servable-certificates.ts';
 import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
 
@@ -45,7 +52,7 @@ export async function openCertificates(
   issuing: Issuing = 'caAndServing',
 ): Promise<OpenedCertificates> {
   const stored = await readStored(directory);
-  if (isOfAnotherIssuer(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
+  if (isLeftToOtherIssuer(stored, issuing)) return useOfAnotherIssuer(directory, stored, names);
   if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
     return { ...servableOf(stored as CompleteFiles, 'serving'), issued: [] };
   if (issuing === 'none') {
@@ -56,7 +63,7 @@ export async function openCertificates(
   try {
     return await withDirectoryLock(directory, async () => {
       const latest = await readStored(directory);
-      return isOfAnotherIssuer(latest, issuing)
+      return isLeftToOtherIssuer(latest, issuing)
         ? useOfAnotherIssuer(directory, latest, names)
         : await renew(directory, latest, names, now, issuing);
     });
@@ -71,17 +78,17 @@ export async function openCertificates(
 }
 
 /**
- * Whether the pair is of another issuer, so that nothing may be issued for it. At the start, it is if there is no CA key. A CA key that disappears while
- * the program runs was lost.
+ * Whether taintkeeper issues nothing for the pair, because it comes from another issuer. At the start, every pair without a CA key counts as such. While
+ * the program runs, a missing CA key of our own pair was lost.
  */
-function isOfAnotherIssuer({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
+function isLeftToOtherIssuer({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
   const isOurs = certificate !== undefined && isSignedByOurOrStoredCa(certificate, bundle);
   return caKey === undefined ? !(isOurs && issuing === 'servingOnly') : certificate !== undefined && !isOurs;
 }
 
-/** Whether a CA of taintkeeper, or the CA beside it, issued the certificate, whatever its key, which may be written next. */
+/** Whether a CA of taintkeeper, or the CA beside it, issued the certificate. The pair's key is not checked: it may be written next. */
 function isSignedByOurOrStoredCa(certificate: X509Certificate, bundle: string | undefined): boolean {
   return isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined;
 }

@@ -19,6 +19,9 @@ export class CertificateDirectoryError extends Error {
 /** The contents of {@link FILES} that exist, the keys in a form that Node.js reads. `bundle` has every trusted CA. */
 export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
 
+/** All four files. The CA that issues, with the key `caKey`, is the first one of the bundle. */
+export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
+
 /** Whether another issuer wrote the certificate: taintkeeper always keeps the key of its own CA beside it. */
 export function isFromAnotherIssuer({ cert, caKey }: Pick<StoredFiles, 'cert' | 'caKey'>): boolean {
   return cert !== undefined && caKey === undefined;

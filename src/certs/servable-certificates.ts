@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
+import type { CompleteFiles } from './certificate-files.ts';
 import { signerOf } from './chain.ts';
 import type { KeyPair } from './issue.ts';
-import type { CompleteFiles } from './rotation.ts';
 
 /** Certificates that can be served. */
 export interface ServableCertificates {

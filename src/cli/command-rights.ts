@@ -1,7 +1,7 @@
 import { NATIVE_RESOURCES } from '../cluster/admission-registration/native-policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiError } from '../cluster/client/api-error.ts';
-import { OWN_SECRET, OWN_SERVICE } from '../cluster/installation/own-names.ts';
+import { OWN_LEASE, OWN_SECRET } from '../cluster/installation/own-names.ts';
 import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import { InputError } from '../files/input-error.ts';
 import { POLICY_API_GROUP } from '../policy/policy.ts';
@@ -95,7 +95,7 @@ export const COMMAND_RIGHTS = {
   'certs rotate': { inNamespace: [{ ...CERTIFICATES, verbs: ['get', 'patch'] }] },
   dashboard: {
     inNamespace: [
-      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [OWN_SERVICE], verbs: ['get'] },
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [OWN_LEASE], verbs: ['get'] },
       core('get', 'pods'),
       core('get, create', 'pods/portforward'),
     ],

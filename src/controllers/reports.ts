@@ -67,8 +67,6 @@ export function problemsOf(
 
 /** What a controller reports about policies, for their status. */
 export interface Report {
-  /** Emits whenever the report may have changed. By default, {@link Reports.add} creates it. */
-  readonly changes?: Subject;
   /** Resolves when problems and conditions are known. */
   readonly ready?: Promise<unknown>;
   readonly problems?: () => readonly ReportedProblem[];
@@ -82,7 +80,7 @@ export type Reporter = (typeof REPORTERS)[number];
 
 /** The reports of all controllers together. */
 export interface Reports {
-  /** @returns the `changes` of the report */
+  /** @returns the source of its changes: the controller emits on it whenever the report may have changed */
   add(reporter: Reporter, report: Report): Subject;
   /** Emits when one of the reports may have changed. */
   readonly changes: Source;
@@ -100,7 +98,7 @@ export function createReports(): Reports {
   return {
     add(reporter, report) {
       reports.set(reporter, report);
-      const { changes: own = createSubject() } = report;
+      const own = createSubject();
       own.subscribe(changes.next);
       return own;
     },

@@ -6,7 +6,7 @@ import { watchWebhookConfigurations } from '../cluster/admission-registration/we
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { followCreations } from '../cluster/events/creations.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
-import { OWN_SERVICE } from '../cluster/installation/own-names.ts';
+import { OWN_LEASE, OWN_SERVICE } from '../cluster/installation/own-names.ts';
 import { serverName } from '../cluster/installation/service-ref.ts';
 import { leaderClient } from '../cluster/lease/leader-client.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
@@ -124,7 +124,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const election = electLeader({
     client,
     namespace,
-    name: OWN_SERVICE,
+    name: OWN_LEASE,
     identity: newIdentity(identity),
     log,
     lead,

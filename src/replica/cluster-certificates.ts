@@ -5,7 +5,7 @@ import type { RegisteredWebhooks } from '../cluster/admission-registration/webho
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { confirmedTime } from '../cluster/client/confirmed-time.ts';
-import { OWN_SECRET, OWN_SERVICE } from '../cluster/installation/own-names.ts';
+import { OWN_LEASE, OWN_SECRET } from '../cluster/installation/own-names.ts';
 import { isLed } from '../cluster/lease/lease.ts';
 import { retry } from '../runtime/retry.ts';
 import { certificateLog } from './certificate-log.ts';
@@ -44,7 +44,7 @@ export async function openClusterCertificates(
     };
   }
   const ref = { namespace, name: OWN_SECRET };
-  const hasRescuer = () => isLed(client, namespace, OWN_SERVICE);
+  const hasRescuer = () => isLed(client, namespace, OWN_LEASE);
   const keeping = {
     client,
     ref,

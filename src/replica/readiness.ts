@@ -16,8 +16,8 @@ import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
 
 /**
- * How long an API server may take to learn of a stored webhook configuration. Shorter than `PROPAGATION_MS` of certs/rotation.ts: a starting replica is not
- * ready for this long, while that time passes with an earlier certificate in use.
+ * How long an API server may take to learn of a stored webhook configuration. `PROPAGATION_MS` of certs/rotation.ts is longer, because an earlier
+ * certificate is served during that time. Here, a starting replica is not ready for this time.
  */
 const TRUST_SETTLES_MS = 2_000;
 

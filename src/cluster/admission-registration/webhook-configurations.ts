@@ -16,8 +16,8 @@ export const CONFIGURATIONS = {
 
 export type ConfigurationPhase = keyof typeof CONFIGURATIONS;
 
-export const GROUP_PATH = '/apis/admissionregistration.k8s.io';
-export const ADMISSION_REGISTRATION = `${GROUP_PATH}/v1`;
+export const ADMISSION_REGISTRATION_GROUP = '/apis/admissionregistration.k8s.io';
+export const ADMISSION_REGISTRATION = `${ADMISSION_REGISTRATION_GROUP}/v1`;
 
 /** The fields of a webhook in a configuration (admissionregistration.k8s.io/v1) that are read here. */
 export interface Webhook {

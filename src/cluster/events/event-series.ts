@@ -92,7 +92,7 @@ export interface EventSeriesStore {
   next(): EventSeries | undefined;
   /** The API server has this count now. */
   wrote(series: EventSeries, count: number): void;
-  /** The object exists or is gone, other than was assumed. It is written again at once: a new one if it is gone. */
+  /** The object exists or is gone, contrary to `created`. The series is due again at once, with a new name if the object is gone. */
   correct(series: EventSeries, object: 'exists' | 'gone'): void;
   /** It could not be written, and is due again at `dueAt`. */
   postpone(series: EventSeries, dueAt: number): void;
@@ -144,6 +144,12 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
     return [chosen, queueOf(series.source).get(key), quiet.get(key)].find((one) => one === series);
   }
 
+  /** Ends the turn of the series. @returns undefined if it was removed before */
+  function endTurn(series: EventSeries): StoredSeries | undefined {
+    turns.end(series);
+    return stored(series);
+  }
+
   /** @returns how many of its events no Event shows */
   function remove(series: StoredSeries): number {
     const { key, similarKey } = series;
@@ -175,7 +181,6 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   }
 
   function requeue(series: StoredSeries, dueAt: number): void {
-    turns.end(series);
     series.dueAt = dueAt;
     if (series !== chosen) return;
     chosen = undefined;
@@ -225,8 +230,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       return first;
     },
     wrote(series, written) {
-      turns.end(series);
-      const known = stored(series);
+      const known = endTurn(series);
       if (!known) return;
       Object.assign(known, { written, created: true, attempts: 0 });
       if (known.count > written) return requeue(known, performance.now() + patchIntervalMs);
@@ -236,7 +240,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       quiet.set(known.key, known);
     },
     correct(series, object) {
-      const known = stored(series);
+      const known = endTurn(series);
       if (!known) return;
       known.attempts++;
       known.created = object === 'exists';
@@ -244,19 +248,17 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       requeue(known, performance.now());
     },
     postpone(series, dueAt) {
-      const known = stored(series);
+      const known = endTurn(series);
       if (!known) return;
       known.attempts++;
       requeue(known, dueAt);
     },
     drop(series) {
-      turns.end(series);
-      const known = stored(series);
+      const known = endTurn(series);
       if (known) drop(known);
     },
     forget(series) {
-      turns.end(series);
-      const known = stored(series);
+      const known = endTurn(series);
       return known !== undefined && remove(known) > 0;
     },
     pending: () => [...(chosen ? [chosen] : []), ...queued()],
@@ -265,8 +267,8 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
 }
 
 /**
- * Which of two series is written first. Of those that are due: that of the kind of origin (this process, all others), then that of the origin, whose
- * last turn was longer ago. Else the one that is due earlier.
+ * Decides which of two series is written first. If both are due, the kind of origin (this process, or all others) with the older last turn comes first,
+ * then the origin with the older last turn. Otherwise, the series that is due earlier comes first.
  */
 function writeTurns() {
   /** The number of the last turn, by kind of origin. */

@@ -10,7 +10,7 @@ import type { ExistingObjects } from './existing-objects.ts';
 export type EventWrite =
   /** The API server has this count now. */
   | { readonly outcome: 'written'; readonly count: number }
-  /** The object exists, with a lower count perhaps, or is gone. Write it again. */
+  /** The object exists, perhaps with a lower count, or it is gone. The series must be written again. */
   | { readonly outcome: 'exists' | 'gone' }
   /** Try again later. */
   | { readonly outcome: 'failed'; readonly error: unknown }

@@ -1,5 +1,8 @@
-/** The Service by which the API server calls taintkeeper, in the chart and in the manifests. The Lease for leader election has the same name. */
+/** The Service by which the API server calls taintkeeper, in the chart and in the manifests. */
 export const OWN_SERVICE = 'taintkeeper';
+
+/** The Lease for leader election. */
+export const OWN_LEASE = OWN_SERVICE;
 
 /** The namespace of the manifests. */
 export const OWN_NAMESPACE = 'taintkeeper';

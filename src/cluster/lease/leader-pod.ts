@@ -2,7 +2,7 @@ import type { PodObject } from '../../objects/pod-object.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 import { namespacedPath } from '../client/object-path.ts';
-import { OWN_SERVICE } from '../installation/own-names.ts';
+import { OWN_LEASE } from '../installation/own-names.ts';
 import { replicaOf } from './leadership.ts';
 import { holderOf, type Lease, leasePath } from './lease.ts';
 
@@ -20,7 +20,7 @@ const ADMIN_PORT = 'admin';
  * @throws ApiError; Error if no replica leads, or its pod does not exist or has no such port
  */
 export async function findLeaderPod(client: ApiClient, namespace: string): Promise<LeaderPod> {
-  const name = OWN_SERVICE;
+  const name = OWN_LEASE;
   const lease = await findObject<Lease>(client, leasePath(namespace, name));
   if (lease === undefined) {
     throw new Error(`there is no Lease ${namespace}/${name}; for another namespace of taintkeeper: --namespace`);

@@ -75,20 +75,20 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   return reconciler;
 }
 
-/** A policy in force. `generation` is that of the version in force. */
-interface JudgedPolicy {
+interface PolicyInForce {
+  /** `generation` is that of the version in force. */
   readonly object: NamedPolicy;
   readonly policy: Policy;
 }
 
 interface BackstopStates {
   /** Of the policies that require native policies, by {@link versionInForce}. */
-  readonly asking: ReadonlyMap<string, BackstopState>;
+  readonly required: ReadonlyMap<string, BackstopState>;
   /** Of the policies whose native policies taintkeeper may no longer write, by {@link versionOf} of the present version. */
   readonly leftInForce: ReadonlyMap<string, LeftInForce>;
 }
 
-const NO_STATES: BackstopStates = { asking: new Map(), leftInForce: new Map() };
+const NO_STATES: BackstopStates = { required: new Map(), leftInForce: new Map() };
 
 interface Result {
   readonly states: BackstopStates;
@@ -110,17 +110,19 @@ export function backstop(
 
   return {
     async reconcile() {
-      const judged = objects().flatMap(({ inForce, ...object }) =>
+      const policiesInForce = objects().flatMap(({ inForce, ...object }) =>
         inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
-      const asking = judged.flatMap(({ object, policy }) => (needsNativePolicies(policy) ? versionOf(object) : []));
-      const { states, againInMs, fault } = await applyAll(judged, asking).catch(
-        (error): Result => ({ states: statesAfterFault(known, asking, error), againInMs: undefined, fault: error }),
+      const required = policiesInForce.flatMap(({ object, policy }) =>
+        needsNativePolicies(policy) ? versionOf(object) : [],
+      );
+      const { states, againInMs, fault } = await applyAll(policiesInForce, required).catch(
+        (error): Result => ({ states: statesAfterFault(known, required, error), againInMs: undefined, fault: error }),
       );
       known = states;
       if (fault === undefined) return againInMs;
       // A leader that may not list them has not written any. What an earlier one left stays reported.
-      if (isForbidden(fault) && asking.length === 0) return known.leftInForce.size > 0 ? CHECK_AGAIN_MS : undefined;
+      if (isForbidden(fault) && required.length === 0) return known.leftInForce.size > 0 ? CHECK_AGAIN_MS : undefined;
       throw fault;
     },
     condition,
@@ -138,32 +140,32 @@ export function backstop(
       }),
   };
 
-  /** @param asking the versions of the policies that require native policies */
-  async function applyAll(judged: readonly JudgedPolicy[], asking: readonly string[]): Promise<Result> {
+  /** @param required the versions of the policies that require native policies */
+  async function applyAll(policiesInForce: readonly PolicyInForce[], required: readonly string[]): Promise<Result> {
     const versions = await servedVersions(client);
     if (versions.validating === undefined) {
-      const states = { ...NO_STATES, asking: sameState(asking, { what: 'Unsupported' }) };
-      return { states, againInMs: asking.length === 0 ? undefined : CHECK_AGAIN_MS };
+      const states = { ...NO_STATES, required: sameState(required, { what: 'Unsupported' }) };
+      return { states, againInMs: required.length === 0 ? undefined : CHECK_AGAIN_MS };
     }
     const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
-    if (asking.length + found.length === 0) return { states: NO_STATES, againInMs: undefined };
+    if (required.length + found.length === 0) return { states: NO_STATES, againInMs: undefined };
     const isPermitted = rights.permits('nativePolicies');
     if (isPermitted === undefined) return { states: known, againInMs: undefined };
     if (!isPermitted) {
       const states = {
-        asking: sameState(asking, { what: 'NotPermitted' }),
+        required: sameState(required, { what: 'NotPermitted' }),
         leftInForce: leftInForce(objects(), found),
       };
       return { states, againInMs: CHECK_AGAIN_MS };
     }
     // Each time: a new installation creates another ClusterRole of that name.
     const installationOwner = await ownedByClusterRole(client, ownerClusterRole);
-    const backed = translateAll(judged, versions.mutating !== undefined);
+    const backed = translateAll(policiesInForce, versions.mutating !== undefined);
     const unreadable = objects().filter(({ inForce }) => !inForce);
     const applied = await applyNatives(backed, found, { writer, versions, namespace, installationOwner, unreadable });
-    const states = { ...NO_STATES, asking: applied.states };
+    const states = { ...NO_STATES, required: applied.states };
     if (applied.fault) return { states, againInMs: undefined, fault: applied.fault };
-    return { states, againInMs: asking.length + applied.waits.length === 0 ? undefined : nextCheckMs(applied) };
+    return { states, againInMs: required.length + applied.waits.length === 0 ? undefined : nextCheckMs(applied) };
   }
 
   function condition(object: PolicyObject): NativeCondition | 'pending' | undefined {
@@ -175,17 +177,17 @@ export function backstop(
     const version = versionInForce(object);
     if (version === undefined || !object.inForce || !needsNativePolicies(object.inForce.policy)) return undefined;
     // Until the next run, those of a version that is no longer the present one are still reported as left in force.
-    const state = known.leftInForce.get(version) ?? known.asking.get(version);
+    const state = known.leftInForce.get(version) ?? known.required.get(version);
     return state ? nativeCondition(state, kind) : 'pending';
   }
 
   /** Translates only when a policy has changed: hundreds of policies take most of a second, in which no request is answered. */
-  function translateAll(judged: readonly JudgedPolicy[], mutates: boolean) {
+  function translateAll(policiesInForce: readonly PolicyInForce[], mutates: boolean) {
     // The policies themselves, too: one generation may be read with more fields than before.
-    const of = [mutates, judged.map(({ object, policy }) => [versionOf(object), policy])];
+    const of = [mutates, policiesInForce.map(({ object, policy }) => [versionOf(object), policy])];
     if (!translated || !isDeepStrictEqual(translated.of, of)) {
-      const among = judged.map(({ policy }) => asInForce(policy));
-      const translations = judged.flatMap(({ object, policy }) => {
+      const among = policiesInForce.map(({ policy }) => asInForce(policy));
+      const translations = policiesInForce.flatMap(({ object, policy }) => {
         if (!needsNativePolicies(policy)) return [];
         const asked = audit ? inAudit(policy) : policy;
         return { object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) };
@@ -206,14 +208,11 @@ export function backstop(
   }
 }
 
-/**
- * The states after a run that could not list, own or translate native policies. While the API server does not answer, what was in force stays in force. A
- * leader that may not list them has not written any, but what an earlier one left stays reported.
- */
-function statesAfterFault(known: BackstopStates, asking: readonly string[], fault: unknown): BackstopStates {
-  const unknown = sameState(asking, stateOfFault(fault));
-  if (!isForbidden(fault)) return { ...known, asking: new Map([...unknown, ...known.asking]) };
-  return asking.length === 0 ? known : { ...NO_STATES, asking: unknown };
+/** The states after a run that failed before it wrote native policies. While the API server does not answer, what was in force stays in force. */
+function statesAfterFault(known: BackstopStates, required: readonly string[], fault: unknown): BackstopStates {
+  const unknown = sameState(required, stateOfFault(fault));
+  if (!isForbidden(fault)) return { ...known, required: new Map([...unknown, ...known.required]) };
+  return required.length === 0 ? known : { ...NO_STATES, required: unknown };
 }
 
 function sameState(versions: readonly string[], state: BackstopState): ReadonlyMap<string, BackstopState> {
@@ -223,11 +222,11 @@ function sameState(versions: readonly string[], state: BackstopState): ReadonlyM
 /** The native policies that were written before and are still in force. */
 function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): BackstopStates['leftInForce'] {
   return new Map(
-    objects.flatMap((object) => {
+    objects.flatMap((object): [string, LeftInForce][] => {
       const natives = nativesOf(object, found);
       // Without a binding, they do nothing.
       const isInForce = natives.some(({ kind }) => kind.endsWith('Binding'));
-      return isInForce ? [[versionOf(object), { what: 'LeftInForce', natives } as const] as const] : [];
+      return isInForce ? [[versionOf(object), { what: 'LeftInForce', natives }]] : [];
     }),
   );
 }

@@ -92,6 +92,11 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     | WrittenPatch
     | undefined;
 
+  const changes = reports.add('daemonSets', {
+    problems: () => problems,
+    // A status that was written before would lose the problems that the earlier leader has reported.
+    conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),
+  });
   const reconciler = startController(run, NAME, reconcile, {
     pauseMs: PAUSE_MS,
     onEnd() {
@@ -99,11 +104,6 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
       isAttempted = true;
       changes.next();
     },
-  });
-  const changes = reports.add('daemonSets', {
-    problems: () => problems,
-    // A status that was written before would lose the problems that the earlier leader has reported.
-    conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);

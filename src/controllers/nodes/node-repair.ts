@@ -8,7 +8,7 @@ import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
-import { createSubject, type Source } from '../../runtime/source.ts';
+import type { Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -65,7 +65,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const { client, nodes, policies, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const kept = perNode();
-  const changes = createSubject();
+  const changes = reports.add('nodes', { problems: () => [...problems.list(), ...startup.problems()] });
   /** Whether the policies have changed since the last sweep. */
   let policiesChanged = true;
   const problems = trackRepairProblems({ client, kept, onChange: changes.next });
@@ -76,7 +76,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeEvents };
   const sweep = startController(run, 'node-sweep', sweepNodes);
-  reports.add('nodes', { changes, problems: () => [...problems.list(), ...startup.problems()] });
 
   nodes.changes.subscribe(onNode, signal);
   policies.changes.subscribe(() => {

@@ -1,6 +1,6 @@
 /**
- * What the parts of this controller keep of nodes, by their names. After {@link forget}, a Node that was deleted leaves nothing in any of
- * them, except that it was deleted, where that counts. */
+ * What the parts of this controller keep of nodes, by their names. {@link forget} removes all of it. Only `startup-pods.ts` notes when a Node was deleted.
+ */
 export interface PerNode {
   /** An empty map that {@link forget} reaches. */
   map<T>(): Map<string, T>;

@@ -26,8 +26,8 @@ export interface RememberedStepsOptions {
 /** What Nodes need, with what the leader knows of each: see {@link nodeStep}. It writes nothing. */
 export interface RememberedSteps {
   /**
-   * What the Node needs now. Keeps what the leader knows of it after the step, begins and ends its watches, and queues the node for the turn of its boot if
-   * it needs one.
+   * What the Node needs now. Keeps what the leader knows of the Node after the step. Begins and ends the watches of the node. Queues the node for a turn if
+   * its boot must be written.
    */
   takeStep(entry: Entry<ClusterNode>): NodeStep;
   /** Call it with each change, before {@link takeStep}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */

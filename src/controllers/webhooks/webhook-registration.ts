@@ -15,7 +15,6 @@ import type { Reports } from '../reports.ts';
 import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './followed-entries.ts';
 import { storedConfigurations } from './stored-configurations.ts';
-import { waitForService } from './wait-for-service.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
 export interface WebhookRegistrationOptions {
@@ -47,7 +46,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   const writer = webhookWriter({
     client,
     service,
-    waitForService: (bundle) => waitForService({ client, service, pod, bundle, signal }),
+    pod,
     ownerClusterRole: options.ownerClusterRole,
     mergeBundle() {
       const { bundle, ca } = certificates.current();

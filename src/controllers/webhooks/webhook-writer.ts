@@ -25,6 +25,7 @@ import { limitRepairs } from '../repair-limit.ts';
 import { desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 import { registeredVersions } from './registered-versions.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
+import { waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched. This repairs changes that the watch misses. */
 const CHECK_AGAIN_MS = 60_000;
@@ -35,8 +36,8 @@ const WEBHOOK_TIMEOUT_SECONDS = 2;
 export interface WebhookWriterOptions {
   readonly client: ApiClient;
   readonly service: ServiceRef;
-  /** Waits until the webhook answers over its Service, with a certificate of these CAs. Returns why it was not called, if it was not. */
-  readonly waitForService: (bundle: string | undefined) => Promise<string | undefined>;
+  /** The name of this replica's pod. */
+  readonly pod: string;
   /** Computes the CAs to register, PEM. Undefined: those of the system. */
   readonly mergeBundle: () => string | undefined;
   /**
@@ -63,7 +64,7 @@ export interface Needed {
 export interface WebhookWriter {
   /**
    * Registers the webhooks that policies need, restores what other writers changed, and removes webhooks that no policy needs. It registers none before
-   * the webhook answers over the Service (see {@link WebhookWriterOptions.waitForService}).
+   * the webhook answers over the Service (see {@link waitForService}).
    * @returns in how many milliseconds to run again
    */
   reconcile(needed: Needed): Promise<number>;
@@ -78,7 +79,7 @@ export interface WebhookWriter {
 }
 
 export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
-  const { client, service, waitForService, mergeBundle, stored, log } = options;
+  const { client, service, pod, mergeBundle, stored, signal, log } = options;
   const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
   const registered = registeredVersions();
   let problem: string | undefined;
@@ -134,7 +135,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     async verify() {
       if (unverified === undefined) return;
       try {
-        await callOverService(client, service, mergeBundle(), options.signal);
+        await callOverService(client, service, mergeBundle(), signal);
       } catch {
         // What it was registered with still holds.
         return;
@@ -199,7 +200,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     bundle: string | undefined,
   ): Promise<number> {
     const { kind, resource } = CONFIGURATIONS[phase];
-    const why = await waitForService(bundle);
+    const why = await waitForService({ client, service, pod, bundle, signal });
     const body = {
       apiVersion: API_VERSION,
       kind,
@@ -249,8 +250,8 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
 }
 
 /**
- * Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a missing
- * mutation has not restored.
+ * Existing configurations come first: while their caBundle is wrong, no replica may be ready. Then mutation comes before validation, because validation
+ * denies what a missing mutation has not restored.
  */
 function phasesInOrder(stored: StoredConfigurations): ConfigurationPhase[] {
   const isStored = (phase: ConfigurationPhase) => stored.get(phase) !== undefined;

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
-import { OWN_ACCOUNT, OWN_LABEL, OWN_NAMESPACE, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
+import { OWN_ACCOUNT, OWN_LABEL, OWN_LEASE, OWN_NAMESPACE, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
 import { boundNamespaces, calledService } from '../../cluster/installation/own-namespaces.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
@@ -184,7 +184,7 @@ function viewInstallation({ metadata, spec }: Deployment): Installation {
       certificates: certificateSource(spec.template.spec),
     },
     account: serviceAccountName,
-    lease: OWN_SERVICE,
+    lease: OWN_LEASE,
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option('owner-cluster-role'),

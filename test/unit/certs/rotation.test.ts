@@ -1,10 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseCertificates } from '../../../src/certs/bundle.ts';
-import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
+import type { CompleteFiles, StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
 import {
-  type CompleteFiles,
   FUTURE_CA_MS,
   followFutureCa,
   introduceCa,

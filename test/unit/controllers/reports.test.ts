@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PolicyObject } from '../../../src/cluster/policies/policy-object.ts';
 import { createReports, type StalledProblem } from '../../../src/controllers/reports.ts';
-import { createSubject } from '../../../src/runtime/source.ts';
 
 const problem = (reason: StalledProblem['reason']): StalledProblem => ({
   kind: 'TaintPolicy',
@@ -26,16 +25,6 @@ it('tells of all problems, in the order of the controllers, whichever starts fir
   expect(reports.conditions(POLICY)).toEqual([unready, undeclared]);
   reports.add('backstop', { conditions: () => 'pending' });
   expect(reports.conditions(POLICY)).toBe('pending');
-});
-
-it('says when a controller emits on the changes that it has made itself', () => {
-  const reports = createReports();
-  let heard = 0;
-  reports.changes.subscribe(() => heard++);
-  const changes = createSubject();
-  expect(reports.add('nodes', { changes })).toBe(changes);
-  changes.next();
-  expect(heard).toBe(1);
 });
 
 it('says when one of them may say something else, and when all may be asked', async () => {

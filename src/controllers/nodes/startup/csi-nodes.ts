@@ -30,7 +30,6 @@ export function watchCsiNodes(run: Run, client: ApiClient, kept: PerNode, onChan
   const shared = watchGroup<CsiNodeView>(run, client, `${RESOURCE}-all`);
   const single = watchByNode<CsiNodeView>(run, {
     client,
-    kept,
     resource: RESOURCE,
     path: CSI_NODES,
     fieldSelector: (node) => `metadata.name=${node}`,
@@ -38,6 +37,7 @@ export function watchCsiNodes(run: Run, client: ApiClient, kept: PerNode, onChan
     onChange,
     endShared: () => shared.end(ALL),
   });
+  kept.onForget(single.end);
 
   return {
     on(node) {

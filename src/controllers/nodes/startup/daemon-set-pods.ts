@@ -10,7 +10,7 @@ import { allFound, type PodsOf, podWatches } from './pod-watches.ts';
 export interface DaemonSetPods {
   /**
    * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. NotPermitted if one of them may not be listed, and
-   * Unread until all of them have been. Undefined if that would take the memory of too many pods.
+   * Unread until all of them have been listed. Undefined if that would take the memory of too many pods.
    */
   on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
   /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */

@@ -6,7 +6,6 @@ import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { DaemonSets } from '../../cluster-watches.ts';
 import { type Run, startController } from '../../controller.ts';
-import type { PerNode } from '../per-node.ts';
 import { allFound, type PodsOf, podWatches } from './pod-watches.ts';
 
 /** The pods of DaemonSets that were created or changed since their watches began. */
@@ -51,7 +50,6 @@ export function watchNewDaemonSetPods(
   run: Run,
   client: ApiClient,
   daemonSets: Pick<DaemonSets, 'get'>,
-  kept: PerNode,
   onChange: (node?: string) => void,
 ): NewDaemonSetPods {
   const watches = podWatches(run, client, RESOURCE, daemonSets, onChange);
@@ -59,7 +57,6 @@ export function watchNewDaemonSetPods(
   const missingSince = new Map<string, number>();
   /** The nodes whose missing pods may have been missed. */
   const doubted = new Set<string>();
-  kept.onForget(end);
   const checks = startController(run, 'startup-missing-pods', doubtMissing);
   return {
     on({ name, createdAt = 0 }, awaited) {

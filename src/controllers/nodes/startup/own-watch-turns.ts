@@ -21,14 +21,13 @@ export interface OwnWatchTurns<T> extends Pick<WatchesByNode<T>, 'has' | 'share'
 }
 
 export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 'onRead'>): OwnWatchTurns<T> {
-  const { kept, onChange } = options;
+  const { onChange } = options;
   const watches = watchByNode<T>(run, { ...options, onRead: (node) => void readSince.set(node, performance.now()) });
   /** Since when the objects of nodes are known by watches of their own, in the order of time, by performance.now(). */
   const readSince = new Map<string, number>();
   /** The nodes that get watches of their own in turn. A node stays here until it has one, or needs none. */
   const queued = new Set<string>();
   const turns = startController(run, 'startup-turns', endTurns);
-  kept.onForget(end);
 
   return {
     has: watches.has,

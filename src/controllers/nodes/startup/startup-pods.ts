@@ -15,7 +15,7 @@ import type { PodsOf } from './pod-watches.ts';
 export interface PodsOnNode {
   /**
    * The pods on the node, at least those of these DaemonSets that were created for it. Starts to watch them. NotPermitted if some of them may not be listed,
-   * and Unread until all of them have been.
+   * and Unread until all of them have been listed.
    */
   of(awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the step. The node gets a watch of its own in turn if some of the pods need one. If none were read, it no longer waits, and its watches end. */
@@ -52,11 +52,10 @@ export function watchStartupPods(
   kept: PerNode,
   onChange: (node?: string) => void,
 ): StartupPods {
-  const created = watchNewDaemonSetPods(run, client, daemonSets, kept, onChange);
+  const created = watchNewDaemonSetPods(run, client, daemonSets, onChange);
   const shared = watchDaemonSetPods(run, client, daemonSets, onChange);
   const own = watchInTurn<DaemonPodOnNode>(run, {
     client,
-    kept,
     resource: 'startup-pods',
     path: '/api/v1/pods',
     fieldSelector: (node) => `spec.nodeName=${node}`,
@@ -67,7 +66,10 @@ export function watchStartupPods(
 
   /** When Nodes were deleted lately, by their names, in the order of time: `created` does not know the earlier pods. */
   const deletions = new Map<string, number>();
-  kept.onForget(noteDeletion);
+  kept.onForget((node) => {
+    end(node);
+    noteDeletion(node);
+  });
 
   return {
     on(node) {

@@ -3,7 +3,6 @@ import type { Found } from '../../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../../kubernetes/names.ts';
 import { isNews } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
-import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 
 /**
@@ -14,7 +13,6 @@ export const MAX_SINGLE_WATCHES = 128;
 
 export interface WatchesByNodeOptions<T> {
   readonly client: ApiClient;
-  readonly kept: PerNode;
   /** The label of the metrics for all watches. */
   readonly resource: string;
   readonly path: string;
@@ -47,10 +45,9 @@ export interface WatchesByNode<T> {
 }
 
 export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): WatchesByNode<T> {
-  const { client, kept, resource, path, fieldSelector, project, onChange, onRead, endShared } = options;
+  const { client, resource, path, fieldSelector, project, onChange, onRead, endShared } = options;
   const group = watchGroup<T>(run, client, resource);
   const sharing = new Set<string>();
-  kept.onForget(end);
 
   return {
     on(node) {

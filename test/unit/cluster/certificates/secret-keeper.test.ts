@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { CompleteFiles } from '../../../../src/certs/certificate-files.ts';
 import { issueCa, issueServing } from '../../../../src/certs/issue.ts';
-import { type CompleteFiles, PROPAGATION_MS } from '../../../../src/certs/rotation.ts';
+import { PROPAGATION_MS } from '../../../../src/certs/rotation.ts';
 import type { ServableCertificates } from '../../../../src/certs/servable-certificates.ts';
 import { keepStored, NAMES, NOW, newCertificates } from './secret-server.ts';
 

@@ -3,8 +3,10 @@ import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/obje
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { perNode } from '../../../../src/controllers/nodes/per-node.ts';
 import { rememberedSteps } from '../../../../src/controllers/nodes/remembered-steps.ts';
+import { watchCsiNodes } from '../../../../src/controllers/nodes/startup/csi-nodes.ts';
 import { watchNewDaemonSetPods } from '../../../../src/controllers/nodes/startup/new-daemon-set-pods.ts';
 import { watchInTurn } from '../../../../src/controllers/nodes/startup/own-watch-turns.ts';
+import { watchStartupPods } from '../../../../src/controllers/nodes/startup/startup-pods.ts';
 import { startStartupWaits } from '../../../../src/controllers/nodes/startup/startup-waits.ts';
 import { MAX_SINGLE_WATCHES, watchByNode } from '../../../../src/controllers/nodes/startup/watches-by-node.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -17,6 +19,11 @@ import { watchedObjects } from './watched-objects.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
 const CNI = { namespace: 'kube-system', name: 'cni' };
+const daemonSet = {
+  ...CNI,
+  uid: 'cni-uid',
+  value: { podSelector: { matchLabels: { app: 'cni' } }, status: { desired: 0 } },
+} as unknown as Entry<ClusterDaemonSet>;
 
 const policiesOf = (rule: Omit<TaintRule, 'key' | 'effect'>) => {
   const compiled = policySet({ taint: { p: { mode: 'Restore', taints: [{ ...TAINT, ...rule }] } } });
@@ -31,11 +38,9 @@ const policiesOf = (rule: Omit<TaintRule, 'key' | 'effect'>) => {
 function startWatches() {
   stopClock();
   const api = watchedObjects();
-  const kept = perNode();
   const endShared = vi.fn();
   const options = {
     client: api.client,
-    kept,
     resource: 'test',
     path: '/api/v1/pods',
     fieldSelector: (node: string) => `spec.nodeName=${node}`,
@@ -46,42 +51,42 @@ function startWatches() {
   const takePlaces = (watches: { readonly on: (node: string) => unknown }) => {
     for (let index = 0; index < MAX_SINGLE_WATCHES; index++) watches.on(`n${index}`);
   };
-  return { api, kept, options, takePlaces };
+  return { api, options, takePlaces };
 }
 
 describe('after one call, nothing of a deleted Node is left:', () => {
   it('neither its own watch, nor its share of another one', async () => {
-    const { api, kept, options } = startWatches();
+    const { api, options } = startWatches();
     const watches = watchByNode(api.run, options);
     watches.on('n1');
     watches.share('n2');
     expect([watches.has('n1'), watches.sharing.has('n2')]).toEqual([true, true]);
-    kept.forget('n1');
-    kept.forget('n2');
+    watches.end('n1');
+    watches.end('n2');
     expect([watches.has('n1'), watches.sharing.has('n2')]).toEqual([false, false]);
     expect(options.endShared).toHaveBeenCalledOnce();
     await watches.stop();
   });
 
   it('not its place in the queue for a watch', async () => {
-    const { api, kept, options, takePlaces } = startWatches();
+    const { api, options, takePlaces } = startWatches();
     const watches = watchInTurn(api.run, options);
     takePlaces(watches);
     watches.queue('late');
     watches.queue('later');
-    kept.forget('late');
+    watches.end('late');
     expect(watches.isQueued('late')).toBe(false);
-    kept.forget('n0');
+    watches.end('n0');
     expect(options.onChange.mock.calls).toEqual([['later']]);
     await watches.stop();
   });
 
   it('not the time of its turn: it is not queued again', async () => {
-    const { api, kept, options, takePlaces } = startWatches();
+    const { api, options, takePlaces } = startWatches();
     const watches = watchInTurn(api.run, options);
     takePlaces(watches);
     await vi.advanceTimersByTimeAsync(0);
-    kept.forget('n0');
+    watches.end('n0');
     watches.on('n0-again');
     await vi.advanceTimersByTimeAsync(0);
     watches.queue('late');
@@ -93,25 +98,52 @@ describe('after one call, nothing of a deleted Node is left:', () => {
   it('neither since when its pod is missing, nor that the watches may have missed it', async () => {
     stopClock();
     const api = watchedObjects();
-    const kept = perNode();
     const onChange = vi.fn<(node?: string) => void>();
-    const daemonSet = {
-      ...CNI,
-      uid: 'cni-uid',
-      value: { podSelector: { matchLabels: { app: 'cni' } }, status: { desired: 0 } },
-    } as unknown as Entry<ClusterDaemonSet>;
-    const pods = watchNewDaemonSetPods(api.run, api.client, { get: () => daemonSet }, kept, onChange);
+    const pods = watchNewDaemonSetPods(api.run, api.client, { get: () => daemonSet }, onChange);
     pods.watch([daemonSet]);
     await vi.advanceTimersByTimeAsync(0);
     const on = (name: string) => pods.on({ name, createdAt: Date.now() + 60_000 }, [CNI]);
     for (const node of ['doubted', 'missing']) expect(on(node)).toEqual({ value: [] });
-    kept.forget('missing');
+    pods.end('missing');
     onChange.mockClear();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onChange.mock.calls).toEqual([['doubted']]);
     expect(on('doubted')).toBeUndefined();
-    kept.forget('doubted');
+    pods.end('doubted');
     expect(on('doubted')).toEqual({ value: [] });
+    await pods.stop();
+  });
+
+  it('neither the watch of its pods, nor that of its CSINode', async () => {
+    const api = watchedObjects();
+    const kept = perNode();
+    const pods = watchStartupPods(api.run, api.client, { get: () => daemonSet }, kept, () => {});
+    const csiNodes = watchCsiNodes(api.run, api.client, kept, () => {});
+    for (const name of ['n1', 'n2']) {
+      pods.on({ name, createdAt: 0 }).of([CNI]);
+      csiNodes.on(name);
+    }
+    await expect.poll(api.watching).toBe(4);
+    kept.forget('n1');
+    await expect.poll(api.watching).toBe(2);
+    kept.forget('n2');
+    await expect.poll(api.watching).toBe(0);
+    await Promise.all([pods.stop(), csiNodes.stop()]);
+  });
+
+  it('not that the watches of new pods may have missed its pod, once a Node of that name counts as new', async () => {
+    stopClock();
+    const api = watchedObjects();
+    const kept = perNode();
+    const pods = watchStartupPods(api.run, api.client, { get: () => daemonSet }, kept, () => {});
+    pods.watchNew([daemonSet]);
+    await vi.advanceTimersByTimeAsync(0);
+    const on = (name: string) => pods.on({ name, createdAt: Date.now() + 60_000 }).of([CNI]);
+    for (const node of ['n1', 'n2']) expect(on(node)).toEqual({ value: [] });
+    await vi.advanceTimersByTimeAsync(60_000);
+    kept.forget('n1');
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect([on('n1'), on('n2')]).toEqual([{ value: [] }, 'Unread']);
     await pods.stop();
   });
 
