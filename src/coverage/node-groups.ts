@@ -11,8 +11,8 @@ export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
   /** In the given order. */
   readonly nodes: readonly [Node, ...Node[]];
   /**
-   * Of a DaemonSet by which the nodes are grouped. The node's values in an obstacle are those of the first node.
-   * @throws RangeError for another DaemonSet
+   * Returns the coverage of a DaemonSet. The node's values in an obstacle are those of the first node.
+   * @throws RangeError if the nodes were not grouped by that DaemonSet
    */
   readonly coverageOf: (daemonSet: SchedulingView) => Kept;
 }
