@@ -74,7 +74,7 @@ async function serviceHost(client: ApiClient, { namespace, name }: ServiceRef): 
   throw new Error(`Service ${namespace}/${name} has no cluster IP: the API server cannot call a webhook through it`);
 }
 
-/** Where the API server calls a Service. Undefined for a headless one. A cluster IP answers inside the cluster only. */
+/** Returns the host at which the API server calls a Service, if it has one. A cluster IP answers inside the cluster only. */
 export function hostOf({ type, externalName, clusterIP }: ServiceSpec): string | undefined {
   if (type === 'ExternalName' && externalName) return externalName;
   return clusterIP && clusterIP !== 'None' ? clusterIP : undefined;
